@@ -166,6 +166,7 @@ fn write_source(path: &Path) {
             outputs: vec![("out".into(), "flowpipe.frame/1".into())],
             timeout_ns: None,
             isolated: false,
+            workers: 1,
         }],
         edges: Vec::new(),
     };

@@ -218,6 +218,7 @@ fn recordings() {
         outputs: vec![(ACTS.to_owned(), ACTS.to_owned())],
         timeout_ns: None,
         isolated: false,
+        workers: 1,
     };
     let about = About {
         format: FORMAT,

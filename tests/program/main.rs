@@ -94,3 +94,4 @@ mod terminal;
 #[cfg(unix)]
 mod top;
 mod trace;
+mod workers;

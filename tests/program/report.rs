@@ -305,6 +305,7 @@ fn about(stages: &[&str]) -> About {
         outputs: vec![("out".to_owned(), "*".to_owned())],
         timeout_ns: None,
         isolated: false,
+        workers: 1,
     };
     About {
         format: flowpipe_recording::FORMAT,

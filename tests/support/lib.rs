@@ -86,6 +86,7 @@ fn examples(built: &Path) -> &'static Path {
             "planner_simple",
             "solver_patient",
             "misbehaving",
+            "counting",
             "fickle",
             "lingering",
         ] {

@@ -86,11 +86,19 @@ fn stage_lines(stage: &Stage) -> Vec<String> {
         .map(|contestant| contestant.plugin.clone());
     let race = (stage.contestants.len() > 1).then(|| "a race of".to_owned());
     let apart = stage.isolation == Isolation::Process;
-    let apart = apart.then(|| "in a process of its own".to_owned());
+    let apart = match (apart, stage.workers) {
+        (false, 1) => None,
+        (true, 1) => Some("in a process of its own".to_owned()),
+        (false, workers) => Some(format!("{workers} workers")),
+        (true, workers) => Some(format!("{workers} workers in processes of their own")),
+    };
+    let ordered = stage.ordered || stage.workers == 1;
+    let unordered = (!ordered).then(|| "in any order".to_owned());
     std::iter::once(stage.name.clone())
         .chain(race)
         .chain(plugins)
         .chain(apart)
+        .chain(unordered)
         .collect()
 }
 
@@ -194,6 +202,27 @@ mod tests {
             plugin = ["solver-search", "solver-varisat"]
             from = "vision_1"
             isolation = "process"
+            "#,
+        );
+    }
+
+    #[test]
+    fn workers() {
+        check(
+            "workers",
+            r#"
+            [stages.screen]
+            plugin = "capture-screen"
+            [stages.vision]
+            plugin = "vision-opencv"
+            from = "screen"
+            workers = 4
+            [stages.solver]
+            plugin = "solver-search"
+            from = "vision"
+            isolation = "process"
+            workers = 2
+            ordered = false
             "#,
         );
     }

@@ -36,8 +36,8 @@ pub struct Record {
 pub struct Stage {
     /// Its name in the file.
     pub name: String,
-    /// One: it runs on the stage's thread. Several: each gets every message on its own thread, and the first answer
-    /// that passes the checks wins.
+    /// One: it runs on the thread of a worker. Several: each gets every message of its worker on its own thread, and
+    /// the first answer that passes the checks wins.
     pub contestants: Vec<Contestant>,
     /// How long the work on one message may take, without waits for full queues. After it the work is cancelled.
     pub timeout: Option<Duration>,
@@ -52,6 +52,12 @@ pub struct Stage {
     pub restart: Option<Restart>,
     /// The stage is reset before each message. Files can't set this.
     pub fresh: bool,
+    /// How many messages it processes at once: each worker has instances of all plugins, on threads of their own. From
+    /// 1 to [`Self::MAX_WORKERS`].
+    pub workers: usize,
+    /// Whether what descends from an earlier message leaves the stage before what descends from a later one. Without
+    /// other workers that is always so.
+    pub ordered: bool,
 }
 
 /// When a failed stage is restarted.
@@ -152,6 +158,8 @@ pub enum OnStop {
 impl Stage {
     /// The default of [`Self::watchdog`].
     pub const DEFAULT_WATCHDOG: Duration = Duration::from_secs(10);
+    /// The most workers of a stage. Each is at least one thread.
+    pub const MAX_WORKERS: usize = 64;
 }
 
 impl Default for Restart {

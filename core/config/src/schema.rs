@@ -80,6 +80,9 @@ fn alone(manifest: &Manifest) -> Value {
     } else {
         required.push("from");
     }
+    if manifest.why_one_worker(&Value::Null).is_some() {
+        then["properties"]["workers"] = json!({ "const": 1 });
+    }
     then["required"] = json!(required);
     let plugin = json!({ "const": manifest.name });
     json!({ "if": { "properties": { "plugin": plugin }, "required": ["plugin"] }, "then": then })

@@ -1,7 +1,9 @@
-//! The overhead of the runtime: a hop between two stages, and frames through five stages that do nothing, with real
-//! dynamic libraries. If GStreamer's tools are installed, its queues carry the same frames in the same run.
+//! The overhead of the runtime: a hop between two stages, frames through five stages that do nothing, and a stage that
+//! waits with several workers, with real dynamic libraries. If GStreamer's tools are installed, its queues carry the same
+//! frames in the same run.
 //!
-//! `cargo bench -p flowpipe-engine --bench hop`, with `-- hop`, `-- apart` or `-- stages` for one part of it.
+//! `cargo bench -p flowpipe-engine --bench hop`, with `-- hop`, `-- apart`, `-- stages` or `-- workers` for one part of
+//! it.
 #![allow(
     clippy::expect_used,
     clippy::unwrap_used,
@@ -55,6 +57,46 @@ fn main() {
     if wants("stages") {
         stages(scale);
     }
+    if wants("workers") {
+        workers(scale);
+    }
+}
+
+/// The rate of a stage that waits for 5 ms with each message, by its number of workers. It does not need processors.
+fn workers(scale: u64) {
+    const WAIT_US: u64 = 5_000;
+    let numbers = [1, 2, 4, 8];
+    let mut rates = numbers.map(|_| Vec::new());
+    for _ in 0..ROUNDS {
+        for (workers, rates) in numbers.iter().zip(&mut rates) {
+            rates.extend(rate(4 * scale, |count| waiting(*workers, count, WAIT_US)));
+        }
+    }
+    println!(
+        "A stage that waits for {WAIT_US} us with each message, in order (medians of {ROUNDS} runs)"
+    );
+    let rates = rates.map(middle);
+    for (workers, rate) in numbers.iter().zip(rates) {
+        println!(
+            "  {workers} workers  {rate:8.1} messages/s  {:5.2} times one",
+            rate / rates[0]
+        );
+    }
+}
+
+/// source -> a stage that waits -> sink.
+fn waiting(workers: usize, count: u64, wait_us: u64) -> Option<Duration> {
+    let mut pipeline = Builder::new();
+    let source = pipeline.stage("source", source(count, false, 0));
+    let waits = pipeline.stage("pass", json!({ "delay_us": wait_us }));
+    let sink = pipeline.stage("sink", json!({}));
+    pipeline.join(source, waits);
+    pipeline.join(waits, sink);
+    pipeline.0.stages[waits].workers = workers;
+    let start = Instant::now();
+    let (report, _) = run(pipeline);
+    assert_eq!(report.stages[sink].received, count);
+    Some(start.elapsed())
 }
 
 /// The cost of `isolation = "process"`: the receiver runs on a thread and in a process of its own, interleaved.

@@ -114,6 +114,8 @@ impl Trial {
             fresh: false,
             isolation: Isolation::Thread,
             restart: None,
+            workers: 1,
+            ordered: true,
         };
         let pipeline = Pipeline {
             name: "trial".to_owned(),
@@ -147,8 +149,8 @@ impl Trial {
         }
         let watch = Arc::new(Watch::default());
         let worker = Worker {
+            slot: stage.worker_id(0).slot(0),
             stage,
-            contestant: 0,
             watch,
             instance,
             may_have_failed: false,

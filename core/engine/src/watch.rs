@@ -20,7 +20,7 @@ pub(crate) struct Watch {
     since: AtomicI64,
     /// Nanoseconds that the call may go on once it is cancelled; 0: the stage's watchdog decides.
     grace: AtomicI64,
-    /// Nanoseconds of this call spent waiting: for full queues, or because the plugin asked to.
+    /// Nanoseconds of this call spent waiting: for full queues, for its turn, or because the plugin asked to.
     waited: AtomicI64,
     /// Since when it waits; 0: it does not wait.
     waits_since: AtomicI64,

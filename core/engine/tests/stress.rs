@@ -110,6 +110,39 @@ fn pictures_that_several_stages_read_paint_over_and_drop_on_threads_of_their_own
 }
 
 #[test]
+fn several_workers_pass_pictures_on() {
+    let count = 300 * times();
+    for (plugins, workers, ordered) in [
+        (&["inspect"][..], 2, true),
+        (&["inspect"], 5, true),
+        (&["inspect"], 5, false),
+        (&["lose", "inspect"], 3, true),
+    ] {
+        let mut pipeline = Builder::new();
+        let source = pipeline.stage("pictures", json!({ "count": count }));
+        let plugins: Vec<_> = plugins
+            .iter()
+            .map(|it| (*it, json!({ "delay_us": 30 })))
+            .collect();
+        let several = pipeline.race(&plugins);
+        let last = pipeline.stage("inspect", json!({}));
+        for (from, to) in [(source, several), (several, last)] {
+            pipeline.edge((from, 0), (to, 0), queue(3, WhenFull::Block));
+        }
+        let stage = &mut pipeline.0.stages[several];
+        (stage.workers, stage.ordered) = (workers, ordered);
+        let (report, watcher) = run(pipeline.0);
+        assert_eq!(report.stages[last].received, count);
+        let seen = watcher.from(last).into_iter();
+        let mut numbers: Vec<_> = seen.map(|it| it.json["n"].as_u64().unwrap()).collect();
+        if !ordered {
+            numbers.sort_unstable();
+        }
+        assert_eq!(numbers, (1..=count).collect::<Vec<_>>());
+    }
+}
+
+#[test]
 fn a_race_whose_losers_check_for_cancellation_on_several_threads() {
     let count = 150 * times();
     let mut pipeline = Builder::new();

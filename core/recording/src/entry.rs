@@ -80,6 +80,9 @@ pub struct AboutStage {
     /// It ran in its own process.
     #[serde(default, skip_serializing_if = "is_false")]
     pub isolated: bool,
+    /// How many messages it processed at once.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub workers: usize,
 }
 
 /// A plugin of a stage.
@@ -118,6 +121,9 @@ pub struct Call {
     /// Which of the stage's plugins, from 0; only a race has more than one.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub plugin: usize,
+    /// Which of the stage's workers, from 0.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub worker: usize,
     /// Why it was called.
     pub event: Event,
     /// The message that it took.
@@ -127,7 +133,7 @@ pub struct Call {
     pub taken_ns: i64,
     /// When it returned, or was abandoned.
     pub ended_ns: i64,
-    /// Nanoseconds of that time spent waiting: for full queues, or in `wait_until`.
+    /// Nanoseconds of that time spent waiting: for full queues, for its turn among workers, or in `wait_until`.
     #[serde(default, skip_serializing_if = "is_zero_ns")]
     pub waited_ns: i64,
     /// What it emitted, in order.
@@ -354,6 +360,14 @@ pub fn schemas() -> [(&'static str, Schema); 6] {
     ]
 }
 
+fn one() -> usize {
+    1
+}
+
+fn is_one(number: &usize) -> bool {
+    *number == 1
+}
+
 fn is_zero(number: &usize) -> bool {
     *number == 0
 }
@@ -369,6 +383,18 @@ fn is_zero_ns(number: &i64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn without_workers_there_is_one() {
+        let text = r#"{"stage":"solver","event":"tick","taken_ns":1,"ended_ns":2}"#;
+        let call: Call = serde_json::from_str(text).unwrap();
+        assert_eq!(call.worker, 0);
+        assert_eq!(serde_json::to_string(&call).unwrap(), text);
+        let text = r#"{"name":"solver","role":"","plugins":[],"inputs":[],"outputs":[]}"#;
+        let about: AboutStage = serde_json::from_str(text).unwrap();
+        assert_eq!(about.workers, 1);
+        assert_eq!(serde_json::to_string(&about).unwrap(), text);
+    }
 
     const OLDER: &str = "anew"; // key of older files
 

@@ -218,7 +218,7 @@ impl Recording {
         }
         for calls in stages.values_mut() {
             calls.shrink_to_fit();
-            calls.sort_by_key(|call| (call.taken_ns, call.plugin));
+            calls.sort_by_key(|call| (call.taken_ns, call.worker, call.plugin));
         }
         stages
     }

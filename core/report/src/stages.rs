@@ -16,6 +16,8 @@ pub struct Stage {
     pub name: String,
     /// `capture`, `vision` and so on.
     pub role: String,
+    /// How many messages it processed at once.
+    pub workers: usize,
     /// Several when they raced.
     pub plugins: Vec<Plugin>,
     /// Messages taken.
@@ -109,9 +111,10 @@ fn restarts(recording: &Recording, stage: &str) -> u64 {
     // The plugins whose last call was one after which they could not go on.
     let mut gone = BTreeSet::new();
     for call in recording.calls().filter(|call| call.stage == stage) {
-        restarts += u64::from(gone.remove(&call.plugin));
+        let plugin = (call.worker, call.plugin);
+        restarts += u64::from(gone.remove(&plugin));
         if call.restarted || call.hung {
-            gone.insert(call.plugin);
+            gone.insert(plugin);
         }
     }
     restarts
@@ -142,6 +145,7 @@ fn stage(about: &flowpipe_recording::entry::AboutStage) -> Stage {
     Stage {
         name: about.name.clone(),
         role: about.role.clone(),
+        workers: about.workers,
         plugins: about.plugins.iter().map(plugin).collect(),
         ..Stage::default()
     }

@@ -1,21 +1,21 @@
 //! Who was busy when.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
-use flowpipe_recording::entry::{Call, CancelReason, Event};
+use flowpipe_recording::entry::{AboutStage, Call, CancelReason, Event};
 use flowpipe_recording::{Recording, Topic};
 use serde::Serialize;
 
 use crate::lineage::Lineage;
 use crate::story::Story;
 
-/// A plugin of a stage, and what it was called for.
+/// A plugin of a worker of a stage, and what it was called for.
 #[derive(Debug, Default, PartialEq, Serialize)]
 pub struct Lane {
     /// Index of the stage.
     pub stage: usize,
-    /// The plugin, where several raced.
-    pub plugin: Option<String>,
+    /// Its name, unless it is the stage's: the plugin where several raced, and the worker where there were several.
+    pub name: Option<String>,
     /// When each call began: nanoseconds since the one before began.
     start: Vec<i64>,
     /// How long each took, nanoseconds.
@@ -46,6 +46,9 @@ pub struct Timeline {
 /// The greatest number of calls in a lane; of more, neighbours are put together.
 const MOST: usize = 20_000;
 
+/// The most workers of a stage that have lanes. No run has more.
+const MOST_WORKERS: usize = 64;
+
 /// A call, or several put together.
 #[derive(Clone, Debug)]
 struct Span {
@@ -63,17 +66,24 @@ impl Timeline {
         let lineage = Lineage::of(recording, &story.frames);
         let mut timeline = Self::default();
         for (stage, about) in recording.about().stages.iter().enumerate() {
-            let races = about.plugins.len() > 1;
-            for (place, plugin) in about.plugins.iter().enumerate() {
-                let calls = lineage.calls().iter().copied();
-                let own = |call: &&Call| call.stage == about.name && call.plugin == place;
-                let spans = calls
-                    .filter(own)
-                    .filter(|call| shown(call))
-                    .map(|call| timeline.span(call, &lineage, story))
-                    .collect();
-                let plugin = races.then(|| plugin.name.clone());
-                timeline.lanes.push(Lane::of(stage, plugin, spans));
+            let calls = lineage.calls().iter().copied();
+            let calls = calls.filter(|call| call.stage == about.name && shown(call));
+            let mut lanes: BTreeMap<(usize, usize), Vec<Span>> = BTreeMap::new();
+            for place in 0..about.plugins.len() {
+                // Each plugin has a lane, also without a call.
+                lanes.insert((0, place), Vec::new());
+            }
+            let workers = about.workers.min(MOST_WORKERS);
+            let is_known =
+                |call: &&Call| call.worker < workers && call.plugin < about.plugins.len();
+            for call in calls.filter(is_known) {
+                let span = timeline.span(call, &lineage, story);
+                let lane = lanes.entry((call.worker, call.plugin)).or_default();
+                lane.push(span);
+            }
+            for ((worker, plugin), spans) in lanes {
+                let name = lane_name(about, worker, plugin);
+                timeline.lanes.push(Lane::of(stage, name, spans));
             }
         }
         timeline
@@ -122,6 +132,17 @@ impl Timeline {
     }
 }
 
+/// The name of the lane of a worker's plugin. `None`: the stage's.
+fn lane_name(about: &AboutStage, worker: usize, plugin: usize) -> Option<String> {
+    let races = about.plugins.len() > 1;
+    let plugin = about.plugins.get(plugin).filter(|_| races);
+    let worker = (about.workers > 1).then(|| format!("worker {worker}"));
+    match (plugin, worker) {
+        (Some(plugin), Some(worker)) => Some(format!("{}, {worker}", plugin.name)),
+        (plugin, worker) => plugin.map(|plugin| plugin.name.clone()).or(worker),
+    }
+}
+
 fn called_off(reason: CancelReason) -> &'static str {
     match reason {
         CancelReason::Timeout => "called off: it took too long",
@@ -136,7 +157,7 @@ fn shown(call: &Call) -> bool {
 }
 
 impl Lane {
-    fn of(stage: usize, plugin: Option<String>, mut spans: Vec<Span>) -> Self {
+    fn of(stage: usize, name: Option<String>, mut spans: Vec<Span>) -> Self {
         spans.sort_by_key(|span| span.start);
         let thinned = spans.len() > MOST;
         if thinned {
@@ -145,7 +166,7 @@ impl Lane {
         let index = |place: Option<usize>| place.map_or(-1, |place| place as i64);
         let mut lane = Self {
             stage,
-            plugin,
+            name,
             thinned,
             ..Self::default()
         };

@@ -6,6 +6,7 @@
 //! - [`wake_up`]: how the two ends of a queue wake each other.
 //! - [`gate`]: a place where a worker can be paused.
 //! - [`calls`]: which call of a worker is in progress, and what is known of it.
+//! - [`tickets`]: whose turn it is among the workers of one queue.
 
 pub mod calls;
 pub mod gate;
@@ -14,6 +15,8 @@ mod lock;
 mod model;
 pub mod revocable;
 mod sync;
+mod ticket_list;
+pub mod tickets;
 pub mod wake_up;
 
 pub use lock::lock;

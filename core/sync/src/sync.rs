@@ -30,3 +30,17 @@ pub(crate) fn wait<'a, T>(condvar: &Condvar, guard: MutexGuard<'a, T>) -> MutexG
         .wait(guard)
         .unwrap_or_else(std::sync::PoisonError::into_inner)
 }
+
+/// Waits for a notification, a few milliseconds at most. In the models, which have no time, without that limit.
+pub(crate) fn wait_a_while<'a, T>(
+    condvar: &Condvar,
+    guard: MutexGuard<'a, T>,
+) -> MutexGuard<'a, T> {
+    #[cfg(loom)]
+    return wait(condvar, guard);
+    #[cfg(not(loom))]
+    condvar
+        .wait_timeout(guard, std::time::Duration::from_millis(5))
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
+        .0
+}

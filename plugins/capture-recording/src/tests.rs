@@ -26,6 +26,7 @@ fn about() -> About {
             .collect(),
         timeout_ns: None,
         isolated: false,
+        workers: 1,
     };
     About {
         format: FORMAT,

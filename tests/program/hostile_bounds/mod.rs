@@ -286,6 +286,32 @@ fn as_many_isolated_stages_as_may_be() {
     assert_eq!(report.ran.code, Some(0), "{report:#?}");
 }
 
+/// Each worker of a stage is an instance of its plugin in a replay, and a process if the stage is isolated.
+#[test]
+fn workers_without_end() {
+    let with_worker = |isolated: bool, worker: u64| {
+        let mut parts = good().clone();
+        parts.about["stages"][2]["isolated"] = json!(isolated);
+        parts.about["stages"][2]["workers"] = json!(worker);
+        let mut call = call("solver", ("vision", 900), 900);
+        call["worker"] = json!(worker);
+        parts.call(&call);
+        parts.write()
+    };
+    // No stage has so many: the call is left out, as are the messages that it took and emitted.
+    for worker in [64, u64::MAX / 2] {
+        for ran in every_command("workers", &with_worker(false, worker)) {
+            assert_eq!(ran.ran.code, Some(0), "{ran:#?}");
+        }
+    }
+    let [replay, report, _] = every_command("isolated-workers", &with_worker(true, 32));
+    assert_eq!(replay.ran.code, Some(65), "{replay:#?}");
+    for part in ["33 plugins in processes of their own", "--no-limits"] {
+        assert!(replay.ran.stderr.contains(part), "{replay:#?}");
+    }
+    assert_eq!(report.ran.code, Some(0), "{report:#?}");
+}
+
 /// A message comes from several calls, according to the recording, and each of them emits it.
 #[test]
 fn calls_that_are_there_several_times() {

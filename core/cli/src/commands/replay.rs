@@ -151,7 +151,7 @@ fn changed(replay: &Replay) -> Vec<&str> {
 fn refusal(error: PlanError) -> Failure {
     match error {
         PlanError::Nothing => Failure::Run(error.to_string()),
-        PlanError::Cycle { .. } => Failure::BadText(error.to_string()),
+        PlanError::Cycle { .. } | PlanError::Workers { .. } => Failure::BadText(error.to_string()),
         PlanError::Config { .. } => Failure::Config(error.to_string()),
         _ => Failure::Usage(error.to_string()),
     }

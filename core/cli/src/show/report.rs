@@ -40,6 +40,9 @@ fn text(report: &Report, action: Option<&str>, colours: bool) -> String {
         let all: Vec<_> = race.contestants.iter().map(won).collect();
         text += &format!("race in {}: {}\n", escape(&race.name), all.join("; "));
     }
+    for stage in report.stages.iter().filter(|stage| stage.workers > 1) {
+        text += &format!("workers of {}: {}\n", escape(&stage.name), stage.workers);
+    }
     for stage in report.stages.iter().filter(|stage| stage.restarted > 0) {
         text += &format!("restarts of {}: {}\n", escape(&stage.name), stage.restarted);
     }

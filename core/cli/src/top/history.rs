@@ -30,8 +30,10 @@ pub struct StageState {
     pub name: String,
     /// Messages a second: received, or emitted by a source.
     pub rate: f64,
-    /// The share of the time in which it works, from 0 to 1; in a race, of the whole stage.
+    /// The share of the time in which it works, from 0 to 1; in a race, of the whole worker; the mean of its workers.
     pub busy: f64,
+    /// How many messages it processes at once.
+    pub workers: u64,
     /// Since the run started.
     pub time: Distribution,
     pub queued: u64,
@@ -141,7 +143,11 @@ impl RunHistory {
                         true => rate(before.emitted, stage.emitted),
                         false => rate(before.received, stage.received),
                     }),
-                    busy: (rate(time_before.total_ns, time.total_ns) / 1e9).min(1.0),
+                    busy: (rate(time_before.total_ns, time.total_ns)
+                        / 1e9
+                        / stage.workers.max(1) as f64)
+                        .min(1.0),
+                    workers: stage.workers,
                     time,
                     queued: stage.queued,
                     capacity: stage.capacity,
@@ -190,6 +196,7 @@ pub mod tests {
         let number = (seconds * 10.0).round() as u64;
         let stage = |name: &str, received, emitted, dropped, queued, capacity| StageProgress {
             name: name.to_owned(),
+            workers: 1,
             received,
             emitted,
             dropped,
@@ -232,6 +239,13 @@ pub mod tests {
         assert!((stages[0].rate - 10.0).abs() < 0.1, "{stages:#?}");
         assert!((stages[1].rate - 5.0).abs() < 0.1, "{stages:#?}");
         assert!((stages[1].busy - 0.25).abs() < 0.01, "{stages:#?}");
+        for counts in &mut history.counts {
+            counts.progress.stages[1].workers = 2;
+        }
+        let [_, vision] = &history.stages()[..] else {
+            panic!("two stages")
+        };
+        assert!((vision.busy - 0.125).abs() < 0.01, "{vision:#?}");
         assert_eq!(stages[1].dropped, 50);
         assert_eq!(stages[1].fills.len(), FILLS);
         assert!((history.frame_rate() - 10.0).abs() < 0.1);

@@ -141,7 +141,7 @@ mod tests {
                 compared += 1;
             }
         }
-        assert_eq!(compared, 10);
+        assert_eq!(compared, 12);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use thiserror::Error;
 
 use super::duration::DurationError;
 use super::suggest::list;
+use crate::pipeline::Stage;
 
 /// The largest file that is read.
 pub const MAX_BYTES: usize = 1024 * 1024;
@@ -62,6 +63,12 @@ pub enum Problem {
     BadCapacity { found: String },
     #[error("a stage is restarted 1 to {MAX_RESTARTS} times in a row, not {found}")]
     BadRestarts { found: String },
+    #[error("a stage has 1 to {} workers, not {found}", Stage::MAX_WORKERS)]
+    BadWorkers { found: String },
+    #[error("`{stage}` is a source, which can't have several workers")]
+    SourceWithWorkers { stage: String },
+    #[error("`{stage}` drives the mouse, so it can't have several workers: there is one mouse")]
+    MouseWithWorkers { stage: String },
     #[error("stages can't run in processes of their own on this system")]
     NoIsolation,
     #[error("[record] names no file")]
@@ -216,6 +223,10 @@ impl Problem {
             Self::BlockingCycle { .. } => {
                 "let one of these queues drop: queue = { when_full = \"latest\" }"
             }
+            Self::SourceWithWorkers { .. } => {
+                "leave `workers` out: workers share the queue of an input, and a source has none"
+            }
+            Self::MouseWithWorkers { .. } => "leave `workers` out",
             Self::NoIsolation => "leave `isolation` out, or run it on Linux or another Unix",
             Self::EmptyList { .. } => "name at least one, or leave it out",
             Self::NoRecordFile => "add file = \"runs/{name}-{time}.mcap\"",

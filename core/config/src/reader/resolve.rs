@@ -18,6 +18,7 @@ use super::values::wrong_type;
 use super::written::Written;
 use super::written::stage::{WrittenPlugins, WrittenStage};
 use super::{Plugins, cycle, plugin_config, setting, suggest, wiring};
+use crate::manifest::effects::OneWorker;
 use crate::manifest::{Manifest, Port};
 use crate::pipeline::{Contestant, Pipeline, Stage};
 
@@ -70,7 +71,12 @@ pub(super) fn resolve(
             isolation: stage.isolation.unwrap_or_default(),
             restart: stage.restart,
             fresh: false,
+            workers: stage.workers.as_ref().map_or(1, |it| *it.get_ref()),
+            ordered: stage.ordered.unwrap_or(true),
         });
+    }
+    for (written, stage) in stages.iter().zip(&pipeline.stages) {
+        check_workers(written, stage, plugins, findings);
     }
     let known = stages.iter().flat_map(|stage| {
         let name = stage.name.get_ref().as_str();
@@ -89,6 +95,29 @@ pub(super) fn resolve(
         wiring::check_reached(stages, &manifests, &pipeline.edges, findings);
     }
     pipeline
+}
+
+/// Reports a stage that can't have several workers.
+fn check_workers(
+    written: &WrittenStage<'_, '_>,
+    stage: &Stage,
+    plugins: &dyn Plugins,
+    findings: &mut Findings,
+) {
+    let Some(workers) = written.workers.as_ref().filter(|it| *it.get_ref() > 1) else {
+        return;
+    };
+    let known = stage.contestants.iter();
+    let known = known.filter_map(|it| Some((plugins.manifest(&it.plugin)?, &it.config)));
+    let why = known.filter_map(|(manifest, config)| manifest.why_one_worker(config));
+    let name = || stage.name.clone();
+    let problem = why.min().map(|why| match why {
+        OneWorker::Source => Problem::SourceWithWorkers { stage: name() },
+        OneWorker::DrivesMouse => Problem::MouseWithWorkers { stage: name() },
+    });
+    if let Some(problem) = problem {
+        findings.report(&workers.span(), problem);
+    }
 }
 
 fn stem(findings: &Findings) -> String {

@@ -128,6 +128,12 @@ pub(crate) fn plugins() -> FakePlugins {
             &["out outcome/1"],
             empty.clone(),
         ),
+        mouse(manifest(
+            "actuator-mouse",
+            &["in strokes/1"],
+            &["out outcome/1"],
+            empty.clone(),
+        )),
         manifest(
             "referee",
             &["sighting sighting/1", "outcome outcome/1"],
@@ -190,6 +196,15 @@ fn manifest(name: &str, inputs: &[&str], outputs: &[&str], config: Value) -> Man
         "inputs": ports(inputs), "outputs": ports(outputs), "config": config,
     });
     serde_json::from_value(manifest).unwrap()
+}
+
+/// The same plugin, which drives the mouse.
+fn mouse(manifest: Manifest) -> Manifest {
+    let effects = json!([{ "effect": "drives-mouse" }]);
+    Manifest {
+        effects: serde_json::from_value(effects).unwrap(),
+        ..manifest
+    }
 }
 
 /// Compares with the workspace's snapshot of that name, in the caller's module.

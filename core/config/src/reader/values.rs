@@ -11,6 +11,7 @@ use super::problem::{MAX_CAPACITY, MAX_RESTARTS, Problem};
 use super::source::Span;
 use super::syntax::kind;
 use super::{duration, suggest};
+use crate::pipeline::Stage;
 
 /// The capacity of a queue.
 pub(super) fn capacity(value: &Spanned<DeValue<'_>>, findings: &mut Findings) -> Option<usize> {
@@ -39,6 +40,25 @@ pub(super) fn times(value: &Spanned<DeValue<'_>>, findings: &mut Findings) -> Op
         _ => {
             let found = findings.file().slice(&value.span()).to_owned();
             findings.report(&value.span(), Problem::BadRestarts { found });
+            None
+        }
+    }
+}
+
+/// The number of workers of a stage, with the span of the number.
+pub(super) fn workers(
+    value: &Spanned<DeValue<'_>>,
+    findings: &mut Findings,
+) -> Option<Spanned<usize>> {
+    let DeValue::Integer(number) = value.get_ref() else {
+        wrong_type("workers", value, "an integer", None, findings);
+        return None;
+    };
+    match usize::from_str_radix(number.as_str(), number.radix()) {
+        Ok(workers @ 1..=Stage::MAX_WORKERS) => Some(Spanned::new(value.span(), workers)),
+        _ => {
+            let found = findings.file().slice(&value.span()).to_owned();
+            findings.report(&value.span(), Problem::BadWorkers { found });
             None
         }
     }

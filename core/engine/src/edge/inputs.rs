@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use crossbeam_channel::Select;
-use flowpipe_host::message::Message;
+use flowpipe_host::message::{Message, Origin};
 
+use crate::edge::counters::Counters;
 use crate::edge::cycle::Cycle;
 use crate::edge::gate::Gate;
 use crate::edge::{Head, Received};
@@ -16,8 +17,12 @@ pub(crate) struct Inputs {
     heads: Vec<InEdge>,
     /// The cycle that the stage is part of.
     cycle: Option<Arc<Cycle>>,
+    /// In a cycle, the counters of edges that have ended while a message of them may still be processed.
+    ended: Vec<Arc<Counters>>,
     /// The edge to poll first next time, so that no edge starves the others.
     next: usize,
+    /// The frame that the last message descends from.
+    pub origin: Option<Origin>,
 }
 
 /// The receiving end of one edge.
@@ -39,17 +44,37 @@ pub(crate) enum Next {
     Paused,
 }
 
+/// The other workers of a stage, as seen by the one that waits for its next message.
+pub(crate) trait OtherWorkers {
+    /// Whether none of them processes a message.
+    fn are_idle(&self) -> bool;
+    /// Makes a select wake up when one of them has finished its message.
+    fn watch<'a>(&'a self, select: &mut Select<'a>);
+    /// Forgets what has finished so far.
+    fn silence(&self);
+}
+
 impl Inputs {
     pub(crate) fn new(heads: Vec<InEdge>, cycle: Option<Arc<Cycle>>) -> Self {
         Self {
             heads,
             cycle,
+            ended: Vec::new(),
             next: 0,
+            origin: None,
         }
     }
 
-    /// Waits for the next event.
-    pub(crate) fn take(&mut self, gate: &Gate) -> Next {
+    /// Waits for the next event. `others`: `None` if the stage has one worker.
+    pub(crate) fn take(&mut self, gate: &Gate, others: Option<&impl OtherWorkers>) -> Next {
+        let next = self.wait_for_next(gate, others);
+        if let Next::Message(_, message) = &next {
+            self.origin = message.lineage.origin;
+        }
+        next
+    }
+
+    fn wait_for_next(&mut self, gate: &Gate, others: Option<&impl OtherWorkers>) -> Next {
         if let (None, [edge]) = (&self.cycle, self.heads.as_slice()) {
             return match edge.head.take(gate) {
                 Received::Message(message) => Next::Message(edge.port, message),
@@ -57,14 +82,20 @@ impl Inputs {
                 Received::Ended => Next::Ended,
             };
         }
-        if self.cycle.is_some() {
-            for edge in &self.heads {
-                edge.head.counters.finish_taken();
-            }
+        if others.is_none() {
+            self.finish_taken();
         }
         loop {
             if gate.is_closed() {
                 return Next::Paused;
+            }
+            if let Some(others) = others {
+                // Silenced first: whoever finishes later rings again.
+                others.silence();
+                // None of them takes a message meanwhile: only the owner of the inputs does.
+                if others.are_idle() {
+                    self.finish_taken();
+                }
             }
             if let Some((port, message)) = self.find() {
                 return Next::Message(port, message);
@@ -76,7 +107,7 @@ impl Inputs {
             self.heads.iter().for_each(|edge| edge.head.begin_wait());
             let found = self.find();
             if found.is_none() && !self.heads.is_empty() {
-                self.sleep(gate);
+                self.sleep(gate, others);
             }
             self.heads.iter().for_each(|edge| edge.head.end_wait());
             if let Some((port, message)) = found {
@@ -85,9 +116,31 @@ impl Inputs {
         }
     }
 
+    /// In a cycle: marks everything taken so far as processed.
+    fn finish_taken(&mut self) {
+        if self.cycle.is_some() {
+            for edge in &self.heads {
+                edge.head.counters.finish_taken();
+            }
+            self.finish_ended();
+        }
+    }
+
+    fn finish_ended(&mut self) {
+        for counters in self.ended.drain(..) {
+            counters.finish_taken();
+        }
+    }
+
     /// Decomposes the inputs, to rewire them. No edge ends by that.
-    pub(crate) fn into_parts(mut self) -> (Vec<InEdge>, Option<Arc<Cycle>>) {
-        (std::mem::take(&mut self.heads), self.cycle.take())
+    pub(crate) fn into_parts(mut self) -> (Vec<InEdge>, Option<Arc<Cycle>>, Option<Origin>) {
+        // Nothing is processed meanwhile.
+        self.finish_ended();
+        (
+            std::mem::take(&mut self.heads),
+            self.cycle.take(),
+            self.origin,
+        )
     }
 
     /// Takes a message if there is one, and removes edges that have ended.
@@ -107,7 +160,10 @@ impl Inputs {
                 }
                 Received::Empty => self.next += 1,
                 Received::Ended => {
-                    self.heads.remove(self.next);
+                    let edge = self.heads.remove(self.next);
+                    if self.cycle.is_some() {
+                        self.ended.push(edge.head.counters.clone());
+                    }
                 }
             }
         }
@@ -115,7 +171,7 @@ impl Inputs {
     }
 
     /// Sleeps until there may be a message.
-    fn sleep(&self, gate: &Gate) {
+    fn sleep(&self, gate: &Gate, others: Option<&impl OtherWorkers>) {
         let mut select = Select::new();
         for edge in &self.heads {
             edge.head.watch(&mut select);
@@ -123,6 +179,9 @@ impl Inputs {
         gate.watch(&mut select);
         if let Some(cycle) = &self.cycle {
             select.recv(cycle.ended());
+            if let Some(others) = others {
+                others.watch(&mut select);
+            }
         }
         select.ready();
     }
@@ -133,6 +192,7 @@ impl Drop for Inputs {
         for edge in &self.heads {
             edge.head.counters.finish_taken();
         }
+        self.finish_ended();
         self.heads.clear();
         if let Some(cycle) = &self.cycle {
             cycle.check();

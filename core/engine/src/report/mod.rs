@@ -46,6 +46,8 @@ pub struct Report {
 pub struct StageReport {
     /// Its name in the pipeline.
     pub name: String,
+    /// How many messages it processes at once.
+    pub workers: usize,
     /// Messages taken.
     #[serde(rename = "in")]
     pub received: u64,
@@ -69,7 +71,7 @@ pub struct StageReport {
     pub time: Distribution,
     /// Its share of the time of all stages, from 0 to 1.
     pub share: f64,
-    /// One per plugin: more than one in a race.
+    /// One per plugin, of all workers together: more than one in a race.
     pub contestants: Vec<ContestantReport>,
 }
 
@@ -121,6 +123,9 @@ pub struct Progress {
 pub struct StageProgress {
     /// Its name in the pipeline.
     pub name: String,
+    /// How many messages it processes at once.
+    #[serde(default = "one")]
+    pub workers: u64,
     /// Messages taken.
     #[serde(rename = "in")]
     pub received: u64,
@@ -138,4 +143,8 @@ pub struct StageProgress {
     pub queued: u64,
     /// The total capacity of its input queues; 0: it has none.
     pub capacity: u64,
+}
+
+fn one() -> u64 {
+    1
 }

@@ -18,6 +18,7 @@ use flowpipe_sync::calls::CallNumber;
 use crate::check::{self, Judgement};
 use crate::run::journal;
 use crate::run::journal::Journal;
+use crate::run::order::Turn;
 use crate::run::race::Entrant;
 use crate::run::stage::Stage;
 use crate::watch::{Reason, Watch};
@@ -33,6 +34,8 @@ pub(crate) struct Context<'a> {
     pub origin: Option<Origin>,
     /// When the message was taken, or the call started.
     pub taken_ns: i64,
+    /// The turn that it waits for before it emits, if there is one.
+    pub turn: Option<Turn<'a>>,
     /// The race and the contestant, if the stage races.
     pub entrant: Option<Entrant<'a>>,
     pub emitted: Cell<u64>,
@@ -88,26 +91,50 @@ impl Context<'_> {
     }
 
     fn send_output(&self, output: &abi::Output) -> abi::Status {
-        if self.watch.is_abandoned() || self.cancelled().is_some() {
+        // A contestant waits after it has won: who is first does not depend on the turn.
+        let waits = self.entrant.is_none();
+        if self.gives_up() || waits && !self.wait_for_turn() {
             self.stopped.set(true);
             return abi::STOPPED;
         }
-        let status = match self.check(output) {
-            Ok((port, message, judgement)) => match &self.entrant {
-                None => self.send(port, message),
-                Some(entrant) => entrant.offer(port, message, judgement, |port, message| {
-                    self.stage
-                        .send(self.watch, port, message, None, &self.journal)
-                }),
-            },
-            Err(reason) => {
-                self.refused.borrow_mut().get_or_insert(reason);
-                abi::BAD_MESSAGE
-            }
-        };
+        let status =
+            match self.check(output) {
+                Ok((port, message, judgement)) => match &self.entrant {
+                    None => self.send(port, message),
+                    Some(entrant) => entrant.offer(port, message, judgement, |port, message| {
+                        match self.wait_for_turn() {
+                            true => self
+                                .stage
+                                .send(self.watch, port, message, None, &self.journal),
+                            false => abi::STOPPED,
+                        }
+                    }),
+                },
+                Err(reason) => {
+                    self.refused.borrow_mut().get_or_insert(reason);
+                    abi::BAD_MESSAGE
+                }
+            };
         self.stopped
             .set(self.stopped.get() || status == abi::STOPPED);
         status
+    }
+
+    /// Whether the call is abandoned or cancelled.
+    fn gives_up(&self) -> bool {
+        self.watch.is_abandoned() || self.cancelled().is_some()
+    }
+
+    /// Waits until all earlier messages of the stage are processed. False: the call is abandoned or cancelled.
+    fn wait_for_turn(&self) -> bool {
+        let Some(turn) = self.turn.filter(|turn| !turn.has_come()) else {
+            return true;
+        };
+        let run = &self.stage.run;
+        self.watch.begin_wait(run.now());
+        let has_come = turn.wait(|| self.gives_up());
+        self.watch.end_wait(run.now());
+        has_come && !self.gives_up()
     }
 
     fn send(&self, port: usize, message: Message) -> abi::Status {

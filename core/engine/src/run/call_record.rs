@@ -8,13 +8,14 @@ use crate::run::call::Context;
 use crate::run::outcome::Outcome;
 use crate::run::stage::Stage;
 use crate::run::work::Work;
+use crate::supervisor::Slot;
 use crate::watch::CallSnapshot;
 
 /// Builds the record of a call that has returned.
 pub(crate) fn write(
     context: &Context<'_>,
     work: &Work,
-    contestant: usize,
+    slot: Slot,
     outcome: &Outcome,
     clock: Vec<i64>,
 ) -> Call {
@@ -23,7 +24,8 @@ pub(crate) fn write(
     let run = &*stage.run;
     Call {
         stage: stage.run.names.stage(stage.index),
-        plugin: contestant,
+        plugin: slot.contestant,
+        worker: slot.worker,
         event: work.kind(),
         took: work.message.as_ref().map(|(port, message)| {
             taken(stage, *port, message.source(), message.lineage().sequence)
@@ -52,16 +54,12 @@ pub(crate) fn write(
 }
 
 /// Builds the record of a call that never returned.
-pub(crate) fn write_hung(
-    stage: &Stage,
-    contestant: usize,
-    snapshot: &CallSnapshot,
-    why: &str,
-) -> Call {
+pub(crate) fn write_hung(stage: &Stage, slot: Slot, snapshot: &CallSnapshot, why: &str) -> Call {
     let run = &*stage.run;
     Call {
         stage: stage.run.names.stage(stage.index),
-        plugin: contestant,
+        plugin: slot.contestant,
+        worker: slot.worker,
         event: match snapshot.message {
             Some(_) => Event::Message,
             None if stage.is_source() => Event::Tick,

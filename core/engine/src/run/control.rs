@@ -25,7 +25,7 @@ use crate::run::plan::Plan;
 use crate::run::reload::pausing::Request;
 use crate::run::summary::{self, CurrentTopology};
 use crate::run::threads::{Role, Thread, Threads};
-use crate::supervisor::{self, Action, DEFERRED, Exit, Resumed, StopCause};
+use crate::supervisor::{self, Action, DEFERRED, Exit, Resumed, StopCause, WorkerId};
 use crate::watch::{CallSnapshot, Reason, Watch, nanoseconds};
 
 /// The state of the control thread.
@@ -33,8 +33,8 @@ pub(crate) struct Control {
     pub plan: Plan,
     pub threads: Threads,
     pub instances: Instances,
-    /// Channels to the race of each stage, by the stage's index.
-    pub races: HashMap<usize, Sender<RaceEvent>>,
+    /// Channels to the races.
+    pub races: HashMap<WorkerId, Sender<RaceEvent>>,
     /// The pending request to pause stages.
     pub request: Option<Request>,
     /// Why a thread failed to start.
@@ -89,9 +89,10 @@ impl Control {
     fn start(&mut self) -> Result<(), StartError> {
         let mut resumed = Vec::new();
         for (stage, found) in self.plan.stages.iter().zip(&self.plan.found) {
-            for (contestant, found) in found.iter().enumerate() {
-                match create(stage, contestant, found) {
-                    Ok(instance) => self.instances.put(stage.slot(contestant), instance),
+            let slots: Vec<_> = stage.slots(found.len()).collect();
+            for &slot in &slots {
+                match create(stage, slot, &found[slot.contestant]) {
+                    Ok(instance) => self.instances.put(slot, instance),
                     Err(error) => {
                         let none = Instances::new(self.plan.shared.clone());
                         std::mem::replace(&mut self.instances, none).destroy_all();
@@ -103,7 +104,7 @@ impl Control {
             resumed.push(Resumed {
                 stage: stage.index,
                 settings: Some(stage.supervision(found.len())),
-                present: (0..found.len()).collect(),
+                present: slots,
                 lost: Vec::new(),
             });
         }
@@ -177,15 +178,19 @@ impl Control {
         let stage = thread.stage.clone();
         if panicked {
             let text = "its thread panicked, which is a bug in flowpipe itself".to_owned();
-            let problem = stage.problem(ProblemKind::Failed, thread.contestant(), None, text);
+            let contestant = thread.slot().contestant;
+            let problem = stage.problem(ProblemKind::Failed, contestant, None, text);
             self.plan.shared.fail(problem);
+            if let Some(order) = &stage.order {
+                order.abandon(thread.slot().worker);
+            }
         }
-        let contestants = match thread.role {
-            Role::Plugin(contestant) => contestant..contestant + 1,
-            Role::Replay => 0..stage.settings.contestants.len(),
-            Role::Race => {
+        let slots = match thread.role {
+            Role::Plugin(slot) => vec![slot],
+            Role::Replay => stage.slots(stage.settings.contestants.len()).collect(),
+            Role::Race(race) => {
                 self.apply(supervisor::Event::RaceEnded {
-                    stage: stage.index,
+                    race,
                     to_pause: exit.is_paused,
                 });
                 return thread.join();
@@ -199,9 +204,7 @@ impl Control {
             None if exit.is_paused => Exit::Paused,
             None => Exit::Finished,
         };
-        let exits: Vec<_> = (0..contestants.len()).map(how).collect();
-        let slots = contestants.map(|contestant| stage.slot(contestant));
-        let slots: Vec<_> = slots.collect();
+        let exits: Vec<_> = (0..slots.len()).map(how).collect();
         for (slot, instance) in slots.iter().zip(exit.instances) {
             self.instances.put(*slot, instance);
         }
@@ -228,7 +231,7 @@ impl Control {
                 continue;
             };
             let observed = supervisor::Event::Observed {
-                slot: thread.stage.slot(thread.contestant()),
+                slot: thread.slot(),
                 call: snapshot,
                 process: thread.call_process(),
             };
@@ -281,14 +284,14 @@ impl Control {
             return;
         };
         let stage = thread.stage.clone();
-        let races = thread.role != Role::Replay && stage.settings.contestants.len() > 1;
+        let races = thread.role != Role::Replay && stage.races();
         let is_abandoned = match races {
             // The race owns the ports, and continues without this contestant.
             true => watch.abandon(snapshot.call),
-            // A worker that holds the lock sends or waits for a message: it does not hang.
-            false => match stage.ports.try_lock() {
-                Ok(_ports) => watch.abandon(snapshot.call),
-                Err(TryLockError::Poisoned(_ports)) => watch.abandon(snapshot.call),
+            // Whoever holds the lock sends. If that is this worker, it does not hang; if not, check again soon.
+            false => match stage.out_edges.try_lock() {
+                Ok(_outputs) => watch.abandon(snapshot.call),
+                Err(TryLockError::Poisoned(_outputs)) => watch.abandon(snapshot.call),
                 Err(TryLockError::WouldBlock) => return,
             },
         };
@@ -299,10 +302,14 @@ impl Control {
         let Some(thread) = self.threads.end(id) else {
             return;
         };
-        let contestant = thread.contestant();
+        let slot = thread.slot();
+        // A race finishes the message of its worker.
+        if let Some(order) = stage.order.as_ref().filter(|_| !races) {
+            order.abandon(slot.worker);
+        }
         stage.counts.abandoned.fetch_add(1, Ordering::Relaxed);
         if stage.run.logs_calls {
-            let call = call_record::write_hung(&stage, contestant, snapshot, why);
+            let call = call_record::write_hung(&stage, slot, snapshot, why);
             stage.report_call(Some(Box::new(call)));
         }
         let text = format!("{why}; it was abandoned");
@@ -311,7 +318,7 @@ impl Control {
         let replay = stage.run.replay.as_ref();
         let excess = replay.and_then(|replay| replay.abandon(&stage));
         self.apply(supervisor::Event::Hung {
-            slot: stage.slot(contestant),
+            slot,
             was_stopped: snapshot.cancelled == Some(Reason::Stop),
             excess,
             can_create,
@@ -339,6 +346,7 @@ impl Thread {
         let message = snapshot
             .message
             .map(|it| self.stage.message_id(it.port, it.sequence, it.frame));
-        self.stage.problem(kind, self.contestant(), message, text)
+        let contestant = self.slot().contestant;
+        self.stage.problem(kind, contestant, message, text)
     }
 }

@@ -14,13 +14,11 @@ use flowpipe_isolation::stage::{IsolatedStage, Start};
 
 use crate::run::error::StartError;
 use crate::run::stage::Stage;
+use crate::supervisor::Slot;
 
 /// Creates and activates an instance.
-pub(crate) fn create(
-    stage: &Stage,
-    contestant: usize,
-    found: &Found,
-) -> Result<Instance, StartError> {
+pub(crate) fn create(stage: &Stage, slot: Slot, found: &Found) -> Result<Instance, StartError> {
+    let contestant = slot.contestant;
     let refuse = |step, error: CreateError| StartError::Plugin {
         stage: stage.settings.name.clone(),
         plugin: stage.plugin(contestant).to_owned(),
@@ -29,7 +27,7 @@ pub(crate) fn create(
         reason: error.to_string(),
     };
     let stage_clock = match &stage.run.replay {
-        Some(replay) => StageClock::replaying(replay.next_times(stage.index, contestant)),
+        Some(replay) => StageClock::replaying(replay.next_times(slot)),
         None if stage.run.logs_calls && stage.is_deterministic => {
             StageClock::Recording(Mutex::default())
         }

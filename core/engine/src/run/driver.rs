@@ -17,12 +17,13 @@ use crate::run::race::{Entrant, Race};
 use crate::run::stage::{LoopControl, Stage};
 use crate::run::work::Work;
 use crate::run::worker::{NextWork, Worker};
-use crate::supervisor::{self, Action, Decision, RaceResult};
+use crate::supervisor::{self, Action, Decision, RaceResult, WorkerId};
 use crate::watch::Watch;
 
-/// Runs a stage with several plugins.
+/// Runs a worker with several plugins.
 pub(crate) struct Driver {
     stage: Arc<Stage>,
+    race: WorkerId,
     /// The contestants that have an instance.
     members: BTreeMap<usize, (Sender<Arc<Race>>, Arc<Watch>)>,
     /// The contestants whose result is to be received.
@@ -55,7 +56,7 @@ pub(crate) fn run_contestant(
     driver: &Sender<RaceEvent>,
 ) -> WorkerExit {
     for race in jobs {
-        let contestant = worker.contestant;
+        let contestant = worker.slot.contestant;
         let mut done = worker.process(
             &race.work,
             Some(Entrant {
@@ -84,10 +85,12 @@ pub(crate) fn run_contestant(
 impl Driver {
     pub(crate) fn new(
         stage: Arc<Stage>,
+        race: WorkerId,
         (sender, events): (Sender<RaceEvent>, Receiver<RaceEvent>),
     ) -> Self {
         Self {
             stage,
+            race,
             members: BTreeMap::new(),
             pending: BTreeSet::new(),
             events,
@@ -101,8 +104,8 @@ impl Driver {
         let stage = self.stage.clone();
         let mut control = LoopControl::Continue;
         while control == LoopControl::Continue {
-            control = match stage.next() {
-                NextWork::Work(work) => self.race(work),
+            control = match stage.next(self.race.worker) {
+                NextWork::Work(work) => self.race_in_turn(work),
                 NextWork::EndOfStream => break,
                 NextWork::Pause => {
                     self.wait_for_all();
@@ -112,12 +115,20 @@ impl Driver {
         }
         if control == LoopControl::Continue
             && stage.run.mode() < Mode::Abort
-            && let Some(work) = stage.finish()
+            && let Some(work) = stage.finish(self.race.worker)
         {
-            self.race(work);
+            self.race_in_turn(work);
         }
-        stage.close();
+        stage.close_alone();
         WorkerExit::default()
+    }
+
+    /// Runs one race, after which later messages may leave the stage.
+    fn race_in_turn(&mut self, work: Work) -> LoopControl {
+        let ticket = work.ticket;
+        let control = self.race(work);
+        self.stage.finish_ticket(ticket);
+        control
     }
 
     /// Waits until the losers have finished too, or were abandoned.
@@ -195,7 +206,7 @@ impl Driver {
                 if is_over || done.restart.is_some() {
                     self.members.remove(&contestant);
                 }
-                let slot = self.stage.slot(contestant);
+                let slot = self.race.slot(contestant);
                 let finished = supervisor::Event::CallFinished { slot, is_over };
                 self.stage.run.supervise(finished);
                 return Some((contestant, Some(done)));
@@ -210,7 +221,7 @@ impl Driver {
                 watch,
             } => {
                 self.members.insert(contestant, (jobs, watch));
-                let joined = supervisor::Event::Joined(self.stage.slot(contestant));
+                let joined = supervisor::Event::Joined(self.race.slot(contestant));
                 self.stage.run.supervise(joined);
                 contestant
             }
@@ -227,9 +238,7 @@ impl Driver {
             self.report_late(late);
         }
         loop {
-            let message = supervisor::Event::RaceMessage {
-                stage: self.stage.index,
-            };
+            let message = supervisor::Event::RaceMessage(self.race);
             match self.stage.run.supervise(message).pop() {
                 Some(Action::Race { entrants, sit_out }) => {
                     for contestant in sit_out {
@@ -304,8 +313,12 @@ impl Driver {
                 "weak answer"
             );
             let journal = Journal::default();
-            for (port, message) in weak.answers {
-                stage.send(&self.watch, port, message, None, &journal);
+            let is_aborted = || stage.run.mode() == Mode::Abort;
+            let turn = stage.turn(&race.work);
+            if turn.is_none_or(|turn| turn.wait(is_aborted)) {
+                for (port, message) in weak.answers {
+                    stage.send(&self.watch, port, message, None, &journal);
+                }
             }
             if let Some(call) = written.iter_mut().find(|it| it.plugin == weak.contestant) {
                 call.emitted = journal.take_emitted();
@@ -332,8 +345,8 @@ impl Driver {
 
     /// The supervisor's decision after a race.
     fn decide(&self, result: RaceResult) -> Decision {
-        let stage = self.stage.index;
-        let concluded = supervisor::Event::RaceConcluded { stage, result };
+        let race = self.race;
+        let concluded = supervisor::Event::RaceConcluded { race, result };
         match self.stage.run.supervise(concluded).pop() {
             Some(Action::Decide(decision)) => decision,
             _ => Decision::End,

@@ -9,7 +9,7 @@ use flowpipe_host::instance::Instance;
 pub(crate) struct WorkerExit {
     /// Empty for a race's thread, and for one that was abandoned.
     pub instances: Vec<Instance>,
-    /// One of the instances is to be restarted after this time.
+    /// The instance of this place among them is to be restarted after this time.
     pub restart: Option<(usize, Duration)>,
     /// The stage pauses, and has more work.
     pub is_paused: bool,

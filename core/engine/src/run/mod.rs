@@ -1,8 +1,9 @@
 //! Runs a pipeline.
 //!
 //! A run has one control thread, which creates the stages, supervises them and ends them ([`control`]), and one thread
-//! for each stage ([`worker`]). A stage whose plugins race has a [`driver`] and a thread for each plugin. Messages go
-//! from thread to thread over the edges of [`crate::edge`].
+//! for each worker of each stage ([`worker`]). A worker whose plugins race has a [`driver`] and a thread for each plugin.
+//! Several workers of a stage emit in the order of their messages ([`order`]). Messages go from thread to thread over the
+//! edges of [`crate::edge`].
 
 pub(crate) mod call;
 mod call_record;
@@ -18,6 +19,7 @@ mod journal;
 pub(crate) mod message_schemas;
 pub(crate) mod names;
 mod notify;
+pub(crate) mod order;
 pub(crate) mod outcome;
 mod perform;
 pub(crate) mod plan;
@@ -78,7 +80,8 @@ pub struct Options {
 /// are also reported by the control thread, changes by the thread that reloads. Methods that are not overridden cost next
 /// to nothing.
 pub trait Observer: Send + Sync {
-    /// A stage emits a message at one of its outputs, in the order of the output's sequence numbers.
+    /// A stage emits a message at one of its outputs, in the order of the output's sequence numbers. In a replay, that
+    /// order is the one of the recorded calls, which differs for workers that were not `ordered`.
     fn message(&self, stage: usize, port: usize, message: &Arc<Message>) {
         let _ = (stage, port, message);
     }

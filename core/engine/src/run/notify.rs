@@ -6,13 +6,15 @@ use crate::run::outcome::Outcome;
 use crate::run::stage::Stage;
 use crate::run::task::{Completion, Task, TaskResult, event_name};
 use crate::run::work::Work;
+use crate::supervisor::Slot;
 
 /// The span of one call, at the level `TRACE`. Without a subscriber for that level, it costs one atomic load.
-pub(crate) fn span(stage: &Stage, contestant: usize, work: &Work) -> Span {
+pub(crate) fn span(stage: &Stage, slot: Slot, work: &Work) -> Span {
     tracing::trace_span!(
         "stage",
         name = stage.settings.name,
-        plugin = stage.plugin(contestant),
+        plugin = stage.plugin(slot.contestant),
+        worker = (stage.settings.workers > 1).then_some(slot.worker),
         event = event_name(work.kind()),
         port = work
             .message
@@ -28,13 +30,14 @@ pub(crate) fn span(stage: &Stage, contestant: usize, work: &Work) -> Span {
 }
 
 /// Reports to observers that a call starts. `None`: no observer wants tasks.
-pub(crate) fn task_started<'a>(stage: &Stage, plugin: usize, work: &'a Work) -> Option<Task<'a>> {
+pub(crate) fn task_started<'a>(stage: &Stage, slot: Slot, work: &'a Work) -> Option<Task<'a>> {
     if !stage.run.reports_tasks {
         return None;
     }
     let task = Task {
         stage: stage.index,
-        plugin,
+        plugin: slot.contestant,
+        worker: slot.worker,
         event: work.kind(),
         taken: work
             .message

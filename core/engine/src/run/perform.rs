@@ -7,6 +7,7 @@ use flowpipe_config::pipeline::Isolation;
 use flowpipe_host::instance::Instance;
 use flowpipe_host::problem::ProblemKind;
 
+use crate::edge::gate::Gate;
 use crate::run::control::Control;
 use crate::run::create::create;
 use crate::run::driver::RaceEvent;
@@ -17,7 +18,7 @@ use crate::run::reload::pausing::{
 };
 use crate::run::stage::Stage;
 use crate::run::threads;
-use crate::supervisor::{self, Action, Answer, Exit, Slot};
+use crate::supervisor::{self, Action, Answer, Exit, Slot, WorkerId};
 
 impl Control {
     /// Performs one action. Returns the resulting event, if it is known at once.
@@ -36,25 +37,33 @@ impl Control {
             Action::SetMode(mode) => self.plan.shared.set_mode(mode),
             Action::Create(slot) => return self.create(slot),
             Action::Start { slot, is_restart } => return self.start_thread(slot, is_restart),
-            Action::StartRace { stage, present } => return self.start_race(stage, &present),
+            Action::StartRace { race, present } => return self.start_race(race, &present),
             Action::StartReplay { stage, restarted } => {
                 return self.start_replay(stage, restarted);
             }
             Action::Destroy(slot) => self.instances.destroy(slot),
             Action::Close { stage } => self.close(stage),
             Action::NotifyRace(slot) => {
-                if let Some(race) = self.races.get(&slot.stage) {
+                if let Some(race) = self.races.get(&slot.worker_id()) {
                     let contestant = slot.contestant;
                     // Disconnected only when the race has ended.
                     let _ = race.send(RaceEvent::Missing { contestant });
                 }
             }
-            Action::CloseGate { stage } => self.plan.stages[stage].gate.close(),
-            Action::OpenGate { stage } => self.plan.stages[stage].gate.open(),
+            Action::CloseGate { stage } => {
+                self.plan.stages[stage].gates.iter().for_each(Gate::close);
+            }
+            Action::OpenGate { stage } => {
+                self.plan.stages[stage].gates.iter().for_each(Gate::open);
+            }
             Action::ReopenGate { stage } => {
                 let it = &self.plan.stages[stage];
-                let is_open = it.gate.open_again() || it.over.load(Ordering::SeqCst);
-                return Some(supervisor::Event::Reopened { stage, is_open });
+                let is_pausing =
+                    |gate: &Gate| !gate.open_again() && !it.over.load(Ordering::SeqCst);
+                let gates = it.gates.iter().enumerate();
+                let pausing = gates.filter(|(_, gate)| is_pausing(gate));
+                let pausing = pausing.map(|(worker, _)| worker).collect();
+                return Some(supervisor::Event::Reopened { stage, pausing });
             }
             Action::Answer(answer) => self.answer(answer),
             Action::Report(problem) => self.plan.shared.report(problem),
@@ -76,7 +85,7 @@ impl Control {
         if stage.settings.isolation == Isolation::Process {
             // Starting a process is slow.
             self.instances.help("flowpipe-create", move || {
-                let create = || create(&stage, slot.contestant, &found);
+                let create = || create(&stage, slot, &found);
                 // Also after a panic: the control thread needs the event.
                 let created = std::panic::catch_unwind(std::panic::AssertUnwindSafe(create));
                 let created = created.unwrap_or(Err(StartError::Panicked));
@@ -96,7 +105,7 @@ impl Control {
         let Some(_calls) = calls else {
             return Some(supervisor::Event::Deferred(slot));
         };
-        let created = create(&stage, slot.contestant, &found);
+        let created = create(&stage, slot, &found);
         self.created(slot, created)
     }
 
@@ -130,11 +139,11 @@ impl Control {
     fn start_thread(&mut self, slot: Slot, is_restart: bool) -> Option<supervisor::Event> {
         let stage = self.plan.stages[slot.stage].clone();
         let instance = self.instances.take(slot)?;
-        let races = stage.settings.contestants.len() > 1;
-        let race = self.races.get(&slot.stage).filter(|_| races);
+        let race = self.races.get(&slot.worker_id());
+        let race = race.filter(|_| stage.races());
         let started = self.threads.add(|id| match race {
-            None => threads::start_worker(&stage, instance, id),
-            Some(race) => threads::start_contestant(&stage, slot.contestant, instance, id, race),
+            None => threads::start_worker(&stage, slot, instance, id),
+            Some(race) => threads::start_contestant(&stage, slot, instance, id, race),
         });
         match started {
             Ok(()) => {
@@ -150,16 +159,13 @@ impl Control {
         }
     }
 
-    fn start_race(&mut self, stage: usize, present: &[usize]) -> Option<supervisor::Event> {
-        let stage = self.plan.stages[stage].clone();
-        let take = |contestant: &usize| {
-            let instance = self.instances.take(stage.slot(*contestant))?;
-            Some((*contestant, instance))
-        };
+    fn start_race(&mut self, race: WorkerId, present: &[Slot]) -> Option<supervisor::Event> {
+        let stage = self.plan.stages[race.stage].clone();
+        let take = |slot: &Slot| Some((*slot, self.instances.take(*slot)?));
         let instances = present.iter().filter_map(take).collect();
-        match threads::start_race(&stage, instances, &mut self.threads) {
-            Ok(race) => {
-                self.races.insert(stage.index, race);
+        match threads::start_race(&stage, race, instances, &mut self.threads) {
+            Ok(sender) => {
+                self.races.insert(race, sender);
                 None
             }
             Err(error) => {
@@ -168,7 +174,7 @@ impl Control {
                 // The threads that have started end at once: they have no driver.
                 let missing = present.filter(|it| !self.threads.calls(&stage, *it));
                 Some(supervisor::Event::ThreadsFailed {
-                    stage: stage.index,
+                    race,
                     missing: missing.collect(),
                 })
             }
@@ -182,8 +188,9 @@ impl Control {
     ) -> Option<supervisor::Event> {
         let stage = self.plan.stages[stage].clone();
         let replay = stage.run.replay.clone()?;
-        let slots = (0..stage.settings.contestants.len()).map(|it| stage.slot(it));
-        let instances: Vec<_> = slots.filter_map(|it| self.instances.take(it)).collect();
+        let slots: Vec<_> = stage.slots(stage.settings.contestants.len()).collect();
+        let taken = slots.iter().filter_map(|it| self.instances.take(*it));
+        let instances: Vec<_> = taken.collect();
         if instances.is_empty() {
             return None;
         }
@@ -198,16 +205,16 @@ impl Control {
             .add(|id| threads::start_replay_worker(&stage, instances, id, (&replay, new)));
         match started {
             Ok(()) => {
-                if let Some(which) = which {
-                    note_restart(&stage, which);
+                if let Some(slot) = which.and_then(|which| slots.get(which)) {
+                    note_restart(&stage, slot.contestant);
                 }
                 None
             }
             Err(error) => {
                 self.fail_to_start(&stage, error);
                 Some(supervisor::Event::ThreadsFailed {
-                    stage: stage.index,
-                    missing: (0..stage.settings.contestants.len()).collect(),
+                    race: stage.worker_id(0),
+                    missing: slots,
                 })
             }
         }
@@ -215,7 +222,9 @@ impl Control {
 
     /// Handles that a thread failed to start: the run ends, or does not start.
     fn fail_to_start(&mut self, stage: &Arc<Stage>, error: StartError) {
-        stage.close();
+        if stage.order.is_none() || self.plan.shared.replay.is_some() {
+            stage.close();
+        }
         let problem = stage.problem(ProblemKind::RestartFailed, 0, None, error.to_string());
         self.plan.shared.fail(problem);
         self.failed_start.get_or_insert(error);
@@ -248,12 +257,8 @@ impl Control {
             Answer::Paused { stages } => {
                 let mut paused = PausedStages::new();
                 for (index, present) in stages {
-                    let stage = stage(index);
                     let paused_stage = present.map_or(PausedStage::Over, |present| {
-                        let take = |contestant| {
-                            let instance = self.instances.take(stage.slot(contestant))?;
-                            Some((contestant, instance))
-                        };
+                        let take = |slot| Some((slot, self.instances.take(slot)?));
                         PausedStage::Paused(present.into_iter().filter_map(take).collect())
                     });
                     paused.insert(index, paused_stage);
@@ -298,20 +303,18 @@ impl Control {
             None => self.plan.stages.push(stage.clone()),
         }
         let mut lost = Vec::new();
-        for (contestant, instance) in instances.extract_if(.., |(_, it)| it.crash().is_some()) {
+        for (slot, instance) in instances.extract_if(.., |(_, it)| it.crash().is_some()) {
             if let Some((kind, text)) = instance.crash() {
                 let text = format!("{text}, while its state was being transferred");
-                lost.push((contestant, stage.problem(kind, contestant, None, text)));
+                let problem = stage.problem(kind, slot.contestant, None, text);
+                lost.push((slot, problem));
             }
             // Its process has ended, so this does not block.
             instance.destroy();
         }
-        let present = instances
-            .iter()
-            .map(|(contestant, _)| *contestant)
-            .collect();
-        for (contestant, instance) in instances {
-            self.instances.put(stage.slot(contestant), instance);
+        let present = instances.iter().map(|(slot, _)| *slot).collect();
+        for (slot, instance) in instances {
+            self.instances.put(slot, instance);
         }
         supervisor::Resumed {
             stage: index,

@@ -5,7 +5,8 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use crossbeam_channel::Receiver;
 use flowpipe_config::manifest::Manifest;
-use flowpipe_config::pipeline::{Edge, Pipeline};
+use flowpipe_config::manifest::effects::OneWorker;
+use flowpipe_config::pipeline::{self, Edge, Pipeline};
 use flowpipe_config::reader::cycle::blocking_cycles;
 use flowpipe_host::catalogue::{Catalogue, Found};
 use flowpipe_host::frame::pool::Pool;
@@ -148,6 +149,7 @@ pub(crate) fn find_plugins(
                 "a stage without inputs can't race".into(),
             ));
         }
+        check_workers(stage, &plugins)?;
         for other in &plugins {
             let other = &other.manifest;
             if other.inputs != first.inputs || other.outputs != first.outputs {
@@ -161,6 +163,25 @@ pub(crate) fn find_plugins(
         all.push(plugins);
     }
     Ok(all)
+}
+
+/// Checks that a stage can have its number of workers.
+fn check_workers(stage: &pipeline::Stage, plugins: &[Found]) -> Result<(), StartError> {
+    let most = pipeline::Stage::MAX_WORKERS;
+    if !(1..=most).contains(&stage.workers) {
+        let reason = format!("a stage has 1 to {most} workers, not {}", stage.workers);
+        return Err(misfit(&stage.name, reason));
+    }
+    let mut all = plugins.iter().zip(&stage.contestants);
+    let why = all.find_map(|(found, it)| found.manifest.why_one_worker(&it.config));
+    let reason = match why.filter(|_| stage.workers > 1) {
+        None => return Ok(()),
+        Some(OneWorker::Source) => "a source can't have several workers",
+        Some(OneWorker::DrivesMouse) => {
+            "it drives the mouse, so it can't have several workers: there is one mouse"
+        }
+    };
+    Err(misfit(&stage.name, reason.into()))
 }
 
 pub(crate) fn check_edges(pipeline: &Pipeline, manifests: &[&Manifest]) -> Result<(), StartError> {
@@ -245,7 +266,6 @@ fn join(pipeline: &Pipeline, manifests: &[&Manifest]) -> (Vec<Ports>, Vec<Arc<Ed
         .map(|((heads, outputs), cycle)| Ports {
             inputs: Inputs::new(heads, cycle),
             outputs: Outputs::new(outputs),
-            origin: None,
         })
         .collect();
     (ports, summaries)

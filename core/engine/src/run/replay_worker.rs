@@ -18,8 +18,8 @@ use crate::run::work::Work;
 use crate::run::worker::Worker;
 use crate::supervisor::Decision;
 
-/// Reruns the recorded calls of a stage, in order, until the last one or until a plugin is to be restarted.
-/// `new`: by contestant, whether its instance was just created.
+/// Reruns the recorded calls of a stage, in the order in which they began, until the last one or until a plugin is to be
+/// restarted. `workers`: by slot. `new`: the same, whether its instance was just created.
 pub(crate) fn run(
     stage: &Arc<Stage>,
     mut workers: Vec<Worker>,
@@ -32,9 +32,11 @@ pub(crate) fn run(
         if stage.run.mode() >= Mode::Drop {
             break;
         }
-        let Some(worker) = workers.get_mut(call.plugin) else {
+        let slot = stage.worker_id(call.worker).slot(call.plugin);
+        let Some(place) = workers.iter().position(|it| it.slot == slot) else {
             continue;
         };
+        let worker = &mut workers[place];
         if replay.follows_a_gap(call) && has_state(stage, worker) {
             // The recording lacks messages that its state depends on.
             replay.skip(stage, number, call, true);
@@ -71,9 +73,10 @@ pub(crate) fn run(
             message: message.map(|message| (port, message)),
             origin,
             taken_ns: call.taken_ns,
+            ticket: None,
         };
         // A new instance already has the recorded times of its creation and of its next call.
-        if !std::mem::take(new.get_mut(call.plugin).unwrap_or(&mut false)) {
+        if !std::mem::take(new.get_mut(place).unwrap_or(&mut false)) {
             let stage_clock = worker.instance.host().stage_clock();
             stage_clock.load(&call.clock, call.taken_ns);
         }
@@ -123,7 +126,7 @@ pub(crate) fn run(
         };
         if let Some(after) = restart {
             std::mem::forget(ended);
-            return WorkerExit::restart(instances(workers), call.plugin, after);
+            return WorkerExit::restart(instances(workers), place, after);
         }
     }
     WorkerExit {

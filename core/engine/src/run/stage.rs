@@ -11,11 +11,12 @@ use flowpipe_config::manifest::Manifest;
 use flowpipe_config::pipeline::{self, PortRef};
 use flowpipe_host::catalogue::Found;
 use flowpipe_host::instance::Limits;
-use flowpipe_host::message::{Message, Origin};
+use flowpipe_host::message::Message;
 use flowpipe_host::problem::{MessageId, Problem, ProblemKind};
 use flowpipe_host::run::Mode;
 use flowpipe_recording::entry::Call;
 use flowpipe_sync::lock;
+use flowpipe_sync::tickets::Ticket;
 
 use crate::check::Validator;
 use crate::edge::gate::Gate;
@@ -24,8 +25,9 @@ use crate::edge::outputs::{OutPort, Outputs, Sending};
 use crate::report::times::Times;
 use crate::run::counts::{ContestantCounts, StageCounts};
 use crate::run::journal::Journal;
+use crate::run::order::Order;
 use crate::run::shared::Shared;
-use crate::supervisor::{Decision, Policy, Settings, Slot, ThreadModel};
+use crate::supervisor::{Decision, Policy, Settings, Slot, ThreadModel, WorkerId};
 use crate::watch::Watch;
 
 /// A stage of a run.
@@ -35,21 +37,27 @@ pub(crate) struct Stage {
     pub settings: pipeline::Stage,
     pub inputs: Vec<String>,
     pub outputs: Vec<OutputPort>,
-    /// Locked while a message is awaited or sent, and not while the plugin is called, so that the ports can be taken
-    /// from a worker that hangs.
-    pub ports: Mutex<Ports>,
+    /// Locked while a message is awaited, and not while a plugin is called, so that the ports can be taken from a worker
+    /// that hangs.
+    pub in_edges: Mutex<Inputs>,
+    /// The same while a message is sent. Apart from the inputs, since another worker may wait for a message meanwhile.
+    pub out_edges: Mutex<Outputs>,
+    /// Whether every receiver is gone. Changed while the outputs are locked.
+    pub outputs_gone: AtomicBool,
+    /// `None`: it has one worker.
+    pub order: Option<Order>,
     /// The last sequence number of each output. A stage that replaces this one continues them.
     pub sent: Vec<Arc<AtomicU64>>,
     pub counts: Arc<StageCounts>,
     pub times: Arc<Mutex<Times>>,
     /// By contestant.
     pub contests: Vec<Arc<ContestantCounts>>,
-    /// Closed while the stage is to pause.
-    pub gate: Gate,
+    /// By worker: closed while the stage is to pause.
+    pub gates: Vec<Gate>,
     /// Whether its stream has ended and its ports are closed.
     pub over: AtomicBool,
-    /// Whether a plugin has received the end of the stream.
-    pub finishing: AtomicBool,
+    /// By worker: whether its plugin has received the end of the stream.
+    pub finishing: Vec<AtomicBool>,
     /// Whether its calls are recorded so that they can be rerun: its manifest declares it deterministic.
     pub is_deterministic: bool,
 }
@@ -59,8 +67,6 @@ pub(crate) struct Stage {
 pub(crate) struct Ports {
     pub inputs: Inputs,
     pub outputs: Outputs,
-    /// The frame that the last message descends from.
-    pub origin: Option<Origin>,
 }
 
 impl Ports {
@@ -106,6 +112,7 @@ impl Stage {
             validators: run.checks.of(&port.schema),
         };
         let outputs = manifest.outputs.iter().map(output).collect();
+        let workers = settings.workers;
         Self {
             index,
             contests: settings
@@ -121,6 +128,7 @@ impl Stage {
                 .cloned()
                 .collect(),
             is_deterministic: manifest.deterministic,
+            order: (workers > 1).then(|| Order::new(workers, settings.ordered)),
             settings,
             inputs: manifest
                 .inputs
@@ -129,12 +137,14 @@ impl Stage {
                 .collect(),
             outputs,
             run,
-            ports: Mutex::new(ports),
+            in_edges: Mutex::new(ports.inputs),
+            out_edges: Mutex::new(ports.outputs),
+            outputs_gone: AtomicBool::new(false),
             counts: Arc::default(),
             times: Arc::default(),
-            gate: Gate::default(),
+            gates: (0..workers).map(|_| Gate::default()).collect(),
             over: AtomicBool::new(false),
-            finishing: AtomicBool::new(false),
+            finishing: (0..workers).map(|_| AtomicBool::new(false)).collect(),
         }
     }
 
@@ -167,12 +177,25 @@ impl Stage {
         !self.run.dry && plugins.any(|(it, found)| found.manifest.acts(&[], &it.config))
     }
 
-    /// The supervisor's slot of one of its plugins.
-    pub(crate) fn slot(&self, contestant: usize) -> Slot {
-        Slot {
+    /// One of its workers.
+    pub(crate) fn worker_id(&self, worker: usize) -> WorkerId {
+        WorkerId {
             stage: self.index,
-            contestant,
+            worker,
         }
+    }
+
+    /// The supervisor's slots, worker by worker. `contestants`: the number of plugins of each.
+    pub(crate) fn slots(&self, contestants: usize) -> impl Iterator<Item = Slot> + use<> {
+        let stage = self.index;
+        (0..self.settings.workers).flat_map(move |worker| {
+            (0..contestants).map(move |contestant| WorkerId { stage, worker }.slot(contestant))
+        })
+    }
+
+    /// Whether its plugins race.
+    pub(crate) fn races(&self) -> bool {
+        self.settings.contestants.len() > 1
     }
 
     pub(crate) fn is_source(&self) -> bool {
@@ -196,7 +219,7 @@ impl Stage {
         timeout.saturating_add(self.settings.watchdog)
     }
 
-    /// The supervisor's settings of the stage. `contestants`: the number of its plugins.
+    /// The supervisor's settings of the stage. `contestants`: the number of plugins of each worker.
     pub(crate) fn supervision(&self, contestants: usize) -> Settings {
         Settings {
             policy: match self.run.replay {
@@ -209,6 +232,7 @@ impl Stage {
                 1 => ThreadModel::One,
                 _ => ThreadModel::Race,
             },
+            workers: self.settings.workers,
             contestants,
             timeout: self.settings.timeout,
             watchdog: self.settings.watchdog,
@@ -242,11 +266,11 @@ impl Stage {
         journal: &Journal,
     ) -> abi::Status {
         self.wait_for_observers(watch);
-        let mut ports = lock(&self.ports);
+        let mut outputs = lock(&self.out_edges);
         if watch.is_abandoned() {
             return abi::STOPPED;
         }
-        let Some(output) = ports.outputs.port(port) else {
+        let Some(output) = outputs.port(port) else {
             return abi::STOPPED;
         };
         let source = PortRef {
@@ -267,7 +291,21 @@ impl Stage {
         if output.send(message, &TimedSender { stage: self, watch }) {
             abi::OK
         } else {
+            self.note_outputs(&outputs);
             abi::STOPPED
+        }
+    }
+
+    /// Notes whether every receiver is gone.
+    pub(crate) fn note_outputs(&self, outputs: &Outputs) {
+        let are_gone = outputs.are_gone();
+        self.outputs_gone.store(are_gone, Ordering::Relaxed);
+    }
+
+    /// A worker has finished a message.
+    pub(crate) fn finish_ticket(&self, ticket: Option<Ticket>) {
+        if let (Some(order), Some(ticket)) = (&self.order, ticket) {
+            order.finish(ticket);
         }
     }
 
@@ -353,9 +391,10 @@ impl Stage {
     /// Closes all ports: senders notice that the receiver is gone, receivers that the stream has ended.
     pub(crate) fn close(&self) {
         self.over.store(true, Ordering::SeqCst);
-        let ports = std::mem::take(&mut *lock(&self.ports));
-        // Dropped outside the lock: this frees the queued messages.
-        drop(ports);
+        let inputs = std::mem::take(&mut *lock(&self.in_edges));
+        let outputs = std::mem::take(&mut *lock(&self.out_edges));
+        // Dropped outside the locks: this frees the queued messages.
+        drop((inputs, outputs));
     }
 }
 

@@ -79,6 +79,7 @@ pub(crate) fn progress(
     };
     let stages = stages.iter().map(|stage| StageProgress {
         name: stage.settings.name.clone(),
+        workers: stage.settings.workers as u64,
         received: get(&stage.counts.received),
         emitted: get(&stage.counts.emitted),
         dropped: dropped(stage.index, edges),
@@ -109,6 +110,7 @@ pub(crate) fn report(
     let all: u64 = times.iter().map(|time| time.total_ns).sum();
     let stages = stages.iter().zip(times).map(|(stage, time)| StageReport {
         name: stage.settings.name.clone(),
+        workers: stage.settings.workers,
         received: get(&stage.counts.received),
         emitted: get(&stage.counts.emitted),
         dropped: dropped(stage.index, edges),

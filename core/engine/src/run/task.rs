@@ -10,6 +10,8 @@ pub struct Task<'a> {
     pub stage: usize,
     /// The plugin's index in the stage: not 0 only in a race.
     pub plugin: usize,
+    /// The worker's index in the stage: not 0 only if the stage has several.
+    pub worker: usize,
     /// The kind of the call.
     pub event: Event,
     /// The message being processed, with the index of its input.
@@ -25,7 +27,7 @@ pub struct Task<'a> {
 pub struct Completion<'a> {
     /// When it returned, by the run's clock in nanoseconds.
     pub ended_ns: i64,
-    /// Nanoseconds spent waiting: for full queues, or because the plugin asked to wait.
+    /// Nanoseconds spent waiting: for full queues, for its turn, or because the plugin asked to wait.
     pub waited_ns: i64,
     /// Messages that it emitted.
     pub emitted: u64,

@@ -17,7 +17,7 @@ use crate::run::replay::Replay;
 use crate::run::replay_worker;
 use crate::run::stage::Stage;
 use crate::run::worker::Worker;
-use crate::supervisor::CallProcess;
+use crate::supervisor::{CallProcess, Slot, WorkerId};
 use crate::watch::Watch;
 
 /// The threads of a run that have neither ended nor been abandoned, by id.
@@ -41,10 +41,10 @@ pub(crate) struct Thread {
 /// The role of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// It calls this contestant.
-    Plugin(usize),
-    /// It drives a race.
-    Race,
+    /// It calls this plugin.
+    Plugin(Slot),
+    /// It drives the race of a worker.
+    Race(WorkerId),
     /// It calls all plugins of its stage, as recorded.
     Replay,
 }
@@ -73,9 +73,9 @@ impl Threads {
         self.threads.get(&id)
     }
 
-    /// Whether a thread calls only this contestant of this stage.
-    pub(crate) fn calls(&self, stage: &Arc<Stage>, contestant: usize) -> bool {
-        let role = Role::Plugin(contestant);
+    /// Whether a thread calls only this plugin of this stage.
+    pub(crate) fn calls(&self, stage: &Arc<Stage>, slot: Slot) -> bool {
+        let role = Role::Plugin(slot);
         let mut threads = self.threads.values();
         threads.any(|it| it.role == role && Arc::ptr_eq(&it.stage, stage))
     }
@@ -108,11 +108,12 @@ impl Thread {
         }
     }
 
-    /// The contestant that problems of this thread are attributed to.
-    pub(crate) fn contestant(&self) -> usize {
+    /// The plugin that problems of this thread are attributed to.
+    pub(crate) fn slot(&self) -> Slot {
         match self.role {
-            Role::Plugin(contestant) => contestant,
-            Role::Race | Role::Replay => 0,
+            Role::Plugin(slot) => slot,
+            Role::Race(race) => race.slot(0),
+            Role::Replay => self.stage.worker_id(0).slot(0),
         }
     }
 }
@@ -128,25 +129,35 @@ fn watch(instances: &[Instance]) -> (Arc<Watch>, Vec<Arc<dyn StageProcess>>) {
     (watch, processes)
 }
 
+/// The name of a worker's thread.
+fn name(stage: &Stage, worker: usize) -> String {
+    let name = &stage.settings.name;
+    match stage.settings.workers {
+        1 => name.clone(),
+        _ => format!("{name}#{worker}"),
+    }
+}
+
 /// Starts the threads of a race.
 ///
 /// # Errors
 /// When the system can't create a thread.
 pub(crate) fn start_race(
     stage: &Arc<Stage>,
-    instances: Vec<(usize, Instance)>,
+    race: WorkerId,
+    instances: Vec<(Slot, Instance)>,
     threads: &mut Threads,
 ) -> Result<Sender<RaceEvent>, StartError> {
     let (sender, events) = crossbeam_channel::unbounded();
-    for (contestant, instance) in instances {
-        threads.add(|id| start_contestant(stage, contestant, instance, id, &sender))?;
+    for (slot, instance) in instances {
+        threads.add(|id| start_contestant(stage, slot, instance, id, &sender))?;
     }
-    let driver = Driver::new(stage.clone(), (sender.clone(), events));
-    let name = stage.settings.name.clone();
+    let driver = Driver::new(stage.clone(), race, (sender.clone(), events));
+    let name = name(stage, race.worker);
     threads.add(|id| {
         Ok(Thread {
             stage: stage.clone(),
-            role: Role::Race,
+            role: Role::Race(race),
             watch: None,
             processes: Vec::new(),
             handle: spawn(stage, name, id, move || driver.run())?,
@@ -155,31 +166,33 @@ pub(crate) fn start_race(
     Ok(sender)
 }
 
-/// Starts the thread of a stage with one plugin.
+/// Starts the thread of a worker with one plugin.
 pub(crate) fn start_worker(
     stage: &Arc<Stage>,
+    slot: Slot,
     instance: Instance,
     id: usize,
 ) -> Result<Thread, StartError> {
     let (watch, processes) = watch(std::slice::from_ref(&instance));
     let worker = Worker {
         stage: stage.clone(),
-        contestant: 0,
+        slot,
         watch: watch.clone(),
         instance,
         may_have_failed: true,
     };
-    let name = stage.settings.name.clone();
+    let name = name(stage, slot.worker);
     Ok(Thread {
         stage: stage.clone(),
-        role: Role::Plugin(0),
+        role: Role::Plugin(slot),
         watch: Some(watch),
         processes,
         handle: spawn(stage, name, id, move || worker.run())?,
     })
 }
 
-/// Starts the thread of a stage whose recorded calls are rerun. `new`: by contestant, whether it was just created.
+/// Starts the thread of a stage whose recorded calls are rerun. `instances`: of all its slots. `new`: by slot, whether it
+/// was just created.
 pub(crate) fn start_replay_worker(
     stage: &Arc<Stage>,
     instances: Vec<Instance>,
@@ -187,14 +200,15 @@ pub(crate) fn start_replay_worker(
     (replay, new): (&Arc<Replay>, Vec<bool>),
 ) -> Result<Thread, StartError> {
     let (watch, processes) = watch(&instances);
-    let worker = |(contestant, instance)| Worker {
+    let worker = |(slot, instance)| Worker {
         stage: stage.clone(),
-        contestant,
+        slot,
         watch: watch.clone(),
         instance,
         may_have_failed: true,
     };
-    let workers = instances.into_iter().enumerate().map(worker).collect();
+    let slots = stage.slots(stage.settings.contestants.len());
+    let workers = slots.zip(instances).map(worker).collect();
     let name = stage.settings.name.clone();
     let (own, replay) = (stage.clone(), replay.clone());
     Ok(Thread {
@@ -211,7 +225,7 @@ pub(crate) fn start_replay_worker(
 /// Starts the thread of one plugin of a race, and notifies the driver.
 pub(crate) fn start_contestant(
     stage: &Arc<Stage>,
-    contestant: usize,
+    slot: Slot,
     instance: Instance,
     id: usize,
     driver: &Sender<RaceEvent>,
@@ -219,14 +233,15 @@ pub(crate) fn start_contestant(
     let (watch, processes) = watch(std::slice::from_ref(&instance));
     let worker = Worker {
         stage: stage.clone(),
-        contestant,
+        slot,
         watch: watch.clone(),
         instance,
         may_have_failed: true,
     };
     let (jobs, work) = crossbeam_channel::unbounded();
     let events = driver.clone();
-    let name = format!("{}/{}", stage.settings.name, stage.plugin(contestant));
+    let contestant = slot.contestant;
+    let name = format!("{}/{}", name(stage, slot.worker), stage.plugin(contestant));
     let handle = spawn(stage, name, id, move || {
         driver::run_contestant(worker, &work, &events)
     })?;
@@ -238,7 +253,7 @@ pub(crate) fn start_contestant(
     });
     Ok(Thread {
         stage: stage.clone(),
-        role: Role::Plugin(contestant),
+        role: Role::Plugin(slot),
         watch: Some(watch),
         processes,
         handle,
@@ -257,7 +272,7 @@ fn spawn(
         let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
         let panicked = result.is_err();
         if panicked {
-            stage.close();
+            stage.close_alone();
         }
         let ended = ControlEvent::Ended {
             id,

@@ -6,6 +6,7 @@ use flowpipe_abi as abi;
 use flowpipe_host::message::{Message, Origin};
 use flowpipe_host::problem::MessageId;
 use flowpipe_recording::entry::Event;
+use flowpipe_sync::tickets::Ticket;
 
 use crate::run::stage::Stage;
 
@@ -19,6 +20,8 @@ pub(crate) struct Work {
     pub origin: Option<Origin>,
     /// When it was taken from the queue.
     pub taken_ns: i64,
+    /// Its place in the order, if the stage has several workers.
+    pub ticket: Option<Ticket>,
 }
 
 impl Work {
@@ -29,6 +32,7 @@ impl Work {
             message: Some((port, message)),
             origin,
             taken_ns: now,
+            ticket: None,
         }
     }
 
@@ -39,6 +43,7 @@ impl Work {
             message: None,
             origin,
             taken_ns: now,
+            ticket: None,
         }
     }
 

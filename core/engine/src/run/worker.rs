@@ -19,18 +19,19 @@ use crate::run::call_record;
 use crate::run::exit::WorkerExit;
 use crate::run::journal::Journal;
 use crate::run::notify;
+use crate::run::order::Turn;
 use crate::run::outcome::{Done, Outcome, outcome};
 use crate::run::race::Entrant;
 use crate::run::stage::Stage;
 use crate::run::work::Work;
-use crate::supervisor::{self, Action, Decision};
+use crate::supervisor::{self, Action, Decision, Slot};
 use crate::watch::Watch;
 
 /// One plugin instance with its stage and watch.
 pub(crate) struct Worker {
     pub stage: Arc<Stage>,
-    /// Its index among the stage's contestants; 0 without a race.
-    pub contestant: usize,
+    /// Its slot among those of the stage's workers and contestants.
+    pub slot: Slot,
     pub watch: Arc<Watch>,
     pub instance: Instance,
     /// Whether it has not processed a message since it started or failed.
@@ -43,7 +44,7 @@ impl Worker {
         let stage = self.stage.clone();
         let mut idle = IdleBackoff::default();
         let end = loop {
-            let work = match stage.next() {
+            let work = match stage.next(self.slot.worker) {
                 NextWork::Work(work) => work,
                 NextWork::EndOfStream => break LoopEnd::Stream,
                 NextWork::Pause => return WorkerExit::paused(Some(self.instance)),
@@ -54,6 +55,7 @@ impl Worker {
             }
             let failed = matches!(done.outcome, Outcome::Failed(..));
             let next = self.decide(&mut done);
+            stage.finish_ticket(work.ticket);
             stage.note_time(&work, &done);
             stage.report_call(done.written);
             self.conclude(done.outcome, next, &work);
@@ -71,17 +73,18 @@ impl Worker {
         if end == LoopEnd::Stream
             && !stage.is_source()
             && stage.run.mode() < Mode::Abort
-            && let Some(work) = stage.finish()
+            && let Some(work) = stage.finish(self.slot.worker)
         {
             let mut done = self.process(&work, None, None);
             if matches!(done.outcome, Outcome::Abandoned) {
                 return self.abandon();
             }
             let next = self.decide(&mut done);
+            stage.finish_ticket(work.ticket);
             stage.report_call(done.written);
             self.conclude(done.outcome, next, &work);
         }
-        stage.close();
+        stage.close_alone();
         WorkerExit::finished(self.instance)
     }
 
@@ -110,6 +113,7 @@ impl Worker {
             parent: parent.map(|(_, message)| message),
             origin: work.origin,
             taken_ns: work.taken_ns,
+            turn: stage.turn(work),
             entrant,
             emitted: Cell::new(0),
             marked: Cell::new(0),
@@ -140,8 +144,8 @@ impl Worker {
                 .map_or(std::ptr::null(), std::ptr::from_ref),
             context: handle.as_abi(),
         };
-        let task = notify::task_started(stage, self.contestant, work);
-        let _span = notify::span(stage, self.contestant, work).entered();
+        let task = notify::task_started(stage, self.slot, work);
+        let _span = notify::span(stage, self.slot, work).entered();
         let reset = match work.message.is_some() && stage.settings.fresh {
             true => self.instance.reset(),
             false => abi::OK,
@@ -163,7 +167,7 @@ impl Worker {
         }
         let written = stage.run.logs_calls.then(|| {
             let clock = self.instance.host().stage_clock().take();
-            let call = call_record::write(&context, work, self.contestant, &outcome, clock);
+            let call = call_record::write(&context, work, self.slot, &outcome, clock);
             Box::new(call)
         });
         Done {
@@ -212,8 +216,8 @@ impl Worker {
     /// Reports the first success after failures.
     pub(crate) fn succeeded(&mut self) {
         if std::mem::take(&mut self.may_have_failed) {
-            let slot = self.stage.slot(self.contestant);
-            self.stage.run.supervise(supervisor::Event::Succeeded(slot));
+            let succeeded = supervisor::Event::Succeeded(self.slot);
+            self.stage.run.supervise(succeeded);
         }
     }
 
@@ -221,7 +225,7 @@ impl Worker {
     pub(crate) fn failed(&mut self) -> Decision {
         self.may_have_failed = true;
         let failed = supervisor::Event::Failed {
-            slot: self.stage.slot(self.contestant),
+            slot: self.slot,
             is_alive: self.instance.death().is_none(),
         };
         let decided = |action| match action {
@@ -243,7 +247,8 @@ impl Worker {
     /// A problem of this worker's plugin with this work.
     pub(crate) fn problem(&self, kind: ProblemKind, text: String, work: &Work) -> Problem {
         let message = work.message_id(&self.stage);
-        self.stage.problem(kind, self.contestant, message, text)
+        let contestant = self.slot.contestant;
+        self.stage.problem(kind, contestant, message, text)
     }
 }
 
@@ -258,29 +263,31 @@ pub(crate) enum NextWork {
 }
 
 impl Stage {
-    /// Waits for the next work.
-    pub(crate) fn next(&self) -> NextWork {
+    /// Waits for the next work of a worker.
+    pub(crate) fn next(&self, worker: usize) -> NextWork {
+        let gate = &self.gates[worker];
         loop {
             if self.must_end() {
                 return NextWork::EndOfStream;
             }
-            if self.gate.is_closed() && self.gate.pauses() {
+            if gate.is_closed() && gate.pauses() {
                 return NextWork::Pause;
             }
-            let mut ports = lock(&self.ports);
-            if ports.outputs.are_gone() {
+            if self.outputs_gone.load(Ordering::Relaxed) {
                 return NextWork::EndOfStream;
             }
             if self.is_source() {
-                drop(ports);
                 return NextWork::Work(Work::event(abi::EVENT_TICK, None, self.run.now()));
             }
-            match ports.inputs.take(&self.gate) {
+            let order = self.order.as_ref();
+            let mut inputs = lock(&self.in_edges);
+            match inputs.take(gate, order) {
                 inputs::Next::Message(port, message) => {
-                    ports.origin = message.lineage.origin;
-                    drop(ports);
+                    let ticket = order.map(|order| order.take(worker));
+                    drop(inputs);
                     self.counts.received.fetch_add(1, Ordering::Relaxed);
-                    return NextWork::Work(Work::message(port, message, self.run.now()));
+                    let work = Work::message(port, message, self.run.now());
+                    return NextWork::Work(Work { ticket, ..work });
                 }
                 inputs::Next::Ended => return NextWork::EndOfStream,
                 inputs::Next::Paused => {}
@@ -295,15 +302,28 @@ impl Stage {
         }
     }
 
-    /// The work at the end of the stream. `None`: it was given before. A plugin that replaces one that failed there has
-    /// nothing to emit.
-    pub(crate) fn finish(&self) -> Option<Work> {
-        if self.finishing.swap(true, Ordering::SeqCst) {
+    /// The work of a worker at the end of the stream. `None`: it was given before. A plugin that replaces one that failed
+    /// there has nothing to emit.
+    pub(crate) fn finish(&self, worker: usize) -> Option<Work> {
+        if self.finishing[worker].swap(true, Ordering::SeqCst) {
             return None;
         }
-        let origin = lock(&self.ports).origin;
-        let work = Work::event(abi::EVENT_FINISH, origin, self.run.now());
-        Some(work)
+        let inputs = lock(&self.in_edges);
+        let ticket = self.order.as_ref().map(|order| order.take(worker));
+        let work = Work::event(abi::EVENT_FINISH, inputs.origin, self.run.now());
+        Some(Work { ticket, ..work })
+    }
+
+    /// Closes the ports if no other worker needs them. The supervisor knows when the last one of several has ended.
+    pub(crate) fn close_alone(&self) {
+        if self.order.is_none() {
+            self.close();
+        }
+    }
+
+    /// The turn of a call, if it has to wait for it before it emits.
+    pub(crate) fn turn(&self, work: &Work) -> Option<Turn<'_>> {
+        Turn::of(self.order.as_ref()?, work.ticket?, work.event)
     }
 }
 

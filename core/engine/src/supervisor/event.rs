@@ -10,11 +10,42 @@ use flowpipe_sync::calls::CallNumber;
 use crate::supervisor::policy::{Decision, Policy};
 use crate::watch::{CallSnapshot, Reason};
 
-/// The slot of one plugin of a stage.
+/// The slot of one plugin of one worker of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Slot {
     pub stage: usize,
+    /// 0, unless the stage has several workers.
+    pub worker: usize,
+    /// 0 without a race.
     pub contestant: usize,
+}
+
+/// A worker of a stage: one plugin, or several that race.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct WorkerId {
+    pub stage: usize,
+    pub worker: usize,
+}
+
+impl Slot {
+    /// The worker that it is part of.
+    pub(crate) fn worker_id(self) -> WorkerId {
+        WorkerId {
+            stage: self.stage,
+            worker: self.worker,
+        }
+    }
+}
+
+impl WorkerId {
+    /// The slot of one of its plugins.
+    pub(crate) fn slot(self, contestant: usize) -> Slot {
+        Slot {
+            stage: self.stage,
+            worker: self.worker,
+            contestant,
+        }
+    }
 }
 
 /// The state of a slot. Times are nanoseconds of the run's clock.
@@ -58,11 +89,11 @@ pub(crate) enum Activity {
 /// How the plugins of a stage are called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ThreadModel {
-    /// It has one plugin, with a thread.
+    /// Each worker has one plugin, with a thread.
     One,
-    /// Each has a thread, and the race has one.
+    /// Each worker is a race: its plugins have a thread each, and the race has one.
     Race,
-    /// One thread calls all plugins, as recorded.
+    /// One thread calls all plugins of all workers, as recorded.
     Replay,
 }
 
@@ -72,6 +103,8 @@ pub(crate) struct Settings {
     pub policy: Policy,
     pub is_source: bool,
     pub threads: ThreadModel,
+    pub workers: usize,
+    /// The plugins of each worker.
     pub contestants: usize,
     pub timeout: Option<Duration>,
     pub watchdog: Duration,
@@ -83,10 +116,10 @@ pub(crate) struct Resumed {
     pub stage: usize,
     /// Set if it starts or its settings have changed.
     pub settings: Option<Settings>,
-    /// Contestants with an instance.
-    pub present: Vec<usize>,
-    /// Contestants whose instance was lost during the pause, with the problem.
-    pub lost: Vec<(usize, Problem)>,
+    /// Its slots that have an instance.
+    pub present: Vec<Slot>,
+    /// Those whose instance was lost during the pause, with the problem.
+    pub lost: Vec<(Slot, Problem)>,
 }
 
 /// Why a run ends.
@@ -171,19 +204,19 @@ pub(crate) enum Event {
     },
     /// The thread of a plugin has ended.
     Ended(Slot, Exit),
-    /// A thread of a race, or the one that calls all plugins of a stage, failed to start, so that the stage does not
-    /// start. `missing`: the plugins without a thread. The others' threads end by themselves.
-    ThreadsFailed { stage: usize, missing: Vec<usize> },
+    /// A thread of a race, or the one that calls all plugins of a stage, failed to start, so that the race or the stage
+    /// does not start. `missing`: the plugins without a thread. The others' threads end by themselves.
+    ThreadsFailed { race: WorkerId, missing: Vec<Slot> },
     /// A race has a message.
-    RaceMessage { stage: usize },
+    RaceMessage(WorkerId),
     /// A race knows a contestant.
     Joined(Slot),
     /// A race has received the result of a contestant's call. `is_over`: it has no more output.
     CallFinished { slot: Slot, is_over: bool },
     /// A race for one message is over.
-    RaceConcluded { stage: usize, result: RaceResult },
+    RaceConcluded { race: WorkerId, result: RaceResult },
     /// The thread of a race has ended, to pause or with the stream.
-    RaceEnded { stage: usize, to_pause: bool },
+    RaceEnded { race: WorkerId, to_pause: bool },
     /// A stage was removed from the pipeline.
     Removed { stage: usize },
     /// A request to pause stages, in this order. `patience`: how long each may take.
@@ -191,8 +224,8 @@ pub(crate) enum Event {
         stages: Vec<usize>,
         patience: Duration,
     },
-    /// The result of [`Action::ReopenGate`]. `is_open` is false if the stage's thread is ending already.
-    Reopened { stage: usize, is_open: bool },
+    /// The result of [`Action::ReopenGate`]. `pausing`: the workers whose threads are ending already.
+    Reopened { stage: usize, pausing: Vec<usize> },
     /// The thread that requested the pause has panicked.
     RequesterGone(Option<Problem>),
     /// Time has passed.
@@ -228,9 +261,9 @@ pub(crate) enum Action {
     /// Start the thread of an instance. `is_restart`: it replaces one that failed.
     Start { slot: Slot, is_restart: bool },
     /// Start the threads of a race.
-    StartRace { stage: usize, present: Vec<usize> },
-    /// Start the one thread that calls all plugins of a stage. `restarted`: by plugin, whether it was just restarted.
-    /// `None`: the stage starts.
+    StartRace { race: WorkerId, present: Vec<Slot> },
+    /// Start the one thread that calls all plugins of a stage. `restarted`: by worker and plugin, whether it was just
+    /// restarted. `None`: the stage starts.
     StartReplay {
         stage: usize,
         restarted: Option<Vec<bool>>,
@@ -262,7 +295,8 @@ pub(crate) enum Action {
     ObserveAgain { after: Duration },
     /// Close the gate of a stage, so that it pauses.
     CloseGate { stage: usize },
-    /// Open the gate of a stage, unless its thread is ending already. The result is [`Event::Reopened`].
+    /// Open the gate of a stage, except for workers whose threads are ending already. The result is
+    /// [`Event::Reopened`].
     ReopenGate { stage: usize },
     /// Open the gate of a stage.
     OpenGate { stage: usize },
@@ -277,10 +311,10 @@ pub(crate) enum Action {
 /// The answer to the requester of a pause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
-    /// The stages are paused, and the requester owns their instances. Each with its contestants that have an instance;
+    /// The stages are paused, and the requester owns their instances. Each with its slots that have an instance;
     /// `None`: the stage had ended.
     Paused {
-        stages: Vec<(usize, Option<Vec<usize>>)>,
+        stages: Vec<(usize, Option<Vec<Slot>>)>,
     },
     /// The stages resume unchanged.
     Refused(Refusal),
@@ -306,7 +340,7 @@ impl Event {
                 | Self::Succeeded(_)
                 | Self::Failed { .. }
                 | Self::Observed { .. }
-                | Self::RaceMessage { .. }
+                | Self::RaceMessage(_)
                 | Self::Joined(_)
                 | Self::CallFinished { .. }
                 | Self::RaceConcluded { .. }

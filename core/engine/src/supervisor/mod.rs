@@ -6,8 +6,8 @@
 //!
 //! # A slot
 //!
-//! Each plugin of each stage has a [`Slot`], which holds at most one instance. Every instance that was created is
-//! destroyed once or abandoned once. This table lists all transitions of its [`SlotState`]. A test compares it with the
+//! Each plugin of each worker of each stage has a [`Slot`], which holds at most one instance. Every instance that was
+//! created is destroyed once or abandoned once. This table lists all transitions of its [`SlotState`]. A test compares it with the
 //! data in [`transitions`], which debug builds assert. *Empty* is Paused without an instance, or, before the run starts,
 //! with one that no thread has yet. *Restarting* is Destroying with a restart to follow. A stage's *gate* stops its
 //! threads before the next message ([`crate::edge::gate`]). The *requester* of a pause owns the instances of the paused
@@ -42,9 +42,10 @@
 //! | Backoff | Due | Creating | also before its time: at the end of the run, and once per pause | create it |
 //! | Backoff | Due | Gone | the stage has to end, or its race is over | close the stage, or notify the race |
 //! | Paused | Due | Finished | another plugin of its thread is Gone (a replay) | |
-//! | Finished | PauseAdvances | Destroying | its stage pauses, and others of its race have more output | destroy it |
+//! | Paused | PauseAdvances | Finished | its worker has ended, and others of its stage have more work | |
+//! | Finished | PauseAdvances | Destroying | its stage pauses, and others of its stage have more work | destroy it |
 //! | Backoff | PauseAdvances | Empty | its stage pauses | close the gate of the next stage |
-//! | Paused | PauseAnswered | Finished | the stage had ended before it could pause | |
+//! | Paused | PauseAnswered | Finished | the stage, or its worker, had ended before it could pause | |
 //! | Empty | PauseAnswered | Gone | the same | |
 //! | Paused | PauseRefused | Running | a stage does not pause, or the run is ending | open the gate, start its thread |
 //! | Empty | PauseRefused | Backoff | the same | open the gate |
@@ -60,6 +61,12 @@
 //!
 //! A stage whose gate is closed starts nothing, with one exception: a race without instances has to end before it can
 //! pause.
+//!
+//! # Workers
+//!
+//! The workers of a stage take messages from the same queue. Each fails, hangs, is restarted and ends without the
+//! others. The stage is closed when all have ended: by the thread of an only worker, else by [`Action::Close`]. A stage
+//! is paused when none of its workers runs. Those that ended before are not resumed.
 //!
 //! # A race
 //!
@@ -109,7 +116,7 @@ pub(crate) mod watchdog;
 pub use event::Excess;
 pub(crate) use event::{
     Action, Answer, CallProcess, Event, Exit, RaceResult, Refusal, Resumed, Settings, Slot,
-    StopCause, ThreadModel,
+    StopCause, ThreadModel, WorkerId,
 };
 use flowpipe_config::pipeline::OnStop;
 use pause::Pause;
@@ -168,19 +175,19 @@ impl Supervisor {
                 problem,
             } => slots.hung(slot, (was_stopped, excess, can_create), problem),
             Event::Ended(slot, exit) => slots.ended(slot, exit, is_asked_to_pause(slot.stage)),
-            Event::ThreadsFailed { stage, missing } => {
-                race::ended(slots, stage, false);
-                for contestant in missing {
-                    slots.ended(Slot { stage, contestant }, Exit::Panicked, false);
+            Event::ThreadsFailed { race, missing } => {
+                race::ended(slots, race, false);
+                for slot in missing {
+                    slots.ended(slot, Exit::Panicked, false);
                 }
             }
-            Event::RaceMessage { stage } => race::message(slots, stage),
+            Event::RaceMessage(race) => race::message(slots, race),
             Event::Joined(slot) => race::joined(slots, slot),
             Event::CallFinished { slot, is_over } => race::call_finished(slots, slot, is_over),
-            Event::RaceConcluded { stage, result } => race::concluded(slots, stage, result),
-            Event::RaceEnded { stage, to_pause } => {
-                let pauses = to_pause && is_asked_to_pause(stage);
-                race::ended(slots, stage, pauses);
+            Event::RaceConcluded { race, result } => race::concluded(slots, race, result),
+            Event::RaceEnded { race, to_pause } => {
+                let pauses = to_pause && is_asked_to_pause(race.stage);
+                race::ended(slots, race, pauses);
             }
             Event::Removed { stage } => {
                 if let Some(stage) = slots.stages.get_mut(stage) {
@@ -190,8 +197,8 @@ impl Supervisor {
             Event::Pause { stages, patience } => {
                 self.pause = Some(Pause::start(stages, patience, slots));
             }
-            Event::Reopened { stage, is_open } => {
-                self.change_pause(|pause, slots| pause.reopened(stage, is_open, slots));
+            Event::Reopened { stage, pausing } => {
+                self.change_pause(|pause, slots| pause.reopened(stage, pausing, slots));
             }
             Event::RequesterGone(problem) => {
                 if let Some(pause) = self.pause.take() {

@@ -28,6 +28,8 @@ pub(super) struct Pause {
     hurried: BTreeSet<Slot>,
     /// Why the pause is refused, if it is.
     refused: Option<Refusal>,
+    /// The workers of the stage whose gate was reopened that are pausing already. `None`: not known yet.
+    pausing: Option<Vec<usize>>,
     /// When the stages of an aborted run are ended without waiting for the requester.
     abandoned_at: Option<i64>,
 }
@@ -44,6 +46,7 @@ impl Pause {
             is_answered: false,
             hurried: BTreeSet::new(),
             refused: None,
+            pausing: None,
             abandoned_at: None,
         };
         pause.close_next_gate(slots);
@@ -101,10 +104,10 @@ impl Pause {
                     false => Some(self),
                 };
             }
-            if destroy_finished_contestants(stage, slots) {
+            empty_backoffs(stage, slots);
+            if destroy_finished(stage, slots) {
                 return Some(self);
             }
-            empty_backoffs(stage, slots);
             self.remaining.pop_front();
             self.close_next_gate(slots);
         }
@@ -124,7 +127,7 @@ impl Pause {
         slots.actions.push(Action::Answer(answer));
     }
 
-    /// Starts to refuse the pause. Waits for the stage whose gate is closed if it is pausing already.
+    /// Starts to refuse the pause. Waits for the workers of the stage whose gate is closed that are pausing already.
     fn start_refusal(mut self, why: Refusal, slots: &mut Slots) -> Option<Self> {
         self.refused = Some(why);
         let Some(&stage) = self.remaining.front() else {
@@ -135,19 +138,28 @@ impl Pause {
     }
 
     /// Handles the result of [`Action::ReopenGate`].
-    pub(super) fn reopened(self, stage: usize, is_open: bool, slots: &mut Slots) -> Option<Self> {
-        // If the gate is not open, its thread is ending: `refuse_when_quiet` refuses after that.
-        if !is_open || self.refused.is_none() || self.remaining.front() != Some(&stage) {
+    pub(super) fn reopened(
+        mut self,
+        stage: usize,
+        pausing: Vec<usize>,
+        slots: &mut Slots,
+    ) -> Option<Self> {
+        if self.refused.is_none() || self.remaining.front() != Some(&stage) {
             return Some(self);
         }
-        slots.set_gate(stage, GateState::Open);
-        self.refuse(slots)
+        // Their threads are ending: `refuse_when_quiet` refuses after that.
+        self.pausing = Some(pausing);
+        self.refuse_when_quiet(slots)
     }
 
     fn refuse_when_quiet(self, slots: &mut Slots) -> Option<Self> {
         let stage = self.remaining.front();
-        let stage = stage.and_then(|&stage| slots.stages.get(stage));
-        match stage.is_none_or(|it| it.is_gated() && !it.is_busy(false)) {
+        let Some(stage) = stage.and_then(|&stage| slots.stages.get(stage)) else {
+            return self.refuse(slots);
+        };
+        let is_busy = |&worker: &usize| stage.is_worker_busy(worker, false);
+        let pausing = self.pausing.as_ref();
+        match pausing.is_some_and(|pausing| !pausing.iter().any(is_busy)) {
             true => self.refuse(slots),
             false => Some(self),
         }
@@ -191,16 +203,22 @@ impl Pause {
     }
 }
 
-/// Destroys the contestants of a paused race that have no more output: the stage may get other contestants. Returns
-/// whether there were any.
-fn destroy_finished_contestants(stage: usize, slots: &mut Slots) -> bool {
+/// Destroys the plugins of a paused stage that have no more output, and those of workers that have ended: the stage may
+/// get others. Returns whether there were any.
+fn destroy_finished(stage: usize, slots: &mut Slots) -> bool {
     slots.cause = Cause::PauseAdvances;
     let paused = slots.stages.get(stage);
-    let paused = paused.filter(|it| it.gate == GateState::Paused);
-    let finished = paused.map(|it| it.plugins_in(|state| state == SlotState::Finished));
-    let finished = finished.unwrap_or_default();
-    for &contestant in &finished {
-        slots.destroy(Slot { stage, contestant }, None);
+    let Some(paused) = paused.filter(|it| it.gate == GateState::Paused) else {
+        return false;
+    };
+    let over: Vec<_> = paused.workers.iter().map(|it| it.is_over).collect();
+    slots.set_all(stage, |slot, state| match state {
+        SlotState::Paused { is_there: true } if over[slot.worker] => Some(SlotState::Finished),
+        _ => None,
+    });
+    let finished = slots.stages[stage].slots_in(stage, |state| state == SlotState::Finished);
+    for &slot in &finished {
+        slots.destroy(slot, None);
     }
     !finished.is_empty()
 }
@@ -211,7 +229,7 @@ fn empty_backoffs(stage: usize, slots: &mut Slots) {
     let Some(it) = slots.stages.get_mut(stage) else {
         return;
     };
-    let waiting = it.plugins_in(|state| matches!(state, SlotState::Backoff { .. }));
+    let waiting = it.slots_in(stage, |state| matches!(state, SlotState::Backoff { .. }));
     if it.settings.threads != ThreadModel::Race && !waiting.is_empty() {
         // It has no thread that could report the pause.
         it.note_paused();
@@ -222,25 +240,33 @@ fn empty_backoffs(stage: usize, slots: &mut Slots) {
     });
 }
 
-/// Returns whether a stage is paused. If not, it has ended, and its plugins are finished.
+/// Returns whether a stage is paused. If not, it has ended, and its plugins are finished. Those of a worker that has
+/// ended are finished in any case.
 fn settle(stage: usize, slots: &mut Slots) -> bool {
-    let gate = slots.stages.get(stage).map(|it| it.gate);
-    let is_paused = gate == Some(GateState::Paused);
-    if !is_paused {
-        slots.set_all(stage, |_, state| match state {
-            SlotState::Paused { is_there: true } => Some(SlotState::Finished),
-            SlotState::Paused { is_there: false } => Some(SlotState::Gone),
-            _ => None,
-        });
-    }
+    let Some(it) = slots.stages.get(stage) else {
+        return false;
+    };
+    let is_paused = it.gate == GateState::Paused;
+    let resumes: Vec<_> = it
+        .workers
+        .iter()
+        .map(|it| is_paused && !it.is_over)
+        .collect();
+    slots.set_all(stage, |slot, state| match state {
+        _ if resumes[slot.worker] => None,
+        SlotState::Paused { is_there: true } => Some(SlotState::Finished),
+        SlotState::Paused { is_there: false } => Some(SlotState::Gone),
+        _ => None,
+    });
     is_paused
 }
 
-/// The plugins of a paused stage that have an instance.
-fn present(stage: usize, slots: &Slots) -> Vec<usize> {
-    let stage = slots.stages.get(stage);
-    let present = stage.map(|it| it.plugins_in(|it| it == SlotState::Paused { is_there: true }));
-    present.unwrap_or_default()
+/// The slots of a paused stage that have an instance.
+fn present(stage: usize, slots: &Slots) -> Vec<Slot> {
+    let it = slots.stages.get(stage);
+    let is_there = |state| state == SlotState::Paused { is_there: true };
+    it.map(|it| it.slots_in(stage, is_there))
+        .unwrap_or_default()
 }
 
 /// Ends all paused stages. `is_lent`: the requester owns their instances.
@@ -250,7 +276,7 @@ fn end_paused(is_lent: bool, slots: &mut Slots) {
         if !slots.stages[stage].is_gated() {
             continue;
         }
-        let awaited = slots.stages[stage].plugins_in(|state| {
+        let awaited = slots.stages[stage].slots_in(stage, |state| {
             use SlotState::{Backoff, Destroying};
             matches!(state, Backoff { .. } | Destroying { restart: Some(_) })
         });
@@ -261,10 +287,12 @@ fn end_paused(is_lent: bool, slots: &mut Slots) {
             _ => None,
         });
         // A race that has not paused yet may wait for them.
-        for contestant in awaited {
-            slots.notify_race(Slot { stage, contestant });
+        for slot in awaited {
+            slots.notify_race(slot);
         }
         slots.set_gate(stage, GateState::Open);
+        // A worker that runs, because the pause was being refused, leaves the inputs, which are taken from it.
+        slots.actions.push(Action::CloseGate { stage });
         slots.actions.push(Action::Close { stage });
         slots.actions.push(Action::OpenGate { stage });
     }

@@ -8,7 +8,7 @@ use flowpipe_host::run::Mode;
 
 use crate::supervisor::ending::RunEnd;
 use crate::supervisor::event::{
-    Action, Activity, Event, Excess, Exit, Slot, SlotState, StopCause, ThreadModel,
+    Action, Activity, Event, Excess, Exit, Slot, SlotState, StopCause, ThreadModel, WorkerId,
 };
 use crate::supervisor::pause::Pause;
 use crate::supervisor::policy::Decision;
@@ -49,47 +49,49 @@ impl Slots {
 
     /// When the next backoff elapses.
     pub(super) fn next_due(&self) -> Option<i64> {
-        let backoff = |contestant: &Contestant| match contestant.state {
-            SlotState::Backoff { until } => Some(until),
-            _ => None,
-        };
-        let waiting = |stage: &&SupervisedStage| !stage.is_gated() || stage.races;
-        let stages = self.stages.iter().filter(waiting);
-        stages
-            .flat_map(|stage| stage.slots.iter().filter_map(backoff))
-            .min()
+        let stages = self.stages.iter().enumerate();
+        let backoffs = stages.flat_map(|(index, stage)| {
+            let waits = |slot: Slot| !stage.is_gated() || stage.races(slot.worker);
+            let slots = stage.all(index);
+            slots.filter_map(move |(slot, it)| match it.state {
+                SlotState::Backoff { until } if waits(slot) => Some(until),
+                _ => None,
+            })
+        });
+        backoffs.min()
     }
 
     /// The state of a slot.
     pub(super) fn state(&self, slot: Slot) -> Option<SlotState> {
         let stage = self.stages.get(slot.stage)?;
-        Some(stage.slots.get(slot.contestant)?.state)
+        Some(stage.slots.get(stage.place(slot)?)?.state)
     }
 
     pub(super) fn contestant(&mut self, slot: Slot) -> Option<&mut Contestant> {
-        self.stages
-            .get_mut(slot.stage)?
-            .slots
-            .get_mut(slot.contestant)
+        let stage = self.stages.get_mut(slot.stage)?;
+        let place = stage.place(slot)?;
+        stage.slots.get_mut(place)
     }
 
     /// Changes the state of a slot, as the table allows.
     pub(super) fn set(&mut self, slot: Slot, state: SlotState) {
-        self.set_all(slot.stage, |contestant, _| {
-            (contestant == slot.contestant).then_some(state)
-        });
+        self.set_all(slot.stage, |it, _| (it == slot).then_some(state));
     }
 
     /// Changes the states of all slots of a stage. `None`: a state stays.
     pub(super) fn set_all(
         &mut self,
         stage: usize,
-        next: impl Fn(usize, SlotState) -> Option<SlotState>,
+        next: impl Fn(Slot, SlotState) -> Option<SlotState>,
     ) {
         let cause = self.cause;
-        let slots = self.stages.get_mut(stage).map(|it| &mut it.slots);
-        for (index, contestant) in slots.into_iter().flatten().enumerate() {
-            if let Some(state) = next(index, contestant.state) {
+        let Some(it) = self.stages.get_mut(stage) else {
+            return;
+        };
+        let states = it.all(stage).map(|(slot, it)| next(slot, it.state));
+        let states: Vec<_> = states.collect();
+        for (contestant, state) in it.slots.iter_mut().zip(states) {
+            if let Some(state) = state {
                 #[cfg(test)]
                 self.log
                     .insert(super::transitions::row(contestant.state, cause, state));
@@ -203,11 +205,13 @@ impl Slots {
         if self.must_end(slot.stage) {
             return self.set_gone(slot);
         }
-        let stage = &mut self.stages[slot.stage];
-        let contestant = &mut stage.slots[slot.contestant];
+        let Some(contestant) = self.contestant(slot) else {
+            return;
+        };
         contestant.failures = contestant.failures.saturating_add(1);
-        let policy = &stage.settings.policy;
-        if let Some(after) = policy.after_refusal(contestant.failures) {
+        let failures = contestant.failures;
+        let stage = &self.stages[slot.stage];
+        if let Some(after) = stage.settings.policy.after_refusal(failures) {
             self.actions.push(Action::Report(problem));
             let until = self.after(after);
             self.notify_race(slot);
@@ -224,17 +228,49 @@ impl Slots {
     /// Marks a slot whose failed plugin is not replaced.
     fn set_gone(&mut self, slot: Slot) {
         self.set(slot, SlotState::Gone);
-        if self.stages[slot.stage].settings.threads == ThreadModel::Race {
-            return self.actions.push(Action::NotifyRace(slot));
+        match self.stages[slot.stage].settings.threads {
+            ThreadModel::Race => return self.actions.push(Action::NotifyRace(slot)),
+            // Plugins of the same thread are not needed any more.
+            ThreadModel::Replay => self.set_all(slot.stage, |_, state| match state {
+                SlotState::Paused { is_there: true } => Some(SlotState::Finished),
+                SlotState::Backoff { .. } => Some(SlotState::Gone),
+                _ => None,
+            }),
+            ThreadModel::One => {}
         }
-        // Plugins of the same thread are not needed any more.
-        self.set_all(slot.stage, |_, state| match state {
-            SlotState::Paused { is_there: true } => Some(SlotState::Finished),
-            SlotState::Backoff { .. } => Some(SlotState::Gone),
-            _ => None,
-        });
+        self.end_alone(slot);
+    }
+
+    /// Handles that a plugin without a race is not replaced.
+    pub(super) fn end_alone(&mut self, slot: Slot) {
         let stage = slot.stage;
-        self.actions.push(Action::Close { stage });
+        match self.stages[stage].settings.threads {
+            // The one thread of the stage has ended.
+            ThreadModel::Replay => self.actions.push(Action::Close { stage }),
+            ThreadModel::One | ThreadModel::Race => self.end_worker(slot.worker_id()),
+        }
+    }
+
+    /// A worker takes no further message. Closes the stage after the last one.
+    pub(super) fn end_worker(&mut self, id: WorkerId) {
+        let Some(stage) = self.stages.get_mut(id.stage) else {
+            return;
+        };
+        if let Some(worker) = stage.worker(id.worker) {
+            worker.is_over = true;
+        }
+        if stage.workers.iter().all(|worker| worker.is_over) {
+            let stage = id.stage;
+            self.actions.push(Action::Close { stage });
+        }
+    }
+
+    /// A worker's thread has ended with its stream. The thread of an only worker has closed the stage.
+    pub(super) fn note_end(&mut self, id: WorkerId) {
+        match self.stages.get_mut(id.stage) {
+            Some(stage) if stage.settings.workers == 1 => stage.workers[0].is_over = true,
+            _ => self.end_worker(id),
+        }
     }
 
     pub(super) fn destroyed(&mut self, slot: Slot) {
@@ -283,8 +319,7 @@ impl Slots {
         let is_gated = self.stages[slot.stage].is_gated();
         let waits = is_gated || !can_create || restart != Some(Duration::ZERO);
         if !is_race && restart.is_none() {
-            let stage = slot.stage;
-            self.actions.push(Action::Close { stage });
+            self.end_alone(slot);
         }
         self.actions.push(match ends_run {
             true => Action::Fail(problem),
@@ -307,6 +342,12 @@ impl Slots {
         };
         let pauses = is_asked_to_pause && activity != Activity::Left;
         let stage = &mut self.stages[slot.stage];
+        let is_alone = stage.settings.threads == ThreadModel::One;
+        let is_over = match exit {
+            Exit::Finished | Exit::Panicked => true,
+            Exit::Paused => !pauses,
+            Exit::Waits | Exit::Restart(_) => false,
+        };
         match exit {
             Exit::Waits => self.set(slot, SlotState::Paused { is_there: true }),
             Exit::Finished | Exit::Paused if pauses => {
@@ -318,14 +359,19 @@ impl Slots {
             Exit::Finished | Exit::Paused if stage.is_removed => self.destroy(slot, None),
             Exit::Finished | Exit::Paused => self.set(slot, SlotState::Finished),
             Exit::Restart(after) => {
-                stage.slots[slot.contestant].is_restart = true;
                 let restart = Some(self.after(after));
+                if let Some(contestant) = self.contestant(slot) {
+                    contestant.is_restart = true;
+                }
                 self.destroy(slot, restart);
             }
             Exit::Panicked => {
                 self.set(slot, SlotState::Abandoned);
                 self.notify_race(slot);
             }
+        }
+        if is_alone && is_over {
+            self.note_end(slot.worker_id());
         }
     }
 
@@ -336,14 +382,15 @@ impl Slots {
 
     /// Destroys all finished instances, when the run is over.
     pub(super) fn destroy_finished(&mut self) {
+        let is_there = |state| {
+            matches!(
+                state,
+                SlotState::Finished | SlotState::Paused { is_there: true }
+            )
+        };
         for stage in 0..self.stages.len() {
-            for contestant in 0..self.stages[stage].slots.len() {
-                let slot = Slot { stage, contestant };
-                if let Some(SlotState::Finished | SlotState::Paused { is_there: true }) =
-                    self.state(slot)
-                {
-                    self.destroy(slot, None);
-                }
+            for slot in self.stages[stage].slots_in(stage, is_there) {
+                self.destroy(slot, None);
             }
         }
     }
@@ -360,11 +407,9 @@ impl Slots {
     pub(super) fn create_due(&mut self, mut pause: Option<&mut Pause>) {
         self.cause = Cause::Due;
         for index in 0..self.stages.len() {
-            for contestant in 0..self.stages[index].slots.len() {
-                let slot = Slot {
-                    stage: index,
-                    contestant,
-                };
+            let waiting = |state| matches!(state, SlotState::Backoff { .. });
+            for slot in self.stages[index].slots_in(index, waiting) {
+                // Those of a replay change together.
                 if let Some(SlotState::Backoff { until }) = self.state(slot) {
                     self.create_if_due(slot, until, pause.as_deref_mut());
                 }
@@ -375,7 +420,7 @@ impl Slots {
     fn create_if_due(&mut self, slot: Slot, until: i64, pause: Option<&mut Pause>) {
         let stage = &self.stages[slot.stage];
         let is_race = stage.settings.threads == ThreadModel::Race;
-        let race_is_over = is_race && !stage.races;
+        let race_is_over = is_race && !stage.races(slot.worker);
         // A race without instances has to end before it can pause.
         let pauses = stage.is_gated() && (!is_race || race_is_over);
         if pauses {

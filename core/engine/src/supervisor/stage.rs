@@ -1,6 +1,6 @@
-//! The supervisor's state of one stage and of its plugins.
+//! The supervisor's state of one stage, of its workers and of its plugins.
 
-use crate::supervisor::event::{Activity, Settings, SlotState, ThreadModel};
+use crate::supervisor::event::{Activity, Settings, Slot, SlotState, ThreadModel, WorkerId};
 use crate::supervisor::transitions::{self, Cause};
 use crate::supervisor::watchdog::Watchdog;
 
@@ -8,13 +8,22 @@ use crate::supervisor::watchdog::Watchdog;
 #[derive(Debug)]
 pub(super) struct SupervisedStage {
     pub(super) settings: Settings,
+    /// By worker and contestant.
     pub(super) slots: Vec<Contestant>,
-    /// The thread of its race has not ended.
-    pub(super) races: bool,
+    pub(super) workers: Vec<SupervisedWorker>,
     pub(super) gate: GateState,
     /// It was removed from the pipeline: it drains its queue.
     pub(super) is_removed: bool,
     pub(super) hung: u32,
+}
+
+/// One worker.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SupervisedWorker {
+    /// The thread of its race has not ended.
+    pub(super) races: bool,
+    /// It takes no further message.
+    pub(super) is_over: bool,
 }
 
 /// The gate of a stage, which is closed while the stage is to pause.
@@ -22,7 +31,7 @@ pub(super) struct SupervisedStage {
 pub(super) enum GateState {
     Open,
     Closed,
-    /// It is closed, and the stage has more work: it does not run because it pauses.
+    /// It is closed, and a worker has more work: it does not run because it pauses.
     Paused,
 }
 
@@ -47,12 +56,52 @@ impl SupervisedStage {
         };
         Self {
             settings,
-            slots: vec![contestant; settings.contestants],
-            races: false,
+            slots: vec![contestant; settings.workers * settings.contestants],
+            workers: vec![SupervisedWorker::default(); settings.workers],
             gate: GateState::Open,
             is_removed: false,
             hung: 0,
         }
+    }
+
+    /// The place of a slot among [`Self::slots`]. `None`: the stage has no such slot.
+    pub(super) fn place(&self, slot: Slot) -> Option<usize> {
+        let Settings {
+            workers,
+            contestants,
+            ..
+        } = self.settings;
+        let is_there = slot.worker < workers && slot.contestant < contestants;
+        is_there.then(|| slot.worker * contestants + slot.contestant)
+    }
+
+    /// All slots, in the order of [`Self::slots`]. `stage`: the index of this stage.
+    pub(super) fn all(&self, stage: usize) -> impl Iterator<Item = (Slot, &Contestant)> {
+        let contestants = self.settings.contestants.max(1);
+        let slots = self.slots.iter().enumerate();
+        slots.map(move |(place, it)| {
+            let worker = place / contestants;
+            let race = WorkerId { stage, worker };
+            (race.slot(place % contestants), it)
+        })
+    }
+
+    /// The plugins of a worker.
+    pub(super) fn of_worker(&self, worker: usize) -> &[Contestant] {
+        let contestants = self.settings.contestants;
+        let first = worker * contestants;
+        self.slots
+            .get(first..first + contestants)
+            .unwrap_or_default()
+    }
+
+    pub(super) fn worker(&mut self, worker: usize) -> Option<&mut SupervisedWorker> {
+        self.workers.get_mut(worker)
+    }
+
+    /// Whether a worker's race has not ended.
+    pub(super) fn races(&self, worker: usize) -> bool {
+        self.workers.get(worker).is_some_and(|it| it.races)
     }
 
     pub(super) fn is_gated(&self) -> bool {
@@ -76,6 +125,11 @@ impl SupervisedStage {
 
     /// Whether a plugin of it runs, is being created or destroyed, or, with `waits`, is to be.
     pub(super) fn is_busy(&self, waits: bool) -> bool {
+        (0..self.workers.len()).any(|worker| self.is_worker_busy(worker, waits))
+    }
+
+    /// As [`Self::is_busy`], of one worker.
+    pub(super) fn is_worker_busy(&self, worker: usize, waits: bool) -> bool {
         let is_busy = |contestant: &Contestant| match contestant.state {
             SlotState::Creating | SlotState::Running(_) => true,
             SlotState::Destroying { restart } => restart.is_some() || !waits,
@@ -85,12 +139,12 @@ impl SupervisedStage {
             | SlotState::Gone
             | SlotState::Abandoned => false,
         };
-        self.races || self.slots.iter().any(is_busy)
+        self.races(worker) || self.of_worker(worker).iter().any(is_busy)
     }
 
-    /// Whether its race has a contestant that takes part in a later message.
-    pub(super) fn has_contestants(&self) -> bool {
-        self.slots.iter().any(|it| match it.state {
+    /// Whether the race of a worker has a contestant that takes part in a later message.
+    pub(super) fn has_contestants(&self, worker: usize) -> bool {
+        self.of_worker(worker).iter().any(|it| match it.state {
             SlotState::Running(activity) => activity != Activity::Left,
             SlotState::Creating | SlotState::Backoff { .. } => true,
             SlotState::Destroying { restart } => restart.is_some(),
@@ -101,11 +155,10 @@ impl SupervisedStage {
         })
     }
 
-    /// The plugins in a state.
-    pub(super) fn plugins_in(&self, is_state: impl Fn(SlotState) -> bool) -> Vec<usize> {
-        let slots = self.slots.iter().enumerate();
-        let there = slots.filter(|(_, it)| is_state(it.state));
-        there.map(|(contestant, _)| contestant).collect()
+    /// The slots in a state. `stage`: the index of this stage.
+    pub(super) fn slots_in(&self, stage: usize, is_state: impl Fn(SlotState) -> bool) -> Vec<Slot> {
+        let there = self.all(stage).filter(|(_, it)| is_state(it.state));
+        there.map(|(slot, _)| slot).collect()
     }
 }
 

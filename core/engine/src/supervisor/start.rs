@@ -2,7 +2,7 @@
 
 use flowpipe_host::problem::Problem;
 
-use crate::supervisor::event::{Action, Resumed, Slot, SlotState, ThreadModel};
+use crate::supervisor::event::{Action, Resumed, Slot, SlotState, ThreadModel, WorkerId};
 use crate::supervisor::policy::Decision;
 use crate::supervisor::slots::Slots;
 use crate::supervisor::stage::{GateState, SupervisedStage};
@@ -41,8 +41,8 @@ impl Slots {
     pub(super) fn start_stage(
         &mut self,
         index: usize,
-        present: &[usize],
-        lost: Vec<(usize, Problem)>,
+        present: &[Slot],
+        lost: Vec<(Slot, Problem)>,
     ) {
         let Some(stage) = self.stages.get(index) else {
             return;
@@ -50,28 +50,18 @@ impl Slots {
         let threads = stage.settings.threads;
         let running = stage.started();
         let until = self.now;
-        self.set_all(index, |contestant, state| match state {
-            _ if present.contains(&contestant) => Some(running),
+        self.set_all(index, |slot, state| match state {
+            _ if present.contains(&slot) => Some(running),
             SlotState::Paused { .. } => Some(SlotState::Backoff { until }),
             _ => None,
         });
-        for (contestant, problem) in lost {
-            self.lose(
-                Slot {
-                    stage: index,
-                    contestant,
-                },
-                problem,
-            );
+        for (slot, problem) in lost {
+            self.lose(slot, problem);
         }
-        let stage = &mut self.stages[index];
         match threads {
             ThreadModel::One => {
-                let start = |&contestant: &usize| Action::Start {
-                    slot: Slot {
-                        stage: index,
-                        contestant,
-                    },
+                let start = |&slot: &Slot| Action::Start {
+                    slot,
                     is_restart: false,
                 };
                 self.actions.extend(present.iter().map(start));
@@ -82,13 +72,22 @@ impl Slots {
                     restarted: None,
                 });
             }
-            ThreadModel::Race => {
-                stage.races = true;
-                self.actions.push(Action::StartRace {
-                    stage: index,
-                    present: present.to_vec(),
-                });
+            ThreadModel::Race => self.start_races(index, present),
+        }
+    }
+
+    /// Starts the races of the workers that don't race and have not ended.
+    fn start_races(&mut self, stage: usize, present: &[Slot]) {
+        for (worker, it) in self.stages[stage].workers.iter_mut().enumerate() {
+            if it.races || it.is_over {
+                continue;
             }
+            it.races = true;
+            let of_worker = present.iter().filter(|slot| slot.worker == worker);
+            self.actions.push(Action::StartRace {
+                race: WorkerId { stage, worker },
+                present: of_worker.copied().collect(),
+            });
         }
     }
 
@@ -103,8 +102,7 @@ impl Slots {
         }
         self.set(slot, SlotState::Gone);
         if is_alone {
-            let stage = slot.stage;
-            self.actions.push(Action::Close { stage });
+            self.end_alone(slot);
             return self.actions.push(Action::Fail(problem));
         }
         self.actions.push(Action::Report(problem));

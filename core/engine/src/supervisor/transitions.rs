@@ -93,6 +93,7 @@ pub(super) const TRANSITIONS: &[Transition] = &[
     (Backoff, Due, Creating),
     (Backoff, Due, Gone),
     (Paused, Due, Finished),
+    (Paused, PauseAdvances, Finished),
     (Finished, PauseAdvances, Destroying),
     (Backoff, PauseAdvances, Empty),
     (Paused, PauseAnswered, Finished),

@@ -51,7 +51,7 @@ const LONGEST: Duration = Duration::from_secs(60);
 /// Decides about a call in progress.
 pub(super) fn observed(slots: &mut Slots, slot: Slot, call: &CallSnapshot, process: CallProcess) {
     let mode = slots.end.mode;
-    let Some(stage) = slots.stages.get_mut(slot.stage) else {
+    let Some(stage) = slots.stages.get(slot.stage) else {
         return;
     };
     let limits = Limits {
@@ -60,7 +60,7 @@ pub(super) fn observed(slots: &mut Slots, slot: Slot, call: &CallSnapshot, proce
         mode,
         is_source: stage.settings.is_source,
     };
-    let Some(contestant) = stage.slots.get_mut(slot.contestant) else {
+    let Some(contestant) = slots.contestant(slot) else {
         return;
     };
     if !matches!(contestant.state, SlotState::Running(_)) {

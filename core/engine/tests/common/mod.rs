@@ -141,6 +141,8 @@ impl Builder {
             isolation: flowpipe_config::pipeline::Isolation::Thread,
             restart: None,
             fresh: false,
+            workers: 1,
+            ordered: true,
         });
         index
     }

@@ -38,3 +38,4 @@ mod scanning;
 #[cfg(unix)]
 mod state_transfer;
 mod watchdog;
+mod workers;

@@ -69,6 +69,7 @@ pub(super) fn about_stage(stage: &pipeline::Stage, found: &[Option<&Found>]) -> 
             .timeout
             .map(|timeout| u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX)),
         isolated: stage.isolation == Isolation::Process,
+        workers: stage.workers,
     }
 }
 

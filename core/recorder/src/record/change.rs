@@ -168,6 +168,8 @@ mod tests {
             isolation: Isolation::Thread,
             restart: None,
             fresh: false,
+            workers: 1,
+            ordered: true,
         };
         let change = PendingChange {
             text: "x".repeat(1_000),

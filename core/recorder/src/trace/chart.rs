@@ -7,17 +7,17 @@ pub(super) struct Chart {
     /// The pipeline's name.
     pub name: String,
     pub tracks: Vec<Track>,
-    /// By stage: the first of its tracks.
-    first: Vec<usize>,
+    /// By stage: the first of its tracks, and the number of its plugins. Those of a worker follow one another.
+    first: Vec<(usize, usize)>,
     pub queues: Vec<QueueTrack>,
 }
 
-/// The track of one plugin of one stage.
+/// The track of one plugin of one worker of one stage.
 pub(super) struct Track {
     pub stage: usize,
     pub stage_name: String,
     pub plugin: String,
-    /// Its name: the stage's name, in a race with the plugin's.
+    /// Its name: the stage's name, with the number of the worker if there are several, in a race with the plugin's.
     pub name: String,
 }
 
@@ -33,17 +33,23 @@ impl Chart {
     pub(super) fn new(pipeline: &Pipeline) -> Self {
         let (mut tracks, mut first) = (Vec::new(), Vec::new());
         for (index, stage) in pipeline.stages.iter().enumerate() {
-            first.push(tracks.len());
-            let races = stage.contestants.len() > 1;
-            tracks.extend(stage.contestants.iter().map(|contestant| Track {
-                stage: index,
-                stage_name: stage.name.clone(),
-                plugin: contestant.plugin.clone(),
-                name: match races {
-                    true => format!("{}/{}", stage.name, contestant.plugin),
-                    false => stage.name.clone(),
-                },
-            }));
+            let plugins = stage.contestants.len();
+            first.push((tracks.len(), plugins));
+            for worker in 0..stage.workers {
+                let name = match stage.workers {
+                    1 => stage.name.clone(),
+                    _ => format!("{}#{worker}", stage.name),
+                };
+                tracks.extend(stage.contestants.iter().map(|contestant| Track {
+                    stage: index,
+                    stage_name: stage.name.clone(),
+                    plugin: contestant.plugin.clone(),
+                    name: match plugins > 1 {
+                        true => format!("{name}/{}", contestant.plugin),
+                        false => name.clone(),
+                    },
+                }));
+            }
         }
         let mut chart = Self {
             name: pipeline.name.clone(),
@@ -68,14 +74,15 @@ impl Chart {
         chart
     }
 
-    /// The track of a plugin of a stage.
-    pub(super) fn track(&self, stage: usize, plugin: usize) -> usize {
-        let Some(first) = self.first.get(stage) else {
+    /// The track of a plugin of a worker of a stage.
+    pub(super) fn track(&self, stage: usize, worker: usize, plugin: usize) -> usize {
+        let Some((first, plugins)) = self.first.get(stage) else {
             return 0;
         };
-        // A plugin that joined a race later shares the last track of its stage.
+        // A worker or plugin that was added later shares the last track of its stage.
         let count = self.tracks.iter().filter(|it| it.stage == stage).count();
-        first + plugin.min(count.saturating_sub(1))
+        let place = worker * plugins + plugin;
+        first + place.min(count.saturating_sub(1))
     }
 
     /// Whether a stage existed when the trace started. Stages that were added later are not traced.
@@ -112,7 +119,7 @@ impl Chart {
 
     fn between(&self, from: PortRef, to: PortRef) -> String {
         let name = |port: PortRef| {
-            let track = self.tracks.get(self.track(port.stage, 0));
+            let track = self.tracks.get(self.track(port.stage, 0, 0));
             track.map_or("?", |track| &track.stage_name)
         };
         format!("{} -> {}", name(from), name(to))

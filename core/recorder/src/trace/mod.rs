@@ -173,7 +173,7 @@ impl Tracer {
             .get()
             .map(|current| current.track)
             .filter(|&track| self.chart.stage_of(track) == Some(stage))
-            .unwrap_or_else(|| self.chart.track(stage, 0))
+            .unwrap_or_else(|| self.chart.track(stage, 0, 0))
     }
 }
 
@@ -218,7 +218,7 @@ impl Observer for Tracer {
             return;
         }
         CURRENT.set(Some(Current {
-            track: self.chart.track(task.stage, task.plugin),
+            track: self.chart.track(task.stage, task.worker, task.plugin),
             began_ns: task.began_ns,
         }));
         self.note(Note::Began {
@@ -239,7 +239,7 @@ impl Observer for Tracer {
             TaskResult::Failed(text) => (false, false, Some(text.to_owned())),
         };
         self.note(Note::Completion(Box::new(Slice {
-            track: self.chart.track(task.stage, task.plugin),
+            track: self.chart.track(task.stage, task.worker, task.plugin),
             event: task.event,
             taken: taken(task),
             origin: task.origin,

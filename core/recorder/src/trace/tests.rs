@@ -45,6 +45,8 @@ fn pipeline() -> Pipeline {
         isolation: flowpipe_config::pipeline::Isolation::Thread,
         restart: None,
         fresh: false,
+        workers: 1,
+        ordered: true,
     };
     Pipeline {
         name: "two".to_owned(),
@@ -168,6 +170,48 @@ fn a_race_has_a_track_for_each_plugin_and_arrows_to_each() {
         .map(|event| event["args"]["messages"].clone())
         .collect();
     assert_eq!(fills, [1, 0], "two plugins take one message");
+}
+
+#[test]
+fn each_worker_has_a_track() {
+    let mut pipeline = pipeline();
+    pipeline.stages[1].workers = 2;
+    let chart = Chart::new(&pipeline);
+    let names: Vec<_> = chart.tracks.iter().map(|it| it.name.as_str()).collect();
+    let expected = [
+        "camera",
+        "solver#0/slow",
+        "solver#0/fast",
+        "solver#1/slow",
+        "solver#1/fast",
+    ];
+    assert_eq!(names, expected);
+    let tracks = [(0, 1), (1, 0), (7, 0)].map(|(worker, plugin)| chart.track(1, worker, plugin));
+    assert_eq!(
+        tracks,
+        [2, 3, 4],
+        "a worker that came later shares the last one"
+    );
+}
+
+#[test]
+fn workers_take_messages_of_a_queue_in_any_order() {
+    let taken = |sequence, at_ns| Note::Began {
+        taken: Some(took(sequence)),
+        at_ns,
+    };
+    let events = written(vec![
+        emitted(1, 1_000),
+        emitted(2, 1_100),
+        taken(2, 2_000),
+        taken(1, 2_100),
+    ]);
+    let fills = of(&events, "C").into_iter();
+    let fills: Vec<_> = fills
+        .map(|event| event["args"]["messages"].clone())
+        .collect();
+    // The sender held the second one.
+    assert_eq!(fills, [1, 1, 1, 0]);
 }
 
 #[test]

@@ -43,12 +43,16 @@ pub(super) struct Emissions {
 }
 
 /// The fill level of a queue.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 struct Fill {
     messages: u64,
-    /// The number of the last message that was taken. In a race several plugins take it.
-    taken: u64,
+    /// The numbers of the last messages that were taken. In a race several plugins take one, and several workers do so in
+    /// another order.
+    taken: VecDeque<u64>,
 }
+
+/// How many messages of a queue are remembered once they are taken.
+const TAKEN: usize = 256;
 
 /// The arguments of a call's event.
 #[derive(Serialize)]
@@ -252,7 +256,7 @@ impl<W: Write> TraceWriter<W> {
         };
         let taken = slice.taken.as_ref();
         let edge = taken.map(|taken| chart.edge_name(taken.from, taken.to));
-        let captured_by = slice.origin.map(|origin| chart.track(origin.stage, 0));
+        let captured_by = slice.origin.map(|origin| chart.track(origin.stage, 0, 0));
         let captured_by = captured_by.and_then(|track| chart.tracks.get(track));
         let frame = slice.origin.map(|origin| origin.sequence);
         let entry = Entry::new(
@@ -333,12 +337,16 @@ impl<W: Write> TraceWriter<W> {
             return Ok(());
         };
         let sequence = taken.sequence;
-        let is_new = |fill: &Fill| sequence > fill.taken;
+        // Most are found at once.
+        let is_new = |fill: &Fill| !fill.taken.iter().rev().any(|it| *it == sequence);
         if !self.fills.get(queue).is_some_and(is_new) {
             return Ok(());
         }
         self.fill(queue, at_ns, |fill| {
-            fill.taken = sequence;
+            fill.taken.push_back(sequence);
+            if fill.taken.len() > TAKEN {
+                fill.taken.pop_front();
+            }
             fill.messages = fill.messages.saturating_sub(1);
         })
     }

@@ -19,7 +19,7 @@ const frames = {
 const lanes = data.timeline.lanes.map((lane) => ({
   ...lane,
   start: summed(lane.start),
-  name: lane.plugin ?? data.stages[lane.stage].name,
+  name: lane.name ?? data.stages[lane.stage].name,
   wrong: new Map(lane.wrong),
   // No call is longer: where to begin to look for those that reach into a stretch of time.
   longest: lane.length.reduce((most, length) => Math.max(most, length), 0),

@@ -9,6 +9,7 @@ pub(crate) mod faulty;
 mod gate;
 mod inputs;
 mod revocable;
+mod tickets;
 mod wake_up;
 
 use std::collections::VecDeque;

@@ -26,6 +26,8 @@ fn live() -> Pipeline {
         isolation: flowpipe_config::pipeline::Isolation::Thread,
         restart: None,
         fresh: false,
+        workers: 1,
+        ordered: true,
     };
     let edge = |(from, to)| Edge {
         from: PortRef {

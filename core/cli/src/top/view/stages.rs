@@ -32,11 +32,12 @@ enum Column {
     Queue,
     Dropped,
     Failed,
+    Workers,
     Restarts,
 }
 
-/// In the order of importance, with their headings and widths. The last one is shown if it is not empty.
-const COLUMNS: [(Column, &str, u16); 9] = [
+/// In the order of importance, with their headings and widths. The last two are shown if they have something to show.
+const COLUMNS: [(Column, &str, u16); 10] = [
     (Column::Name, "stage", 0),
     (Column::Rate, "/s", 6),
     (Column::Median, "p50", 8),
@@ -45,13 +46,15 @@ const COLUMNS: [(Column, &str, u16); 9] = [
     (Column::Busy, "busy", 6),
     (Column::Most, "p95", 8),
     (Column::Failed, "failed", 7),
+    (Column::Workers, "workers", 8),
     (Column::Restarts, "restarts", 9),
 ];
 /// In the order from left to right.
-const ORDER: [Column; 9] = [
+const ORDER: [Column; 10] = [
     Column::Name,
     Column::Rate,
     Column::Busy,
+    Column::Workers,
     Column::Median,
     Column::Most,
     Column::Queue,
@@ -67,9 +70,14 @@ pub(super) fn draw(stages: &[StageState], ink: Ink, area: Rect, buffer: &mut Buf
     let name = longest.unwrap_or(0).clamp("stage".len(), NAME) as u16;
     let mut left = area.width;
     let restarts = stages.iter().any(|stage| stage.restarted > 0);
+    let workers = stages.iter().any(|stage| stage.workers > 1);
     let chosen: Vec<_> = COLUMNS
         .iter()
-        .filter(|it| it.0 != Column::Restarts || restarts)
+        .filter(|it| match it.0 {
+            Column::Workers => workers,
+            Column::Restarts => restarts,
+            _ => true,
+        })
         .map(|&(column, heading, width)| (column, heading, width.max(name * is_name(column))))
         // If a column does not fit, neither do those after it.
         .map_while(|column| {
@@ -128,6 +136,7 @@ fn cell(column: Column, stage: &StageState, ink: Ink) -> (String, Style) {
             format!("{:.0} %", stage.busy * 100.0),
             ink.share(stage.busy),
         ),
+        Column::Workers => (stage.workers.to_string(), plain),
         Column::Median => (duration(stage.time.p50_ns), plain),
         Column::Most => (duration(stage.time.p95_ns), plain),
         Column::Queue if stage.capacity == 0 => ("-".to_owned(), ink.quiet()),

@@ -107,6 +107,15 @@ fn restarts_are_shown_if_there_were_any() {
 }
 
 #[test]
+fn workers_are_shown_if_a_stage_has_several() {
+    let mut history = history(None);
+    let mut counts = counts(12.4);
+    counts.progress.stages[1].workers = 4;
+    history.add(Line::Counts(Box::new(counts)));
+    snapshot("workers", &history, Colours::All, (90, 12));
+}
+
+#[test]
 fn letters_distinguish_flows_without_colours() {
     let history = history(Some(board(5, 5, 5, 2)));
     snapshot("without_colours", &history, Colours::None, (80, 24));

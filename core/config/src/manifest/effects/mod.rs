@@ -187,7 +187,26 @@ pub enum HasEffect {
     Unknown,
 }
 
+/// Why a stage can't have several workers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum OneWorker {
+    /// It has no inputs: there is no queue that workers could share.
+    Source,
+    /// It drives the mouse, which there is one of.
+    DrivesMouse,
+}
+
 impl Manifest {
+    /// Why a stage with this plugin and config can't have several workers. `None`: it can.
+    #[must_use]
+    pub fn why_one_worker(&self, config: &Value) -> Option<OneWorker> {
+        if self.inputs.is_empty() {
+            return Some(OneWorker::Source);
+        }
+        let drives = self.has_effect(&[EffectKind::DrivesMouse], config) == HasEffect::Yes;
+        drives.then_some(OneWorker::DrivesMouse)
+    }
+
     /// The stage's effects with a config. `None`: they are unknown.
     #[must_use]
     pub fn effects_with(&self, config: &Value) -> Option<Vec<&Effect>> {

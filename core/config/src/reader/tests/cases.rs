@@ -99,6 +99,22 @@ watchdog = "1s1m"
 plugin = "vision-opencv"
 from = [{ stage = "screen", queue = { capacity = 0, when_full = "drop_oldest" } }]
 queue = { capacity = 999_999, when_full = "sometimes" }
+#:: numbers of workers
+[stages.screen]
+plugin = "capture-screen"
+[stages.vision]
+plugin = "vision-opencv"
+from = "screen"
+workers = 0
+ordered = "no"
+[stages.solver]
+plugin = "solver-search"
+from = "vision"
+workers = 65
+[stages.planner]
+plugin = "planner-grid"
+from = "solver"
+workers = 2.5
 #:: empty lists
 [stages.screen]
 plugin = []
@@ -143,6 +159,28 @@ from = "screen"
 plugin = ["solver-search", "solver-varisat"]
 from = "vision"
 config = { limit = 1, solver-serch = {}, solver-varisat = 3 }
+#:: workers of sources and of the mouse
+[stages.screen]
+plugin = "capture-screen"
+workers = 2
+[stages.vision]
+plugin = "vision-opencv"
+from = "screen"
+[stages.solver]
+plugin = "solver-search"
+from = "vision"
+workers = 64
+[stages.planner]
+plugin = "planner-grid"
+from = "solver"
+[stages.actuator]
+plugin = "actuator-mouse"
+from = "planner"
+workers = 1
+[stages.second]
+plugin = ["actuator-simulated", "actuator-mouse"]
+from = "planner"
+workers = 3
 #:: a broken manifest
 [stages.screen]
 plugin = "broken-schema"

@@ -69,7 +69,7 @@ pub(crate) fn keys<'a, 't>() -> Table<'a, 't, Written<'a, 't>> {
             Key {
                 row: Row {
                     name: STAGES,
-                    doc: "The stages by name. Each runs on its own thread.",
+                    doc: "The stages by name. Each has threads of its own.",
                     default: DefaultValue::Required,
                     schema: || {
                         json!({

@@ -13,7 +13,7 @@ use crate::reader::error::Findings;
 use crate::reader::problem::{LONGEST_STAGE_NAME, Problem};
 use crate::reader::source::Span;
 use crate::reader::table::{DefaultValue, Key, Row, Table, a_keyword, a_time};
-use crate::reader::values::{table, text, time, word, wrong_type};
+use crate::reader::values::{table, text, time, truth, word, workers, wrong_type};
 
 /// A stage.
 pub(crate) struct WrittenStage<'a, 't> {
@@ -31,6 +31,9 @@ pub(crate) struct WrittenStage<'a, 't> {
     pub on_error: Option<OnError>,
     pub isolation: Option<Isolation>,
     pub restart: Option<Restart>,
+    /// With the span of the number.
+    pub workers: Option<Spanned<usize>>,
+    pub ordered: Option<bool>,
 }
 
 /// The `plugin` of a stage.
@@ -153,6 +156,26 @@ pub(crate) fn keys<'a, 't>() -> Table<'a, 't, WrittenStage<'a, 't>> {
                 },
                 read: |stage, entry, findings| stage.isolation = isolation(entry.value, findings),
             },
+            Key {
+                row: Row {
+                    name: "workers",
+                    doc: "How many messages the stage processes at once. Each worker has its own instance of each plugin.",
+                    default: DefaultValue::Value(json!(1)),
+                    schema: || json!({ "type": "integer", "minimum": 1, "maximum": Stage::MAX_WORKERS }),
+                },
+                read: |stage, entry, findings| stage.workers = workers(entry.value, findings),
+            },
+            Key {
+                row: Row {
+                    name: "ordered",
+                    doc: "With several workers: what descends from an earlier message leaves the stage first.",
+                    default: DefaultValue::Value(json!(true)),
+                    schema: || json!({ "type": "boolean" }),
+                },
+                read: |stage, entry, findings| {
+                    stage.ordered = truth(entry.name, entry.value, findings);
+                },
+            },
         ],
     }
 }
@@ -190,6 +213,8 @@ pub(super) fn read<'a, 't>(
         on_error: None,
         isolation: None,
         restart: None,
+        workers: None,
+        ordered: None,
     };
     let place = format!("stage `{name}`");
     keys().read(&mut stage, &place, entries, findings);

@@ -381,6 +381,8 @@ fn what_changed(
         ("fresh", old.fresh != settings.fresh),
         ("isolation", old.isolation != settings.isolation),
         ("restart", old.restart != settings.restart),
+        ("workers", old.workers != settings.workers),
+        ("ordered", old.ordered != settings.ordered),
     ];
     let settings = settings.iter().filter(|(_, differs)| *differs);
     what.extend(settings.map(|(key, _)| StageChangeKind::Setting(key)));

@@ -35,7 +35,7 @@ use crate::run::reload::pausing::{
 use crate::run::shared::Shared;
 use crate::run::stage::Stage;
 use crate::run::summary::{CurrentTopology, Topology};
-use crate::supervisor;
+use crate::supervisor::{self, Slot};
 
 /// Changes a run, from any thread.
 #[derive(Clone)]
@@ -46,8 +46,8 @@ pub struct Reloader {
     live: Arc<Mutex<LivePipeline>>,
 }
 
-/// Instances by stage and contestant.
-type CreatedInstances = HashMap<(usize, usize), Instance>;
+/// New instances.
+type CreatedInstances = HashMap<Slot, Instance>;
 
 impl Reloader {
     pub(crate) fn new(plan: &Plan, current: CurrentTopology) -> Self {
@@ -170,9 +170,9 @@ impl Reloader {
         let mut created = CreatedInstances::new();
         for &index in diff.changed.iter().chain(&diff.added) {
             let next = &diff.next.stages[index];
-            let known = kept_contestants(live, diff, index);
-            for (contestant, found) in next.found.iter().enumerate() {
-                if known[contestant].is_some() {
+            let known = kept_slots(live, diff, index);
+            for slot in next.stage.slots(next.found.len()) {
+                if known.contains_key(&slot) {
                     continue;
                 }
                 // An isolated plugin is not called in this process.
@@ -182,10 +182,10 @@ impl Reloader {
                         Some(self.shared.control_calls().ok_or(ChangeError::CallsBusy)?)
                     }
                 };
-                let instance = create(&next.stage, contestant, found);
+                let instance = create(&next.stage, slot, &next.found[slot.contestant]);
                 drop(calls);
                 match instance {
-                    Ok(instance) => created.insert((index, contestant), instance),
+                    Ok(instance) => created.insert(slot, instance),
                     Err(error) => {
                         self.destroy(created.into_values());
                         return Err(error.into());
@@ -277,6 +277,23 @@ fn check_none_ended(diff: &PipelineDiff, paused: &PausedStages) -> Result<(), Ch
     })
 }
 
+/// The slots of a changed stage that keep a running instance, each with the slot that the instance has now. A worker keeps
+/// its own instances.
+fn kept_slots(live: &LivePipeline, diff: &PipelineDiff, index: usize) -> HashMap<Slot, Slot> {
+    let known = kept_contestants(live, diff, index);
+    let before = live.stages.get(index);
+    let workers = before.map_or(0, |it| it.stage.settings.workers);
+    let next = &diff.next.stages[index];
+    let slots = next.stage.slots(known.len());
+    let kept = slots
+        .filter(|slot| slot.worker < workers)
+        .filter_map(|slot| {
+            let contestant = (*known.get(slot.contestant)?)?;
+            Some((slot, slot.worker_id().slot(contestant)))
+        });
+    kept.collect()
+}
+
 /// By contestant of a changed stage: the running contestant that it keeps, if any.
 fn kept_contestants(live: &LivePipeline, diff: &PipelineDiff, index: usize) -> Vec<Option<usize>> {
     let next = &diff.next.stages[index];
@@ -303,7 +320,7 @@ fn kept_contestants(live: &LivePipeline, diff: &PipelineDiff, index: usize) -> V
         .collect()
 }
 
-fn instances(paused: &mut PausedStages, index: usize) -> Option<Vec<(usize, Instance)>> {
+fn instances(paused: &mut PausedStages, index: usize) -> Option<Vec<(Slot, Instance)>> {
     match paused.remove(&index)? {
         PausedStage::Paused(instances) => Some(instances),
         PausedStage::Over => None,
@@ -338,12 +355,12 @@ fn assign_instances(
             false => old,
             true => {
                 let mut old: HashMap<_, _> = old.into_iter().collect();
-                let known = kept_contestants(live, diff, index);
+                let known = kept_slots(live, diff, index);
                 let mut paused_stage = Vec::new();
-                for (contestant, known) in known.into_iter().enumerate() {
-                    let kept = known.and_then(|known| old.remove(&known));
-                    let instance = kept.or_else(|| created.remove(&(index, contestant)));
-                    paused_stage.extend(instance.map(|instance| (contestant, instance)));
+                for slot in next.stage.slots(next.found.len()) {
+                    let kept = known.get(&slot).and_then(|known| old.remove(known));
+                    let instance = kept.or_else(|| created.remove(&slot));
+                    paused_stage.extend(instance.map(|instance| (slot, instance)));
                 }
                 left.extend(old.into_values());
                 paused_stage

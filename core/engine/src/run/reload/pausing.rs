@@ -12,6 +12,7 @@ use flowpipe_host::catalogue::Found;
 use flowpipe_host::instance::Instance;
 
 use crate::run::stage::Stage;
+use crate::supervisor::Slot;
 
 /// A request to pause stages.
 pub(crate) struct Request {
@@ -28,8 +29,8 @@ pub(crate) type PausedStages = HashMap<usize, PausedStage>;
 
 /// The result of pausing one stage.
 pub(crate) enum PausedStage {
-    /// It is paused. Its instances, by contestant, without those that were abandoned.
-    Paused(Vec<(usize, Instance)>),
+    /// It is paused. Its instances, without those that were abandoned or whose worker had ended.
+    Paused(Vec<(Slot, Instance)>),
     /// It had ended before.
     Over,
 }
@@ -53,6 +54,5 @@ pub(crate) struct Resume {
 pub(crate) struct ResumedStage {
     pub stage: Arc<Stage>,
     pub found: Vec<Found>,
-    /// By contestant.
-    pub instances: Vec<(usize, Instance)>,
+    pub instances: Vec<(Slot, Instance)>,
 }

@@ -12,7 +12,7 @@ use crate::edge::edge_with;
 use crate::edge::inputs::{InEdge, Inputs};
 use crate::edge::outputs::{OutEdge, OutPort, Outputs};
 use crate::run::reload::diff::PipelineDiff;
-use crate::run::stage::{Ports, Stage};
+use crate::run::stage::Stage;
 
 /// The ends of edges that are detached from their stages.
 #[derive(Default)]
@@ -52,12 +52,9 @@ pub(crate) fn rewire(diff: &mut PipelineDiff, paused: &[Arc<Stage>]) {
 
 impl DetachedEnds {
     fn detach(&mut self, stage: &Stage) {
-        let Ports {
-            inputs,
-            outputs,
-            origin,
-        } = std::mem::take(&mut *lock(&stage.ports));
-        let (heads, cycle) = inputs.into_parts();
+        let inputs = std::mem::take(&mut *lock(&stage.in_edges));
+        let outputs = std::mem::take(&mut *lock(&stage.out_edges));
+        let (heads, cycle, origin) = inputs.into_parts();
         self.heads
             .extend(heads.into_iter().map(|edge| (edge.index, edge)));
         let tails = outputs.into_parts().into_iter();
@@ -132,11 +129,11 @@ impl DetachedEnds {
             OutPort::new(sent.clone(), tails.collect())
         });
         let outputs = Outputs::new(ports.collect());
-        *lock(&stage.ports) = Ports {
-            inputs: Inputs::new(heads, cycle),
-            outputs,
-            origin: self.origins.remove(&index).flatten(),
-        };
+        let mut inputs = Inputs::new(heads, cycle);
+        inputs.origin = self.origins.remove(&index).flatten();
+        *lock(&stage.in_edges) = inputs;
+        stage.note_outputs(&outputs);
+        *lock(&stage.out_edges) = outputs;
     }
 }
 

@@ -7,12 +7,13 @@ use crate::run::reload::diff::PipelineDiff;
 use crate::run::reload::error::ChangeError;
 use crate::run::reload::live::LivePipeline;
 use crate::run::reload::pausing::{PausedStage, PausedStages};
-use crate::run::reload::{CreatedInstances, kept_contestants};
+use crate::run::reload::{CreatedInstances, kept_slots};
 use crate::run::shared::Shared;
+use crate::supervisor::Slot;
 
 /// Transfers the state of each plugin that is replaced, if both plugins support it. The replacement is the new plugin
-/// of the same name, else the one in the same position. A plugin of another name may start with no state if it does not
-/// know the format; one of the same name may not.
+/// of the same name in the same worker, else the one in the same position. A plugin of another name may start with no
+/// state if it does not know the format; one of the same name may not.
 ///
 /// # Errors
 /// When a plugin fails to save or load the state.
@@ -30,30 +31,31 @@ pub(crate) fn transfer(
         let last = &live.stages[index].stage;
         let next = &diff.next.stages[index].stage.clone();
         let (before, after) = (&last.settings.contestants, &next.settings);
-        let kept = kept_contestants(live, diff, index);
-        for (contestant, plugin) in after.contestants.iter().enumerate() {
-            let Some(new) = created.get_mut(&(index, contestant)) else {
+        let kept: Vec<_> = kept_slots(live, diff, index).into_values().collect();
+        for slot in next.slots(after.contestants.len()) {
+            let plugin = &after.contestants[slot.contestant];
+            let Some(new) = created.get_mut(&slot) else {
                 continue;
             };
-            let leaves = |it: &(usize, _)| !kept.contains(&Some(it.0));
-            let plugin_of = |number: usize| before.get(number).map(|it| &it.plugin);
+            let leaves = |it: &(Slot, _)| it.0.worker == slot.worker && !kept.contains(&it.0);
+            let plugin_of = |slot: Slot| before.get(slot.contestant).map(|it| &it.plugin);
             let same = old
                 .iter()
                 .position(|it| leaves(it) && plugin_of(it.0) == Some(&plugin.plugin));
-            let stays = |number| {
+            let stays = |slot| {
                 after
                     .contestants
                     .iter()
-                    .any(|it| plugin_of(number) == Some(&it.plugin))
+                    .any(|it| plugin_of(slot) == Some(&it.plugin))
             };
             let place = || {
                 old.iter()
-                    .position(|it| it.0 == contestant && leaves(it) && !stays(it.0))
+                    .position(|it| it.0 == slot && leaves(it) && !stays(it.0))
             };
             let Some(old) = same.or_else(place).and_then(|index| old.get_mut(index)) else {
                 continue;
             };
-            let of = before.get(old.0).map_or("?", |it| it.plugin.as_str());
+            let of = plugin_of(old.0).map_or("?", String::as_str);
             let fail = |plugin: &str, step, reason| ChangeError::State {
                 stage: after.name.clone(),
                 plugin: plugin.to_owned(),

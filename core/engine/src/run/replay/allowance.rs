@@ -406,17 +406,17 @@ pub(super) fn length(call: &Call) -> Duration {
     Duration::from_nanos(worked).min(LONGEST)
 }
 
-/// The recorded time of all calls. Overlapping calls of one plugin count once, since it runs one at a time.
+/// The recorded time of all calls. Overlapping calls of one plugin of one worker count once, since it runs one at a time.
 pub(super) fn recorded<'a>(calls: impl Iterator<Item = &'a Call>) -> Duration {
     let mut ends = HashMap::new();
-    // The end of the last call's plugin is kept outside the map: most stages have one plugin.
-    let (mut plugin, mut end) = (0, i64::MIN);
+    // The end of the last call's plugin is kept outside the map: most stages have one plugin and one worker.
+    let (mut of, mut end) = ((0, 0), i64::MIN);
     let mut all = Duration::ZERO;
     for call in calls {
-        if call.plugin != plugin {
-            ends.insert(plugin, end);
-            plugin = call.plugin;
-            end = ends.get(&plugin).copied().unwrap_or(i64::MIN);
+        if (call.worker, call.plugin) != of {
+            ends.insert(of, end);
+            of = (call.worker, call.plugin);
+            end = ends.get(&of).copied().unwrap_or(i64::MIN);
         }
         let began = call.taken_ns.max(end);
         end = end.max(call.ended_ns);
@@ -458,6 +458,13 @@ mod tests {
             call(0, 60, 70),
         ];
         assert_eq!(recorded(calls.iter()), Duration::from_nanos(130));
+        // On two workers, calls of one plugin overlap.
+        let other = Call {
+            worker: 1,
+            ..call(0, 0, 100)
+        };
+        let calls = [call(0, 0, 100), other, call(0, 50, 120)];
+        assert_eq!(recorded(calls.iter()), Duration::from_nanos(220));
     }
 
     #[test]

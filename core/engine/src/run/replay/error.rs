@@ -37,6 +37,18 @@ pub enum PlanError {
         "stage \"{0}\" can't be run again: its plugin, config or settings changed while it ran; use --swap to replace it"
     )]
     Changed(String),
+    /// The workers of the stages to rerun would be too many plugins.
+    #[error(
+        "the workers of the recorded stages are {count} {what}, where a replay starts {most} at most; --no-limits starts them"
+    )]
+    Workers {
+        /// The number of plugins.
+        count: usize,
+        /// The most of them.
+        most: usize,
+        /// What they are.
+        what: &'static str,
+    },
     /// Calls of the recording form a cycle.
     #[error("{} can't be run again: {fault}", path.display())]
     Cycle {

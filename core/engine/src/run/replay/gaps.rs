@@ -1,5 +1,6 @@
 //! The reasons that a recording gives for missing calls and messages. A replay with other missing ones is not verified.
 
+use flowpipe_config::pipeline::Stage;
 use flowpipe_recording::{Entry, Recording, Topic};
 
 use crate::run::replay::ReplayedStage;
@@ -11,7 +12,8 @@ pub(super) struct Gaps {
     ends_early: bool,
     /// It begins in the middle of the run.
     begins_late: bool,
-    /// By stage: the start of its last recorded call.
+    /// By stage: from when on each of its workers may have been in a call that is not recorded: the start of the
+    /// worker's last recorded call. `None`: a worker has none.
     last_began: Vec<Option<i64>>,
     /// The times of lineages that the recorder dropped after it had recorded a part: from the first message until the
     /// drop.
@@ -20,7 +22,6 @@ pub(super) struct Gaps {
 
 impl Gaps {
     pub(super) fn of(recording: &Recording, parts: &[ReplayedStage]) -> Self {
-        let began = |part: &ReplayedStage| part.calls.last().map(|call| call.taken_ns);
         let partly = recording.dropped_lineages().iter().filter(|it| it.partly);
         let cuts = partly.map(|dropped| {
             let topic = Topic::new(&dropped.stage, &dropped.port);
@@ -36,7 +37,7 @@ impl Gaps {
         Self {
             ends_early: recording.is_cut_off() || recording.about().excerpt,
             begins_late: recording.about().since_ns.is_some(),
-            last_began: parts.iter().map(began).collect(),
+            last_began: parts.iter().map(last_began).collect(),
             cuts: cuts.collect(),
         }
     }
@@ -57,4 +58,17 @@ impl Gaps {
     pub(super) fn explain_message(&self) -> bool {
         self.begins_late
     }
+}
+
+/// Of the last recorded calls of a stage's workers, the earliest start.
+fn last_began(part: &ReplayedStage) -> Option<i64> {
+    let workers = part.about.workers.clamp(1, Stage::MAX_WORKERS);
+    let mut last = vec![None; workers];
+    for call in &part.calls {
+        if let Some(last) = last.get_mut(call.worker) {
+            *last = Some(call.taken_ns);
+        }
+    }
+    // `None` comes first.
+    last.into_iter().min().flatten()
 }

@@ -43,6 +43,7 @@ use turns::Turns;
 
 use crate::run::stage::Stage;
 use crate::run::worker::Worker;
+use crate::supervisor::Slot;
 
 /// A replay of a recorded run.
 pub struct Replay {
@@ -55,7 +56,7 @@ pub struct Replay {
     outputs: ReplayOutputs,
     ancestry: Ancestry,
     gaps: Gaps,
-    /// By stage: the calls of each plugin.
+    /// By stage: the calls of each plugin of each worker.
     turns: Vec<Turns>,
     store: Mutex<Store>,
     arrived: Condvar,
@@ -174,16 +175,16 @@ impl Replay {
     }
 
     /// The times that a plugin read during its creation and its next call.
-    pub(crate) fn next_times(&self, stage: usize, plugin: usize) -> &[i64] {
-        let Some(part) = self.parts.get(stage) else {
+    pub(crate) fn next_times(&self, slot: Slot) -> &[i64] {
+        let Some(part) = self.parts.get(slot.stage) else {
             return &[];
         };
         let next = part.next.load(Ordering::Relaxed);
-        if next == 0 && !self.reads_creation_times(stage) {
+        if next == 0 && !self.reads_creation_times(slot.stage) {
             return &[];
         }
-        let turn = self.turns.get(stage);
-        let turn = turn.and_then(|turns| turns.next(plugin, next));
+        let turn = self.turns.get(slot.stage);
+        let turn = turn.and_then(|turns| turns.next((slot.worker, slot.contestant), next));
         turn.and_then(|call| part.calls.get(call))
             .map_or(&[], |call| &call.clock)
     }

@@ -27,6 +27,10 @@ const WATCHDOG: Duration = Duration::from_secs(60);
 const SHORT_WATCHDOG: Duration = Duration::from_secs(2);
 /// The timeout of a replacement whose recorded stage has none.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// The most plugins of all workers of the rerun stages. A recording may list as many without workers.
+const PLUGINS: usize = 256;
+/// The most of them in isolated stages: they are processes.
+const PROCESSES: usize = 32;
 
 impl Replay {
     /// Plans a replay. Returns the pipeline to run with [`crate::run::Options::replay`].
@@ -108,6 +112,9 @@ impl Replay {
         }
         if !parts.iter().any(|part| part.runs_again) {
             return Err(PlanError::Nothing);
+        }
+        if !options.has_no_limits {
+            check_workers(&plugins, &parts)?;
         }
         let pipeline = Pipeline {
             name: about.name.clone(),
@@ -203,7 +210,7 @@ fn by_stage(recording: &Recording) -> HashMap<Name, Vec<Arc<Call>>> {
 fn keep_answers(calls: &mut Vec<Arc<Call>>) {
     let mut best: HashMap<_, usize> = HashMap::new();
     for (index, call) in calls.iter().enumerate() {
-        let message = (call.took.clone(), call.taken_ns);
+        let message = (call.took.clone(), call.worker, call.taken_ns);
         let kept = best.entry(message).or_insert(index);
         if calls[*kept].emitted.is_empty() && !call.emitted.is_empty() {
             *kept = index;
@@ -211,10 +218,36 @@ fn keep_answers(calls: &mut Vec<Arc<Call>>) {
     }
     let mut index = 0;
     calls.retain(|call| {
-        let kept = best.get(&(call.took.clone(), call.taken_ns)) == Some(&index);
+        let message = (call.took.clone(), call.worker, call.taken_ns);
+        let kept = best.get(&message) == Some(&index);
         index += 1;
         kept
     });
+}
+
+/// Checks that the workers of the rerun stages are not too many: a short recording may name many of them.
+fn check_workers(plugins: &[Vec<Contestant>], parts: &[ReplayedStage]) -> Result<(), PlanError> {
+    let (mut all, mut apart) = (0, 0);
+    let rerun = parts.iter().zip(plugins).filter(|(it, _)| it.runs_again);
+    for (part, contestants) in rerun {
+        let instances = contestants.len() * workers(&part.calls);
+        all += instances;
+        apart += instances * usize::from(part.about.isolated);
+    }
+    let counts = [
+        (apart, PROCESSES, "plugins in processes of their own"),
+        (all, PLUGINS, "plugins"),
+    ];
+    match counts.into_iter().find(|(count, most, _)| count > most) {
+        Some((count, most, what)) => Err(PlanError::Workers { count, most, what }),
+        None => Ok(()),
+    }
+}
+
+/// The number of workers that made these calls. Calls of others, which no run has, are not rerun.
+fn workers(calls: &[Arc<Call>]) -> usize {
+    let last = calls.iter().map(|call| call.worker).max().unwrap_or(0);
+    last.saturating_add(1).min(pipeline::Stage::MAX_WORKERS)
 }
 
 /// Clears the recorded host responses: another plugin makes other host calls.
@@ -281,6 +314,10 @@ fn stages(
             },
             restart: None,
             fresh: false,
+            // Each worker that called its plugins has its own instances. One thread calls all of them, in the order in
+            // which they took their messages, so that their order is the recorded one.
+            workers: parts.get(number).map_or(1, |part| workers(&part.calls)),
+            ordered: true,
         }
     };
     let stages = about.stages.iter().enumerate();

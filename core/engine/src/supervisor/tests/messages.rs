@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::super::Slot;
+use super::super::{Slot, WorkerId};
 
 /// Who takes messages from the queue of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,57 +21,66 @@ pub(super) struct Messages {
     count: usize,
     /// By stage.
     queues: BTreeMap<usize, VecDeque<usize>>,
-    /// Who takes from the queue of each stage, with the message that it has.
-    takers: BTreeMap<usize, (Taker, Option<usize>)>,
+    /// Who takes from the queue of a stage for each of its workers, with the message that it has.
+    takers: BTreeMap<WorkerId, (Taker, Option<usize>)>,
     processed: Vec<usize>,
     lost: Vec<usize>,
 }
 
 impl Messages {
-    pub(super) fn add_taker(&mut self, stage: usize, taker: Taker) {
-        let before = self.takers.insert(stage, (taker, None));
-        assert_eq!(before, None, "the queue of stage {stage} has two owners");
+    pub(super) fn add_taker(&mut self, id: WorkerId, taker: Taker) {
+        let mut others = self.takers.iter().filter(|(it, _)| it.stage == id.stage);
+        let owns_all = |taker: Taker| matches!(taker, Taker::Replay | Taker::Requester);
+        assert!(
+            !others.any(|(_, (other, _))| owns_all(*other) || owns_all(taker)),
+            "the queue of stage {} has two owners",
+            id.stage
+        );
+        let before = self.takers.insert(id, (taker, None));
+        assert_eq!(before, None, "{id:?} has two takers");
+    }
+
+    /// Whether a worker of a stage takes messages.
+    pub(super) fn has_taker(&self, stage: usize) -> bool {
+        self.takers.keys().any(|it| it.stage == stage)
     }
 
     /// A thread does not take from its stage's queue any more. A message that it has is lost.
-    pub(super) fn remove_taker(&mut self, stage: usize, taker: Taker) {
-        let (before, message) = self.takers.remove(&stage).expect("the stage has a taker");
+    pub(super) fn remove_taker(&mut self, id: WorkerId, taker: Taker) {
+        let (before, message) = self.takers.remove(&id).expect("the worker has a taker");
         assert_eq!(before, taker);
         self.lost.extend(message);
     }
 
     /// The threads that take messages.
-    pub(super) fn takers(&self) -> impl Iterator<Item = (usize, Taker)> + '_ {
+    pub(super) fn takers(&self) -> impl Iterator<Item = (WorkerId, Taker)> + '_ {
         let takers = self.takers.iter();
-        takers.map(|(stage, (taker, _))| (*stage, *taker))
+        takers.map(|(id, (taker, _))| (*id, *taker))
     }
 
-    /// Whether the taker of a stage has a message.
-    pub(super) fn has_one(&self, stage: usize) -> bool {
-        let taker = self.takers.get(&stage);
+    /// Whether the taker of a worker has a message.
+    pub(super) fn has_one(&self, id: WorkerId) -> bool {
+        let taker = self.takers.get(&id);
         taker.is_some_and(|(_, message)| message.is_some())
     }
 
     /// A thread takes the next message. If there is none, one comes from outside.
-    pub(super) fn take(&mut self, stage: usize, taker: Taker) {
-        let queue = self.queues.entry(stage).or_default();
+    pub(super) fn take(&mut self, id: WorkerId, taker: Taker) {
+        let queue = self.queues.entry(id.stage).or_default();
         let next = queue.pop_front().unwrap_or_else(|| {
             self.count += 1;
             self.count - 1
         });
-        let (owner, message) = self.takers.get_mut(&stage).expect("the stage has a taker");
-        assert_eq!(
-            *owner, taker,
-            "the queue of stage {stage} has another owner"
-        );
+        let (owner, message) = self.takers.get_mut(&id).expect("the worker has a taker");
+        assert_eq!(*owner, taker, "{id:?} has another taker");
         let before = message.replace(next);
         assert_eq!(before, None, "a thread has one message at a time");
         self.check();
     }
 
-    /// The message of a stage is processed. Its result, which has the same number, goes to the queue of the next stage.
-    pub(super) fn succeed(&mut self, stage: usize, next: Option<usize>) {
-        let (_, message) = self.takers.get_mut(&stage).expect("the stage has a taker");
+    /// The message of a worker is processed. Its result, which has the same number, goes to the queue of the next stage.
+    pub(super) fn succeed(&mut self, id: WorkerId, next: Option<usize>) {
+        let (_, message) = self.takers.get_mut(&id).expect("the worker has a taker");
         let message = message.take().expect("its taker has a message");
         match next {
             Some(next) => self.queues.entry(next).or_default().push_back(message),
@@ -80,9 +89,9 @@ impl Messages {
         self.check();
     }
 
-    /// A failure costs the message of a stage.
-    pub(super) fn lose(&mut self, stage: usize) {
-        let (_, message) = self.takers.get_mut(&stage).expect("the stage has a taker");
+    /// A failure costs the message of a worker.
+    pub(super) fn lose(&mut self, id: WorkerId) {
+        let (_, message) = self.takers.get_mut(&id).expect("the worker has a taker");
         self.lost.extend(message.take());
         self.check();
     }

@@ -40,16 +40,18 @@ fn settings() -> impl Strategy<Value = Settings> {
         any::<bool>(),
         any::<bool>(),
         1_usize..4,
+        prop_oneof![Just(1), 1_usize..4],
     );
-    stage.prop_map(|(restart, skips, apart, is_source, contestants)| {
+    stage.prop_map(|(restart, skips, apart, is_source, contestants, workers)| {
         let stage = stage_with(restart, skips, apart);
         Settings {
             policy: Policy::new(&stage),
-            is_source: is_source && contestants == 1,
+            is_source: is_source && contestants == 1 && workers == 1,
             threads: match contestants {
                 1 => ThreadModel::One,
                 _ => ThreadModel::Race,
             },
+            workers,
             contestants,
             timeout: None,
             watchdog: stage.watchdog,
@@ -73,6 +75,8 @@ fn stage_with(restart: Option<Restart>, skips: bool, apart: bool) -> pipeline::S
         timeout: None,
         watchdog: Duration::from_secs(1),
         fresh: false,
+        workers: 1,
+        ordered: true,
     }
 }
 
@@ -128,8 +132,8 @@ fn runs() -> ProptestConfig {
 proptest! {
     #![proptest_config(runs())]
 
-    /// Every instance is destroyed once or abandoned once, every queue has at most one owner, every message exactly one,
-    /// nothing is created after the end, no backoff exceeds the bound, no race waits for a contestant that does not
+    /// Every instance is destroyed once or abandoned once, each worker takes from its queue on one thread, every message
+    /// has exactly one owner, a stage is closed when no worker of it takes messages any more, nothing is created after the end, no backoff exceeds the bound, no race waits for a contestant that does not
     /// come, and the run ends from every state.
     #[test]
     fn every_instance_is_destroyed_or_abandoned_once(

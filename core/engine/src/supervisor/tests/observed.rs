@@ -13,6 +13,7 @@ use crate::watch::{Reason, Watch};
 
 const SLOT: Slot = Slot {
     stage: 0,
+    worker: 0,
     contestant: 0,
 };
 const SECOND: i64 = 1_000_000_000;
@@ -24,6 +25,7 @@ fn supervisor() -> Supervisor {
         policy: Policy::new(&stage_with(None, false, false)),
         is_source: false,
         threads: ThreadModel::One,
+        workers: 1,
         contestants: 1,
         timeout: Some(Duration::from_secs(2)),
         watchdog: Duration::from_secs(1),
@@ -31,7 +33,7 @@ fn supervisor() -> Supervisor {
     let resumed = Resumed {
         stage: 0,
         settings: Some(settings),
-        present: vec![0],
+        present: vec![SLOT],
         lost: Vec::new(),
     };
     supervisor.handle(Event::Resumed(vec![resumed]), 0);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use super::super::event::{Activity, SlotState};
-use super::super::{Action, Decision, Event, Exit, RaceResult, Slot, ThreadModel};
+use super::super::{Action, Decision, Event, Exit, RaceResult, Slot, ThreadModel, WorkerId};
 use super::messages::Taker;
 use super::world::{Place, World};
 
@@ -35,26 +35,27 @@ pub(super) struct RaceModel {
 }
 
 impl RaceModel {
-    pub(super) fn new(present: &[usize]) -> Self {
+    pub(super) fn new(present: &[Slot]) -> Self {
+        let joined = present.iter().map(|slot| Note::Joined(slot.contestant));
         Self {
-            inbox: present.iter().copied().map(Note::Joined).collect(),
+            inbox: joined.collect(),
             ..Self::default()
         }
     }
 }
 
 impl World {
-    pub(super) fn notify(&mut self, stage: usize, note: Note) {
-        assert_eq!(self.model(stage), ThreadModel::Race);
-        if let Some(race) = self.races.get_mut(&stage) {
+    pub(super) fn notify(&mut self, id: WorkerId, note: Note) {
+        assert_eq!(self.model(id.stage), ThreadModel::Race);
+        if let Some(race) = self.races.get_mut(&id) {
             race.inbox.push_back(note);
         }
     }
 
     /// The driver receives its events. Returns the result of the race that is over by them.
-    fn receive(&mut self, stage: usize) -> RaceResult {
+    fn receive(&mut self, id: WorkerId) -> RaceResult {
         let mut result = RaceResult::Answered;
-        while let Some(race) = self.races.get_mut(&stage)
+        while let Some(race) = self.races.get_mut(&id)
             && let Some(note) = race.inbox.pop_front()
         {
             race.waits = false;
@@ -62,7 +63,7 @@ impl World {
                 Note::Joined(contestant) => {
                     race.members.insert(contestant);
                     race.pending.remove(&contestant);
-                    self.handle(Event::Joined(Slot { stage, contestant }));
+                    self.handle(Event::Joined(id.slot(contestant)));
                 }
                 Note::Missing(contestant) => {
                     race.members.remove(&contestant);
@@ -83,7 +84,7 @@ impl World {
                         (false, true) => RaceResult::Ended,
                         (false, false) => result,
                     };
-                    let slot = Slot { stage, contestant };
+                    let slot = id.slot(contestant);
                     self.handle(Event::CallFinished { slot, is_over });
                     // The driver has dropped its channel.
                     if is_over && self.instances.get(&slot) == Some(&Place::Thread) {
@@ -96,39 +97,39 @@ impl World {
     }
 
     /// The driver concludes its race, if it has one. Returns whether the stage continues.
-    fn conclude(&mut self, stage: usize, result: RaceResult) -> bool {
-        let race = self.races.get_mut(&stage);
+    fn conclude(&mut self, id: WorkerId, result: RaceResult) -> bool {
+        let race = self.races.get_mut(&id);
         if !race.is_some_and(|race| std::mem::take(&mut race.is_running)) {
             return true;
         }
         match result {
-            RaceResult::Answered => self.succeed(stage),
-            RaceResult::Ended | RaceResult::Failed { .. } => self.messages.lose(stage),
+            RaceResult::Answered => self.succeed(id),
+            RaceResult::Ended | RaceResult::Failed { .. } => self.messages.lose(id),
         }
-        let actions = self.report(Event::RaceConcluded { stage, result });
+        let actions = self.report(Event::RaceConcluded { race: id, result });
         let [Action::Decide(decision)] = actions[..] else {
             panic!("{actions:?}");
         };
         if decision == Decision::End {
-            self.end_race(stage, false);
+            self.end_race(id, false);
         }
         decision != Decision::End
     }
 
     /// The driver concludes its race, and takes the next message.
-    pub(super) fn drive(&mut self, stage: usize) {
-        let result = self.receive(stage);
-        if !self.conclude(stage, result) {
+    pub(super) fn drive(&mut self, id: WorkerId) {
+        let result = self.receive(id);
+        if !self.conclude(id, result) {
             return;
         }
-        if !self.messages.has_one(stage) {
-            self.messages.take(stage, Taker::Race);
+        if !self.messages.has_one(id) {
+            self.messages.take(id, Taker::Race);
         }
-        let actions = self.report(Event::RaceMessage { stage });
+        let actions = self.report(Event::RaceMessage(id));
         let [action] = &actions[..] else {
             panic!("{actions:?}");
         };
-        let race = self.races.get_mut(&stage).unwrap();
+        let race = self.races.get_mut(&id).unwrap();
         match action {
             Action::Race { entrants, sit_out } => {
                 assert!(!entrants.is_empty());
@@ -143,7 +144,7 @@ impl World {
             Action::AwaitContestant => race.waits = true,
             Action::EndRace { .. } => {
                 assert!(race.pending.is_empty(), "{race:?}");
-                self.end_race(stage, false);
+                self.end_race(id, false);
             }
             other => panic!("{other:?}"),
         }
@@ -153,8 +154,8 @@ impl World {
     /// A race that waits is notified at last: a contestant of it is busy, or gets an instance, or an event is on its
     /// way.
     fn check_waiting(&self) {
-        for (stage, race) in self.races.iter().filter(|(_, race)| race.waits) {
-            let slots = &self.supervisor.slots.stages[*stage].slots;
+        for (id, race) in self.races.iter().filter(|(_, race)| race.waits) {
+            let slots = self.supervisor.slots.stages[id.stage].of_worker(id.worker);
             let comes = slots.iter().any(|it| match it.state {
                 SlotState::Creating | SlotState::Backoff { .. } => true,
                 SlotState::Running(activity) => activity != Activity::Left,
@@ -168,7 +169,7 @@ impl World {
     /// A contestant finishes its call.
     pub(super) fn finish_call(&mut self, slot: Slot, is_over: bool) {
         self.races
-            .get_mut(&slot.stage)
+            .get_mut(&slot.worker_id())
             .unwrap()
             .busy
             .remove(&slot.contestant);
@@ -179,14 +180,14 @@ impl World {
             has_failed: false,
             restarts: false,
         };
-        self.notify(slot.stage, done);
+        self.notify(slot.worker_id(), done);
         self.check_waiting();
     }
 
     /// A call of a contestant fails.
     pub(super) fn fail_call(&mut self, slot: Slot, is_alive: bool) {
         self.races
-            .get_mut(&slot.stage)
+            .get_mut(&slot.worker_id())
             .unwrap()
             .busy
             .remove(&slot.contestant);
@@ -200,7 +201,7 @@ impl World {
             has_failed: true,
             restarts,
         };
-        self.notify(slot.stage, done);
+        self.notify(slot.worker_id(), done);
         match decision {
             Decision::Restart(after) => self.end(&[(slot, Exit::Restart(after))]),
             Decision::End if is_over => self.end(&[(slot, Exit::Finished)]),
@@ -210,30 +211,31 @@ impl World {
     }
 
     /// The thread of a race ends. Its contestants end when they have nothing to do.
-    pub(super) fn end_race(&mut self, stage: usize, to_pause: bool) {
-        self.races.remove(&stage);
+    pub(super) fn end_race(&mut self, race: WorkerId, to_pause: bool) {
+        self.races.remove(&race);
         assert!(
-            !to_pause || !self.messages.has_one(stage),
+            !to_pause || !self.messages.has_one(race),
             "it pauses between two messages"
         );
-        self.messages.remove_taker(stage, Taker::Race);
-        self.handle(Event::RaceEnded { stage, to_pause });
-        let all: Vec<_> = self.threads().filter(|slot| slot.stage == stage).collect();
+        self.messages.remove_taker(race, Taker::Race);
+        self.handle(Event::RaceEnded { race, to_pause });
+        let all = self.threads().filter(|slot| slot.worker_id() == race);
+        let all: Vec<_> = all.collect();
         for slot in all {
             self.end(&[(slot, Exit::Finished)]);
         }
     }
 
     /// A race whose gate is closed waits for all results, and pauses.
-    pub(super) fn pause_race(&mut self, stage: usize) {
-        if self.races.get(&stage).is_some_and(|race| race.waits) {
+    pub(super) fn pause_race(&mut self, id: WorkerId) {
+        if self.races.get(&id).is_some_and(|race| race.waits) {
             // It has taken a message that it must process first.
-            return self.drive(stage);
+            return self.drive(id);
         }
-        let result = self.receive(stage);
-        if self.races[&stage].pending.is_empty() && self.conclude(stage, result) {
-            self.paused.insert(stage);
-            self.end_race(stage, true);
+        let result = self.receive(id);
+        if self.races[&id].pending.is_empty() && self.conclude(id, result) {
+            self.paused.insert(id);
+            self.end_race(id, true);
         }
     }
 }

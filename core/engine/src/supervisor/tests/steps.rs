@@ -6,10 +6,12 @@ use std::time::Duration;
 use flowpipe_host::run::{Ending, Mode};
 use proptest::prelude::*;
 
-use super::super::{Decision, Event, Excess, Exit, Resumed, Slot, StopCause, ThreadModel};
+use super::super::{
+    Decision, Event, Excess, Exit, Resumed, Slot, StopCause, ThreadModel, WorkerId,
+};
 use super::messages::Taker;
 use super::problem;
-use super::world::{Place, World, lost};
+use super::world::{Place, World, lost, slots};
 
 /// A step of a test. The numbers choose among the possible slots or stages.
 #[derive(Clone, Debug)]
@@ -34,7 +36,7 @@ pub(super) enum Step {
     Settle(usize, bool),
     /// A change of the pipeline requests a pause.
     Ask(Vec<usize>),
-    /// The change completes, and the stages resume. By contestant: whether its instance was lost. Whether the settings
+    /// The change completes, and the stages resume. By slot: whether its instance was lost. Whether the settings
     /// of stages change, and whether there is a new stage.
     Resume(Vec<bool>, Vec<bool>),
     /// The requester panics.
@@ -86,7 +88,7 @@ impl World {
                     self.handle(Event::Succeeded(slot));
                     match self.model(slot.stage) {
                         ThreadModel::Race => self.finish_call(slot, is_over && number < 8),
-                        _ => self.succeed(slot.stage),
+                        _ => self.succeed(self.taker(slot).0),
                     }
                 }
             }
@@ -149,9 +151,9 @@ impl World {
         let takers = self.messages.takers();
         let takers = takers.filter(|(_, taker)| *taker != Taker::Requester);
         match choose(takers, number) {
-            Some((stage, Taker::Race)) => self.drive(stage),
-            Some((stage, taker)) if !self.messages.has_one(stage) => {
-                self.messages.take(stage, taker);
+            Some((id, Taker::Race)) => self.drive(id),
+            Some((id, taker)) if !self.messages.has_one(id) => {
+                self.messages.take(id, taker);
             }
             _ => {}
         }
@@ -162,20 +164,28 @@ impl World {
         let is_called = |slot: &Slot| match self.model(slot.stage) {
             ThreadModel::Race => self
                 .races
-                .get(&slot.stage)
+                .get(&slot.worker_id())
                 .is_some_and(|race| race.busy.contains(&slot.contestant)),
             ThreadModel::One | ThreadModel::Replay => true,
         };
         let slot = choose(self.threads().filter(is_called), number)?;
-        let taker = match self.model(slot.stage) {
-            ThreadModel::One => Taker::Plugin(slot),
-            ThreadModel::Replay => Taker::Replay,
-            ThreadModel::Race => return Some(slot),
-        };
-        if !self.messages.has_one(slot.stage) {
-            self.messages.take(slot.stage, taker);
+        if self.model(slot.stage) == ThreadModel::Race {
+            return Some(slot);
+        }
+        let (id, taker) = self.taker(slot);
+        if !self.messages.has_one(id) {
+            self.messages.take(id, taker);
         }
         Some(slot)
+    }
+
+    /// Who takes the messages of a plugin that does not race.
+    fn taker(&self, slot: Slot) -> (WorkerId, Taker) {
+        let stage = slot.stage;
+        match self.model(stage) {
+            ThreadModel::Replay => (WorkerId { stage, worker: 0 }, Taker::Replay),
+            ThreadModel::One | ThreadModel::Race => (slot.worker_id(), Taker::Plugin(slot)),
+        }
     }
 
     fn fail_some(&mut self, number: usize, is_alive: bool) {
@@ -185,7 +195,7 @@ impl World {
         if self.model(slot.stage) == ThreadModel::Race {
             return self.fail_call(slot, is_alive);
         }
-        self.messages.lose(slot.stage);
+        self.messages.lose(self.taker(slot).0);
         match self.fail(slot, is_alive) {
             Decision::Restart(after) => self.end_thread(slot, Exit::Restart(after)),
             Decision::End => self.end_thread(slot, Exit::Finished),
@@ -197,17 +207,19 @@ impl World {
     fn end_thread(&mut self, slot: Slot, exit: Exit) {
         match self.model(slot.stage) {
             ThreadModel::One => {
-                self.messages.remove_taker(slot.stage, Taker::Plugin(slot));
+                let taker = Taker::Plugin(slot);
+                self.messages.remove_taker(slot.worker_id(), taker);
                 self.end(&[(slot, exit)]);
             }
             ThreadModel::Race => {
-                if let Some(race) = self.races.get_mut(&slot.stage) {
+                if let Some(race) = self.races.get_mut(&slot.worker_id()) {
                     race.busy.remove(&slot.contestant);
                 }
                 self.end(&[(slot, exit)]);
             }
             ThreadModel::Replay => {
-                self.messages.remove_taker(slot.stage, Taker::Replay);
+                self.messages
+                    .remove_taker(self.taker(slot).0, Taker::Replay);
                 let other = match exit {
                     Exit::Restart(_) => Exit::Waits,
                     exit => exit,
@@ -227,20 +239,22 @@ impl World {
         let mut excess = None;
         match self.model(slot.stage) {
             ThreadModel::One => {
-                self.messages.remove_taker(slot.stage, Taker::Plugin(slot));
+                let taker = Taker::Plugin(slot);
+                self.messages.remove_taker(slot.worker_id(), taker);
                 self.abandon(slot);
             }
             ThreadModel::Race => {
-                let race = self.races.get_mut(&slot.stage).unwrap();
+                let race = self.races.get_mut(&slot.worker_id()).unwrap();
                 race.busy.remove(&slot.contestant);
                 self.abandon(slot);
             }
             ThreadModel::Replay => {
-                self.messages.remove_taker(slot.stage, Taker::Replay);
+                self.messages
+                    .remove_taker(self.taker(slot).0, Taker::Replay);
                 let stage = slot.stage;
                 let all: Vec<_> = self.threads().filter(|it| it.stage == stage).collect();
                 all.into_iter().for_each(|it| self.abandon(it));
-                slot.contestant = 0;
+                slot = WorkerId { stage, worker: 0 }.slot(0);
                 excess = match number % 8 {
                     0 => Some(Excess::Time),
                     1 => Some(Excess::Memory),
@@ -262,12 +276,12 @@ impl World {
         // A contestant that was being created when its race ended finds no race, and ends.
         let alone: Vec<_> = self
             .threads()
-            .filter(|slot| !self.races.contains_key(&slot.stage))
+            .filter(|slot| !self.races.contains_key(&slot.worker_id()))
             .collect();
         if let Some(slot) = choose(alone.into_iter(), number) {
             self.end_thread(slot, Exit::Finished);
-        } else if let Some(stage) = choose(self.races.keys().copied(), number) {
-            self.end_race(stage, false);
+        } else if let Some(race) = choose(self.races.keys().copied(), number) {
+            self.end_race(race, false);
         }
     }
 
@@ -276,18 +290,24 @@ impl World {
         let Some(stage) = choose(self.gated.iter().copied(), number) else {
             return;
         };
-        if self.races.contains_key(&stage) {
-            return self.pause_race(stage);
+        let races = self.races.keys().filter(|it| it.stage == stage);
+        if let Some(race) = choose(races.copied(), number) {
+            return self.pause_race(race);
         }
-        let thread = self.threads().find(|slot| slot.stage == stage);
-        if let Some(slot) = thread
+        let threads = self.threads().filter(|slot| slot.stage == stage);
+        if let Some(slot) = choose(threads, number)
             && self.model(stage) == ThreadModel::One
         {
             // It pauses between two messages.
-            if self.messages.has_one(stage) {
-                self.succeed(stage);
+            let id = slot.worker_id();
+            if self.messages.has_one(id) {
+                self.succeed(id);
             }
-            self.paused.insert(stage);
+            if number.is_multiple_of(8) {
+                // Its stream ends before it reaches the gate.
+                return self.end_thread(slot, Exit::Finished);
+            }
+            self.paused.insert(id);
             self.end_thread(slot, Exit::Paused);
         }
     }
@@ -321,36 +341,33 @@ impl World {
             return self.forget_lent();
         }
         let flag = |all: &[bool], index: usize| all.get(index).copied().unwrap_or(false);
+        let is_lost = |slot: &Slot| flag(losses, (slot.worker * 3 + slot.contestant) % 8);
         let mut resumed = Vec::new();
         for (index, (stage, present)) in lent.into_iter().enumerate() {
             let Some(mut present) = present else { continue };
             if flag(changes, 7) && self.supervisor.slots.stages[stage].is_removed {
                 // As a removed source.
-                self.destroy_lent(stage, &present);
+                self.destroy_lent(&present);
                 continue;
             }
             let settings = flag(changes, index).then(|| self.others[index % self.others.len()]);
             if let Some(settings) = settings {
-                let (kept, left): (Vec<_>, Vec<_>) = present
-                    .iter()
-                    .copied()
-                    .partition(|it| *it < settings.contestants);
-                self.destroy_lent(stage, &left);
-                present = (0..settings.contestants).collect();
+                let all = slots(stage, &settings);
+                let (kept, left): (Vec<_>, Vec<_>) =
+                    present.iter().copied().partition(|it| all.contains(it));
+                self.destroy_lent(&left);
+                present = all;
                 let new = present.iter().filter(|it| !kept.contains(it));
-                for &contestant in new {
-                    self.instances
-                        .insert(Slot { stage, contestant }, Place::Lent);
+                for &slot in new {
+                    self.instances.insert(slot, Place::Lent);
                     self.created += 1;
                 }
             }
-            let (gone, present): (Vec<_>, Vec<_>) =
-                present.into_iter().partition(|it| flag(losses, *it));
-            for &contestant in &present {
-                self.instances
-                    .insert(Slot { stage, contestant }, Place::Kept);
+            let (gone, present): (Vec<_>, Vec<_>) = present.into_iter().partition(is_lost);
+            for &slot in &present {
+                self.instances.insert(slot, Place::Kept);
             }
-            self.destroy_lent(stage, &gone);
+            self.destroy_lent(&gone);
             resumed.push(Resumed {
                 stage,
                 settings,
@@ -365,9 +382,9 @@ impl World {
         self.handle(Event::Resumed(resumed));
     }
 
-    fn destroy_lent(&mut self, stage: usize, contestants: &[usize]) {
-        for &contestant in contestants {
-            self.instances.remove(&Slot { stage, contestant });
+    fn destroy_lent(&mut self, slots: &[Slot]) {
+        for slot in slots {
+            self.instances.remove(slot);
             self.destroyed += 1;
         }
     }
@@ -387,6 +404,7 @@ impl World {
         assert!(self.supervisor.is_over(), "{:#?}", self.supervisor);
         assert_eq!(self.threads().count() + self.races.len(), 0);
         self.messages.assert_no_takers();
+        self.assert_all_closed();
         self.over = true;
         self.handle(Event::Over);
         for round in 0..100 {

@@ -11,7 +11,7 @@ use super::super::policy::LONGEST_BACKOFF;
 use super::super::transitions::Transition;
 use super::super::{
     Action, Answer, Decision, Event, Exit, Resumed, Settings, Slot, StopCause, Supervisor,
-    ThreadModel,
+    ThreadModel, WorkerId,
 };
 use super::messages::{Messages, Taker};
 use super::race::{Note, RaceModel};
@@ -41,14 +41,16 @@ pub(super) struct World {
     pub(super) instances: BTreeMap<Slot, Place>,
     /// Slots whose instance is being created.
     pub(super) creating: BTreeSet<Slot>,
-    pub(super) races: BTreeMap<usize, RaceModel>,
+    pub(super) races: BTreeMap<WorkerId, RaceModel>,
     pub(super) messages: Messages,
     pub(super) gated: BTreeSet<usize>,
-    /// Stages whose thread has reached the closed gate.
-    pub(super) paused: BTreeSet<usize>,
+    /// Workers whose thread has reached the closed gate.
+    pub(super) paused: BTreeSet<WorkerId>,
+    /// Stages that were closed.
+    closed: BTreeSet<usize>,
     /// Whether a request awaits its answer.
     pub(super) asked: bool,
-    pub(super) lent: Option<Vec<(usize, Option<Vec<usize>>)>>,
+    pub(super) lent: Option<Vec<(usize, Option<Vec<Slot>>)>>,
     pub(super) created: usize,
     pub(super) destroyed: usize,
     pub(super) abandoned: usize,
@@ -79,15 +81,15 @@ impl World {
 
     /// Creates the instances of a new stage.
     pub(super) fn add(&mut self, stage: usize, settings: Settings) -> Resumed {
-        for contestant in 0..settings.contestants {
-            let slot = Slot { stage, contestant };
+        let present = slots(stage, &settings);
+        for &slot in &present {
             assert_eq!(self.instances.insert(slot, Place::Kept), None);
             self.created += 1;
         }
         Resumed {
             stage,
             settings: Some(settings),
-            present: (0..settings.contestants).collect(),
+            present,
             lost: Vec::new(),
         }
     }
@@ -109,7 +111,25 @@ impl World {
         self.check();
     }
 
+    /// At the end of a run, each stage with several workers was closed after the last one. The thread of an only worker
+    /// closes its stage, and a change of the pipeline closes a removed one.
+    pub(super) fn assert_all_closed(&self) {
+        let stages = self.supervisor.slots.stages.iter().enumerate();
+        for (index, stage) in stages.filter(|(_, it)| it.settings.workers > 1) {
+            let closes = stage.settings.threads != ThreadModel::Replay && !stage.is_removed;
+            assert!(
+                !closes || self.closed.contains(&index),
+                "stage {index} is not closed: {stage:#?}"
+            );
+        }
+    }
+
     fn apply(&mut self, event: Event) {
+        if let Event::Resumed(stages) = &event {
+            for resumed in stages {
+                self.closed.remove(&resumed.stage);
+            }
+        }
         let mut actions = VecDeque::from(self.report(event));
         while let Some(action) = actions.pop_front() {
             if let Some(event) = self.perform(action) {
@@ -152,47 +172,60 @@ impl World {
             }
             Action::Start { slot, .. } => {
                 self.start_thread(slot);
+                let id = slot.worker_id();
                 match self.model(slot.stage) {
-                    ThreadModel::Race => self.notify(slot.stage, Note::Joined(slot.contestant)),
-                    _ => self.messages.add_taker(slot.stage, Taker::Plugin(slot)),
+                    ThreadModel::Race => self.notify(id, Note::Joined(slot.contestant)),
+                    _ => self.messages.add_taker(id, Taker::Plugin(slot)),
                 }
             }
-            Action::StartRace { stage, present } => {
-                self.messages.add_taker(stage, Taker::Race);
-                let race = RaceModel::new(&present);
+            Action::StartRace { race, present } => {
+                self.messages.add_taker(race, Taker::Race);
+                let model = RaceModel::new(&present);
                 assert!(
-                    self.races.insert(stage, race).is_none(),
-                    "one race per stage"
+                    self.races.insert(race, model).is_none(),
+                    "one race per worker"
                 );
-                for contestant in present {
-                    self.start_thread(Slot { stage, contestant });
+                for slot in present {
+                    assert_eq!(slot.worker_id(), race);
+                    self.start_thread(slot);
                 }
             }
             Action::StartReplay { stage, .. } => {
-                self.messages.add_taker(stage, Taker::Replay);
-                for contestant in 0..self.supervisor.slots.stages[stage].slots.len() {
-                    self.start_thread(Slot { stage, contestant });
+                let id = WorkerId { stage, worker: 0 };
+                self.messages.add_taker(id, Taker::Replay);
+                let settings = self.supervisor.slots.stages[stage].settings;
+                for slot in slots(stage, &settings) {
+                    self.start_thread(slot);
                 }
             }
             Action::Destroy(slot) => {
                 let place = self.instances.insert(slot, Place::Leaving);
                 assert_eq!(place, Some(Place::Kept), "{slot:?}");
             }
-            Action::Close { .. } => {}
-            Action::NotifyRace(slot) => self.notify(slot.stage, Note::Missing(slot.contestant)),
+            Action::Close { stage } => {
+                // The requester of a pause is gone: its stages end even while a worker of them runs.
+                let is_lost = self.gated.contains(&stage);
+                assert!(
+                    is_lost || !self.messages.has_taker(stage),
+                    "stage {stage} is closed while a worker takes messages"
+                );
+                self.closed.insert(stage);
+            }
+            Action::NotifyRace(slot) => {
+                self.notify(slot.worker_id(), Note::Missing(slot.contestant));
+            }
             Action::CloseGate { stage } => {
                 self.gated.insert(stage);
             }
             Action::OpenGate { stage } => {
                 self.gated.remove(&stage);
-                self.paused.remove(&stage);
+                self.paused.retain(|it| it.stage != stage);
             }
             Action::ReopenGate { stage } => {
-                let is_open = !self.paused.contains(&stage);
-                if is_open {
-                    self.gated.remove(&stage);
-                }
-                return Some(Event::Reopened { stage, is_open });
+                let paused = self.paused.iter().filter(|it| it.stage == stage);
+                let pausing: Vec<_> = paused.map(|it| it.worker).collect();
+                self.gated.remove(&stage);
+                return Some(Event::Reopened { stage, pausing });
             }
             Action::Answer(answer) => self.answer(answer),
             Action::Decide(_)
@@ -227,11 +260,11 @@ impl World {
         assert_eq!(place, Some(Place::Kept), "{slot:?}");
     }
 
-    /// The message of a stage is processed.
-    pub(super) fn succeed(&mut self, stage: usize) {
-        let next = stage + 1;
+    /// The message of a worker is processed.
+    pub(super) fn succeed(&mut self, id: WorkerId) {
+        let next = id.stage + 1;
         let has_next = next < self.supervisor.slots.stages.len();
-        self.messages.succeed(stage, has_next.then_some(next));
+        self.messages.succeed(id, has_next.then_some(next));
     }
 
     fn answer(&mut self, answer: Answer) {
@@ -241,13 +274,13 @@ impl World {
         };
         for (stage, present) in &stages {
             if present.is_some() {
-                self.messages.add_taker(*stage, Taker::Requester);
-            }
-            for &contestant in present.iter().flatten() {
-                let slot = Slot {
+                let id = WorkerId {
                     stage: *stage,
-                    contestant,
+                    worker: 0,
                 };
+                self.messages.add_taker(id, Taker::Requester);
+            }
+            for &slot in present.iter().flatten() {
                 let place = self.instances.insert(slot, Place::Lent);
                 assert_eq!(place, Some(Place::Kept), "{slot:?}");
             }
@@ -258,11 +291,7 @@ impl World {
     /// Checks that the supervisor's states match the tracked instances.
     pub(super) fn check(&self) {
         for (index, stage) in self.supervisor.slots.stages.iter().enumerate() {
-            for (contestant, it) in stage.slots.iter().enumerate() {
-                let slot = Slot {
-                    stage: index,
-                    contestant,
-                };
+            for (slot, it) in stage.all(index) {
                 let place = self.instances.get(&slot).copied();
                 let fits = match it.state {
                     SlotState::Creating => place.is_none() && self.creating.contains(&slot),
@@ -309,10 +338,11 @@ impl World {
     }
 
     /// The requester does not own the queues of paused stages any more. Returns the stages.
-    pub(super) fn take_lent(&mut self) -> Option<Vec<(usize, Option<Vec<usize>>)>> {
+    pub(super) fn take_lent(&mut self) -> Option<Vec<(usize, Option<Vec<Slot>>)>> {
         let lent = self.lent.take()?;
-        for (stage, _) in lent.iter().filter(|(_, present)| present.is_some()) {
-            self.messages.remove_taker(*stage, Taker::Requester);
+        for &(stage, _) in lent.iter().filter(|(_, present)| present.is_some()) {
+            let id = WorkerId { stage, worker: 0 };
+            self.messages.remove_taker(id, Taker::Requester);
         }
         Some(lent)
     }
@@ -353,6 +383,15 @@ impl World {
     }
 }
 
-pub(super) fn lost(contestants: Vec<usize>) -> Vec<(usize, flowpipe_host::problem::Problem)> {
-    contestants.into_iter().map(|it| (it, problem())).collect()
+/// All slots of a stage with these settings.
+pub(super) fn slots(stage: usize, settings: &Settings) -> Vec<Slot> {
+    let workers = (0..settings.workers).map(|worker| WorkerId { stage, worker });
+    let contestants = settings.contestants;
+    workers
+        .flat_map(|id| (0..contestants).map(move |contestant| id.slot(contestant)))
+        .collect()
+}
+
+pub(super) fn lost(slots: Vec<Slot>) -> Vec<(Slot, flowpipe_host::problem::Problem)> {
+    slots.into_iter().map(|it| (it, problem())).collect()
 }

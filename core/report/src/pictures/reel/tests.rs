@@ -26,6 +26,7 @@ fn recorded(path: &Path, pictures: impl Iterator<Item = Vec<u8>>) -> Recording {
             outputs: vec![("out".into(), "flowpipe.frame/1".into())],
             timeout_ns: None,
             isolated: false,
+            workers: 1,
         }],
         edges: Vec::new(),
     };
