@@ -2,9 +2,10 @@
 
 `ARROWS` has for each crate of core the crates of the project that it depends on: the layers of ARCHITECTURE.md. It is
 compared with the manifests in both directions, so that it stays true. Dependencies of tests are free, except that they
-are no plugins, and that the tests of a plugin know no runtime.
+are no plugins, and that the tests of a plugin know no runtime. `examples/mines`, a workspace of its own, reaches only what is
+published and belongs to no game, and is built with the same versions of other crates.
 """
-import json, pathlib, subprocess, sys
+import json, pathlib, subprocess, sys, tomllib
 
 RUNTIME = ["config", "host", "isolation", "engine", "recorder"]
 ARROWS = {
@@ -44,6 +45,9 @@ ARROWS = {
 FOR_PLUGINS = {"plugin", "search", "sat", "path", "game", "recording", "output", "process", "desktop", "guardian"}
 # What only the whole-program tests and the program know.
 NOT_FOR_TESTS_OF_PLUGINS = {*RUNTIME, "cli"}
+# A domain of its own, and what it may reach of the project: crates that are published, and nothing of Flow Free.
+DOMAIN = "examples/mines"
+FOR_DOMAINS = {"abi", "message", "plugin", "sync"}
 
 
 def crates():
@@ -85,6 +89,23 @@ def wrong(folder, normal, tests):
         yield from (f"a plugin's tests must not depend on {other}" for other in sorted(runtime))
 
 
+def locked(folder):
+    """What a workspace is built with: names and versions of its Cargo.lock."""
+    lock = tomllib.loads(pathlib.Path(folder, "Cargo.lock").read_text(encoding="utf-8"))
+    return {(package["name"], package["version"]): "source" in package for package in lock["package"]}
+
+
+def wrong_in_domain():
+    """What is wrong with what the domain of its own is built with."""
+    ours = locked(".")
+    for (name, version), is_foreign in locked(DOMAIN).items():
+        if is_foreign and (name, version) not in ours:
+            # The licences of those in the main file are checked, and both share what is built.
+            yield f"{name} {version} is not in the Cargo.lock of the project: run cargo update -p {name} there or here"
+        elif not is_foreign and (name, version) in ours and name.removeprefix("flowpipe-") not in FOR_DOMAINS:
+            yield f"it reaches {name}, which no domain of its own may know"
+
+
 def main():
     found = [f"{crate}: it reaches puzzle; the runtime must not read messages"
              for crate in RUNTIME if "puzzle" in reached(crate)]
@@ -92,6 +113,7 @@ def main():
     for folder, normal, tests in crates():
         folders.add(str(folder))
         found += [f"{folder}: {what}" for what in wrong(folder, normal, tests)]
+    found += [f"{DOMAIN}: {what}" for what in wrong_in_domain()]
     found += [f"ARROWS names {name}, which is no crate" for name in ARROWS if f"core/{name}" not in folders]
     if found:
         sys.exit("\n".join(sorted(found)))

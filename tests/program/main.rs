@@ -56,6 +56,8 @@ mod isolation;
 mod live;
 #[cfg(unix)]
 mod loading;
+#[cfg(target_os = "linux")]
+mod mines_live;
 mod named;
 mod new;
 mod new_pipeline;

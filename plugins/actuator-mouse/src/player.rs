@@ -169,7 +169,7 @@ impl Player {
         cancel: &Cancel<'_>,
     ) -> std::result::Result<(), Halt> {
         /// The longest time that input is held back, in nanoseconds.
-        const PATIENCE: i64 = 50_000_000;
+        const PATIENCE: i64 = 1_000_000_000;
         /// Between two checks, in nanoseconds.
         const EVERY: i64 = 100_000;
         let began = acting.host().now_ns();
