@@ -13,7 +13,7 @@ use flowpipe_host::document::DocumentError;
 use flowpipe_host::frame::{Frame, Shape};
 pub use flowpipe_host::instance::state::State;
 use flowpipe_host::instance::{CreateError, InProcess};
-use flowpipe_host::message::{Lineage, Message, Origin};
+use flowpipe_host::message::{Hops, Lineage, Message, Origin};
 use flowpipe_host::problem::ProblemKind;
 use flowpipe_host::stage_clock::StageClock;
 use flowpipe_host::table::status::{PANICKED, reason};
@@ -186,7 +186,7 @@ impl Trial {
                     sequence: self.sent,
                     captured_ns,
                 }),
-                hops: Vec::new(),
+                hops: Hops::new(),
                 root: None,
             },
             ..Message::detached(schema, json)?

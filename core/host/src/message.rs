@@ -7,6 +7,7 @@ use flowpipe_abi as abi;
 use flowpipe_config::pipeline::PortRef;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use smallvec::SmallVec;
 
 use crate::document::{Document, DocumentError};
 use crate::frame::Frame;
@@ -34,10 +35,14 @@ pub struct Lineage {
     /// The frame that it descends from.
     pub origin: Option<Origin>,
     /// The stages that processed it or its ancestors, oldest first; the newest 256 of them.
-    pub hops: Vec<abi::Hop>,
+    pub hops: Hops,
     /// The first ancestor: its output, and its number there. `None`: this message has none.
     pub root: Option<(PortRef, u64)>,
 }
+
+/// Hops of a lineage. Those of short pipelines need no memory of their own: it would be allocated by one thread and freed by
+/// another for each message.
+pub type Hops = SmallVec<[abi::Hop; 6]>;
 
 /// The most hops that a message keeps: on a loop of the pipeline their number would grow without limit.
 pub const MOST_HOPS: usize = 256;
@@ -66,7 +71,7 @@ impl Message {
             lineage: Lineage {
                 sequence: 1,
                 origin: None,
-                hops: Vec::new(),
+                hops: Hops::new(),
                 root: None,
             },
             source: PortRef { stage: 0, port: 0 },

@@ -304,7 +304,7 @@ mod tests {
             lineage: Lineage {
                 sequence,
                 origin: None,
-                hops: Vec::new(),
+                hops: flowpipe_host::message::Hops::new(),
                 root: None,
             },
             source: PortRef { stage: 0, port: 0 },

@@ -10,7 +10,7 @@ use flowpipe_config::pipeline::PortRef;
 use flowpipe_host::call::{CallContext, Cancellation};
 use flowpipe_host::document::{Document, DocumentError};
 use flowpipe_host::frame::Frame;
-use flowpipe_host::message::{Lineage, MOST_HOPS, Message, Origin};
+use flowpipe_host::message::{Hops, Lineage, MOST_HOPS, Message, Origin};
 use flowpipe_host::run::Mode;
 use flowpipe_recording::{LATEST_TIME, entry};
 use flowpipe_sync::calls::CallNumber;
@@ -238,8 +238,7 @@ impl Context<'_> {
         };
         let parent = self.parent.map_or(&[][..], |parent| &parent.lineage.hops);
         let parent = &parent[parent.len().saturating_sub(MOST_HOPS - 1)..];
-        let mut hops = Vec::with_capacity(parent.len() + 1);
-        hops.extend_from_slice(parent);
+        let mut hops = Hops::from_slice(parent);
         hops.push(abi::Hop {
             stage: self.stage.index as u32,
             reserved: 0,

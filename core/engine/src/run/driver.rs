@@ -104,7 +104,7 @@ impl Driver {
         let stage = self.stage.clone();
         let mut control = LoopControl::Continue;
         while control == LoopControl::Continue {
-            control = match stage.next(self.race.worker) {
+            control = match stage.next(self.race.worker, None) {
                 NextWork::Work(work) => self.race_in_turn(work),
                 NextWork::EndOfStream => break,
                 NextWork::Pause => {

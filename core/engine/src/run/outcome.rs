@@ -35,6 +35,8 @@ pub(crate) struct Done {
     pub has_panicked: bool,
     /// Nanoseconds in the call, without waits for full queues.
     pub worked_ns: i64,
+    /// When the call ended, by the run's clock.
+    pub ended_ns: i64,
     pub emitted: u64,
     /// The record of the call, if an observer wants it.
     pub written: Option<Box<Call>>,
@@ -53,6 +55,7 @@ impl Done {
             outcome,
             has_panicked: false,
             worked_ns: 0,
+            ended_ns: 0,
             emitted: 0,
             written: None,
             message: None,

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, Weak};
 use flowpipe_sync::lock;
 
 /// The most counts that are kept.
-const MOST: usize = 256;
+const MOST: usize = 64;
 
 /// The reference counts of the frames that were released last.
 ///

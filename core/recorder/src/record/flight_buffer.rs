@@ -355,12 +355,14 @@ mod tests {
                     sequence: frame,
                     captured_ns: 0,
                 }),
-                hops: vec![flowpipe_abi::Hop {
+                hops: [flowpipe_abi::Hop {
                     stage: stage as u32,
                     reserved: 0,
                     taken_ns: 0,
                     emitted_ns: at * MILLISECOND,
-                }],
+                }]
+                .into_iter()
+                .collect(),
                 root: None,
             },
             source: PortRef { stage, port: 0 },

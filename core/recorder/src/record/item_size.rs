@@ -26,7 +26,12 @@ pub(crate) fn size_without_pixels(item: &Item) -> usize {
 }
 
 fn message_size(message: &Message) -> usize {
-    let hops = size_of_val(&*message.lineage().hops);
+    let hops = &message.lineage().hops;
+    // Others are part of the message.
+    let hops = match hops.spilled() {
+        true => size_of_val(hops.as_slice()),
+        false => 0,
+    };
     let text = message.json().len();
     let read = match message.body.is_read() {
         true => READ_BYTES * text,

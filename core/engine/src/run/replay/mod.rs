@@ -28,7 +28,7 @@ use ancestry::{Ancestry, MessageKey, Source};
 pub use error::PlanError;
 use flowpipe_config::manifest::{Manifest, Port};
 use flowpipe_config::pipeline::PortRef;
-use flowpipe_host::message::{MOST_HOPS, Message, Origin};
+use flowpipe_host::message::{Hops, MOST_HOPS, Message, Origin};
 use flowpipe_host::run::Mode;
 use flowpipe_recording::entry::{AboutStage, Call, Emitted};
 use flowpipe_recording::{Recording, Topic};
@@ -512,7 +512,7 @@ impl Replay {
     }
 
     /// The stages that a recorded message went through, oldest first.
-    fn hops(&self, source: Option<Source>) -> Vec<flowpipe_abi::Hop> {
+    fn hops(&self, source: Option<Source>) -> Hops {
         let line = self.ancestry.line(source).take(MOST_HOPS);
         let hop = |source: Source| {
             let call = self.call(source)?;
@@ -523,7 +523,7 @@ impl Replay {
                 emitted_ns: call.emitted.get(source.emitted).map_or(0, |it| it.at_ns),
             })
         };
-        let mut hops: Vec<_> = line.map_while(hop).collect();
+        let mut hops: Hops = line.map_while(hop).collect();
         hops.reverse();
         hops
     }

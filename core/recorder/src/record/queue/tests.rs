@@ -26,7 +26,7 @@ fn message(stage: usize, number: u64) -> (Item, Dependency) {
         lineage: Lineage {
             sequence: number,
             origin: None,
-            hops: Vec::new(),
+            hops: flowpipe_host::message::Hops::new(),
             root: (stage > 0).then_some(root),
         },
         source: port(stage),
@@ -196,7 +196,7 @@ fn the_names_that_plugins_choose_take_room() {
             lineage: Lineage {
                 sequence: number,
                 origin: None,
-                hops: Vec::new(),
+                hops: flowpipe_host::message::Hops::new(),
                 root: None,
             },
             source: port(0),
