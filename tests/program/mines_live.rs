@@ -35,8 +35,12 @@ impl Game {
             .env_remove("WAYLAND_DISPLAY")
             .stdin(Stdio::null())
             .stderr(Stdio::null())
-            .spawn()
-            .expect("sgt-mines is not installed: `./x test` does it, or install the package `sgt-puzzles`");
+            .spawn();
+        let game = game.unwrap_or_else(|error| {
+            panic!(
+                "sgt-mines does not start ({error}): `./x test` installs it, as the package `sgt-puzzles` does"
+            )
+        });
         let game = Self(game);
         screen.window(TITLE);
         game
@@ -108,7 +112,10 @@ fn win(screen: &Screen, kind: (&str, usize), seed: usize, args: &[&str]) -> Won 
     let numbers = reason
         .split(|it: char| !it.is_ascii_digit())
         .filter_map(|it| it.parse().ok());
-    let [opening, flags]: [usize; 2] = numbers.collect::<Vec<_>>().try_into().expect(&reason);
+    let numbers: Vec<usize> = numbers.collect();
+    let &[opening, flags] = numbers.as_slice() else {
+        panic!("{reason}")
+    };
     assert!(flags < mines, "{name}#{seed}: {reason}");
     assert!(
         !ran.stderr.contains("no cell is safe"),
