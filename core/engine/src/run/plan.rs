@@ -103,10 +103,14 @@ impl Plan {
     }
 }
 
-/// The manifests of all plugins of all stages.
+/// The manifests of all plugins that run. A stage whose messages come from a recording has none.
 fn manifests_of<'a>(found: &'a [Vec<Found>], manifests: &[&'a Manifest]) -> Vec<&'a Manifest> {
     let plugins = found.iter().flatten().map(|found| &found.manifest);
-    plugins.chain(manifests.iter().copied()).collect()
+    let stages = manifests.iter().copied().zip(found);
+    let running = stages.filter(|(_, found)| !found.is_empty());
+    plugins
+        .chain(running.map(|(manifest, _)| manifest))
+        .collect()
 }
 
 fn misfit(stage: &str, reason: String) -> StartError {
