@@ -33,7 +33,7 @@ use crate::host::Host;
 ///     }
 /// }
 ///
-/// let harness = flowpipe_plugin::harness!(Positive, json!(null))?;
+/// let harness = flowpipe_plugin::harness!(Positive, json!({}))?;
 /// let judge = |number| harness.judge("example.number/1", None, &json!(number));
 /// assert_eq!(judge(1.5)?, Judgement::Accept);
 /// assert_eq!(judge(-1.0)?, Judgement::Refuse("-1 is negative".to_owned()));
