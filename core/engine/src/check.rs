@@ -73,9 +73,8 @@ pub fn load_all(catalogue: &Catalogue) -> Result<Validators, CheckError> {
 }
 
 /// The validators of a run, by schema id. Hot reloads add some.
-#[derive(Default)]
 pub(crate) struct Checks {
-    by_schema: Mutex<HashMap<String, Vec<Arc<dyn Validator>>>>,
+    by_schema: Mutex<Validators>,
     /// Those of them that are plugins of this run.
     loaded: Mutex<Vec<Arc<CheckPlugin>>>,
 }

@@ -43,8 +43,7 @@ impl Worker {
     pub(crate) fn run(mut self) -> WorkerExit {
         let stage = self.stage.clone();
         let mut idle = IdleBackoff::default();
-        // When the last call ended, if the next one of a source begins right then: reading the clock takes a tenth of
-        // the time that a message takes.
+        // When the last call ended, if the next one of a source begins right then: the clock need not be read again.
         let mut since = None;
         let end = loop {
             let work = match stage.next(self.slot.worker, since.take()) {

@@ -254,18 +254,9 @@ fn refusal(manifest: &Manifest, config: &Value) -> Option<String> {
 /// the plugin if they are outputs or optional, those of the stage if nothing was connected to them.
 fn fits(manifest: &Manifest, stage: &AboutStage, about: &About) -> bool {
     let (inputs, outputs) = (&manifest.inputs, &manifest.outputs);
-    let is_fed = |input: &String| {
-        about
-            .edges
-            .iter()
-            .any(|edge| is_port(&edge.to, stage, input))
-    };
-    let feeds = |output: &String| {
-        about
-            .edges
-            .iter()
-            .any(|edge| is_port(&edge.from, stage, output))
-    };
+    let is_port = |end: &(String, String), port: &str| end.0 == stage.name && end.1 == port;
+    let is_fed = |input: &String| about.edges.iter().any(|edge| is_port(&edge.to, input));
+    let feeds = |output: &String| about.edges.iter().any(|edge| is_port(&edge.from, output));
     let mut same_inputs = inputs.iter().zip(&stage.inputs);
     let mut same_outputs = outputs.iter().zip(&stage.outputs);
     let mut missing_inputs = stage.inputs.iter().skip(inputs.len());
@@ -277,9 +268,4 @@ fn fits(manifest: &Manifest, stage: &AboutStage, about: &About) -> bool {
         && further.all(|port| port.optional)
         && !missing_inputs.any(is_fed)
         && !missing_outputs.any(|(name, _)| feeds(name))
-}
-
-/// Whether an end of an edge is this port of a stage.
-fn is_port(end: &(String, String), stage: &AboutStage, port: &str) -> bool {
-    end.0 == stage.name && end.1 == port
 }
