@@ -1,7 +1,6 @@
 //! The harness as the caller of a check.
 
-use std::ffi::CString;
-use std::ptr::{null, null_mut};
+use std::ptr::null;
 
 use flowpipe_abi as abi;
 use serde_json::Value;
@@ -10,48 +9,10 @@ use crate::check::Judgement;
 use crate::error::{Error, Result};
 use crate::frame::Frame;
 use crate::harness::Harness;
+use crate::harness::c_message::CMessage;
 
 /// Room for the reason of a judgement.
 const CAPACITY: usize = 4 << 10;
-
-/// A message in C.
-struct Given {
-    schema: CString,
-    json: CString,
-    lineage: abi::Lineage,
-}
-
-impl Given {
-    /// A NUL in the text ends it, as it does in C.
-    fn new(schema: &str, text: &[u8]) -> Result<Self> {
-        let text: Vec<u8> = text.iter().copied().take_while(|&byte| byte != 0).collect();
-        Ok(Self {
-            schema: CString::new(schema)?,
-            json: CString::new(text)?,
-            lineage: abi::Lineage {
-                struct_size: size_of::<abi::Lineage>() as u32,
-                hop_count: 0,
-                sequence: 1,
-                frame_sequence: 1,
-                captured_ns: 0,
-                hops: null(),
-            },
-        })
-    }
-
-    fn message(&self, frame: Option<&Frame>) -> abi::Message {
-        abi::Message {
-            struct_size: size_of::<abi::Message>() as u32,
-            port: 0,
-            schema: self.schema.as_ptr(),
-            json: self.json.as_ptr(),
-            json_length: self.json.as_bytes().len(),
-            document: null(),
-            frame: frame.map_or(null_mut(), Frame::as_raw),
-            lineage: &raw const self.lineage,
-        }
-    }
-}
 
 impl Harness {
     /// Judges a message as a [`Check`](crate::Check). `parent`: the message that the emitting stage is processing, with its
@@ -101,11 +62,13 @@ fn judge(
         .judge
         .ok_or_else(|| Error::new("it judges no messages"))?;
     let parent = parent
-        .map(|(schema, body)| Given::new(schema, body.to_string().as_bytes()))
+        .map(|(schema, body)| CMessage::new(schema, body.to_string().into_bytes(), 1, 0))
         .transpose()?;
-    let parent = parent.as_ref().map(|parent| parent.message(None));
-    let given = Given::new(schema, text)?;
-    let message = given.message(frame);
+    let parent = parent.as_ref().map(|parent| parent.as_abi(0, None));
+    // A NUL ends the text, as it does in C.
+    let text = text.iter().copied().take_while(|&byte| byte != 0);
+    let given = CMessage::new(schema, text.collect(), 1, 0)?;
+    let message = given.as_abi(0, frame);
     let mut reason = [0_u8; CAPACITY];
     let mut judgement = abi::Judgement {
         struct_size: size_of::<abi::Judgement>() as u32,

@@ -23,6 +23,7 @@
 //! # Ok::<(), flowpipe_plugin::Error>(())
 //! ```
 
+mod c_message;
 mod host_table;
 mod judge;
 #[cfg(feature = "flowfree")]
@@ -34,7 +35,7 @@ mod tests;
 
 use std::ffi::CString;
 use std::path::Path;
-use std::ptr::{NonNull, null, null_mut};
+use std::ptr::{NonNull, null};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -47,6 +48,7 @@ use serde_json::Value;
 use crate::error::{Error, Result};
 use crate::export::Descriptor;
 use crate::frame::{Format, Frame};
+use crate::harness::c_message::CMessage;
 use crate::host::{Ending, Host};
 
 /// Creates a [`Harness`] for a type of any role and a config (a `serde_json::Value`).
@@ -303,29 +305,10 @@ impl Harness {
         body: &T,
         frame: Option<&Frame>,
     ) -> Result<Vec<Emitted>> {
-        let (schema, json) = (
-            CString::new(schema)?,
-            CString::new(serde_json::to_vec(body)?)?,
-        );
-        self.sequence += 1;
-        let lineage = abi::Lineage {
-            struct_size: size_of::<abi::Lineage>() as u32,
-            hop_count: 0,
-            sequence: self.sequence,
-            frame_sequence: self.sequence,
-            captured_ns: self.host().now_ns(),
-            hops: null(),
-        };
-        let message = abi::Message {
-            struct_size: size_of::<abi::Message>() as u32,
-            port: u32::try_from(port)?,
-            schema: schema.as_ptr(),
-            json: json.as_ptr(),
-            json_length: json.as_bytes().len(),
-            document: null(),
-            frame: frame.map_or(null_mut(), Frame::as_raw),
-            lineage: &raw const lineage,
-        };
+        let (sequence, captured_ns) = (self.sequence + 1, self.host().now_ns());
+        let given = CMessage::new(schema, serde_json::to_vec(body)?, sequence, captured_ns)?;
+        self.sequence = sequence;
+        let message = given.as_abi(u32::try_from(port)?, frame);
         self.process(abi::EVENT_MESSAGE, &raw const message)
     }
 
