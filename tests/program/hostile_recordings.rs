@@ -422,6 +422,30 @@ fn times_and_failures_of_a_recording_do_no_harm() {
 }
 
 #[test]
+fn sequence_numbers_of_a_recording_do_no_harm() {
+    for number in [0, 1 << 53, 1 << 60, u64::MAX] {
+        let trap = Trap::new(|edited, _| {
+            // A replay numbers the message of this call, which was not recorded, after the highest number.
+            let mut emits = edited.calls.iter_mut().filter(|it| it.stage == "vision");
+            emits.next().unwrap().emitted.clear();
+            let mut last = edited
+                .calls
+                .iter_mut()
+                .filter(|it| it.stage == "solver" && !it.emitted.is_empty());
+            last.next_back().unwrap().emitted[0].sequence = number;
+        });
+        trap.run("replay", &["--verify"]);
+        trap.run(
+            "report",
+            &[
+                "-o",
+                &trap.folder.path().join("report.html").display().to_string(),
+            ],
+        );
+    }
+}
+
+#[test]
 fn the_mouse_of_a_recording_stays_where_it_is() {
     let screen = Screen::start();
     let board = screen.open("anything", [0, 0], [1280, 1200], [90, 90, 90]);

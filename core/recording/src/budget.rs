@@ -75,6 +75,9 @@ pub(crate) const LONGEST_CHANNEL: usize = 8 << 10;
 /// Times, in nanoseconds, are within 36 years of the run's start, so that no sum or difference of a few overflows.
 pub const LATEST_TIME: i64 = 1 << 60;
 
+/// Sequence numbers are at most this, so that a replay can number further messages after the last.
+pub const HIGHEST_SEQUENCE: u64 = 1 << 60;
+
 /// The memory limits of a recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Limits {
@@ -224,6 +227,11 @@ pub(crate) fn parts(about: &About) -> Result<(), String> {
 /// Whether a time of the run's clock is within the limits.
 pub(crate) fn is_time(nanoseconds: i64) -> bool {
     (-LATEST_TIME..=LATEST_TIME).contains(&nanoseconds)
+}
+
+/// Whether a sequence number is within the limits.
+pub(crate) fn is_sequence(number: u64) -> bool {
+    number <= HIGHEST_SEQUENCE
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
-//! The size of an entry in memory, and the limits of its times.
+//! The size of an entry in memory, and the limits of its times and sequence numbers.
 
-use crate::budget::is_time;
+use crate::budget::{is_sequence, is_time};
 use crate::entry::{Call, Change, Dropped, DroppedLineages, Emitted, PictureNote, Trouble};
 use crate::json_memory::json_memory;
 use crate::name::Names;
@@ -16,8 +16,8 @@ pub(crate) trait EntryLimits {
     /// Makes its names share their memory with equal ones. Returns its bytes besides its place in a list.
     fn settle(&mut self, json: &[u8], names: &mut Names) -> usize;
 
-    /// Whether all its times are within the limits.
-    fn is_in_time(&self) -> bool;
+    /// Whether all its times and sequence numbers are within the limits.
+    fn is_in_range(&self) -> bool;
 }
 
 /// The memory of an allocation besides its bytes.
@@ -62,14 +62,19 @@ impl EntryLimits for Call {
             + list(&mut self.marks)
     }
 
-    fn is_in_time(&self) -> bool {
+    fn is_in_range(&self) -> bool {
         let own = [self.taken_ns, self.ended_ns, self.waited_ns].into_iter();
         let emitted = self.emitted.iter().flat_map(|emitted: &Emitted| {
             let captured = emitted.origin.as_ref().map(|origin| origin.captured_ns);
             [emitted.at_ns, captured.unwrap_or(0)]
         });
         let marks = self.marks.iter().map(|mark| mark.at_ns);
-        own.chain(emitted).chain(marks).all(is_time)
+        let sent = self.emitted.iter().flat_map(|emitted: &Emitted| {
+            let origin = emitted.origin.as_ref().map(|origin| origin.sequence);
+            [emitted.sequence, origin.unwrap_or(0)]
+        });
+        let taken = self.took.iter().map(|took| took.sequence);
+        own.chain(emitted).chain(marks).all(is_time) && sent.chain(taken).all(is_sequence)
     }
 }
 
@@ -83,8 +88,8 @@ impl EntryLimits for Dropped {
         size
     }
 
-    fn is_in_time(&self) -> bool {
-        is_time(self.at_ns)
+    fn is_in_range(&self) -> bool {
+        is_time(self.at_ns) && is_sequence(self.sequence)
     }
 }
 
@@ -94,8 +99,9 @@ impl EntryLimits for DroppedLineages {
         size_of::<Self>() + shared
     }
 
-    fn is_in_time(&self) -> bool {
-        is_time(self.at_ns) && is_time(self.until_ns)
+    fn is_in_range(&self) -> bool {
+        let numbers = [self.first, self.last];
+        is_time(self.at_ns) && is_time(self.until_ns) && numbers.into_iter().all(is_sequence)
     }
 }
 
@@ -108,7 +114,7 @@ impl EntryLimits for Trouble {
         size
     }
 
-    fn is_in_time(&self) -> bool {
+    fn is_in_range(&self) -> bool {
         is_time(self.at_ns)
     }
 }
@@ -124,8 +130,9 @@ impl EntryLimits for PictureNote {
         size
     }
 
-    fn is_in_time(&self) -> bool {
-        true
+    fn is_in_range(&self) -> bool {
+        let same = self.same_as.as_ref().map(|(_, _, sequence)| *sequence);
+        is_sequence(self.sequence) && same.is_none_or(is_sequence)
     }
 }
 
@@ -139,7 +146,7 @@ impl EntryLimits for Change {
         json_memory(json)
     }
 
-    fn is_in_time(&self) -> bool {
+    fn is_in_range(&self) -> bool {
         is_time(self.at_ns)
     }
 }

@@ -310,12 +310,12 @@ impl Scan {
         let fits = self.budget.has(T::reading(json));
         fits.map_err(|what| self.too_much(stored, what))?;
         match serde_json::from_slice::<T>(json) {
-            Ok(mut entry) if entry.is_in_time() => {
+            Ok(mut entry) if entry.is_in_range() => {
                 let size = entry.settle(json, &mut self.names);
                 self.take(stored, beside.saturating_add(size))?;
                 return Ok(Some(entry));
             }
-            Ok(_) => self.cannot_use(stored, NO_TIME),
+            Ok(_) => self.cannot_use(stored, OUT_OF_RANGE),
             Err(error) => self.cannot_use(stored, &error.to_string()),
         }
         Ok(None)
@@ -399,5 +399,7 @@ fn fault(topic: &str, place: Place, what: String) -> Fault {
     }
 }
 
-/// Why an entry with a time outside of the limits can't be used.
+/// Why an entry with a number outside of the limits can't be used.
+const OUT_OF_RANGE: &str = "one of its times or sequence numbers is out of range";
+/// Why a message with a time outside of the limits can't be used.
 const NO_TIME: &str = "one of its times is out of range";

@@ -87,11 +87,13 @@ pub fn catalogue() -> &'static Catalogue {
 pub fn lasting_catalogue() -> &'static Catalogue {
     static CATALOGUE: OnceLock<Catalogue> = OnceLock::new();
     CATALOGUE.get_or_init(|| {
-        // A library that some process has loaded must not be written to.
-        let alone = std::env::args().any(|argument| argument == "--ignored");
-        let name = match alone {
-            true => concat!(env!("CARGO_CRATE_NAME"), "-alone"),
-            false => env!("CARGO_CRATE_NAME"),
+        // A library that some process has loaded must not be written to: a test that runs alone in its process has a
+        // folder of its own.
+        let mut arguments = std::env::args().skip(1);
+        let first = arguments.next().unwrap_or_default();
+        let name = match arguments.any(|argument| argument == "--ignored") {
+            true => format!("{}-{}", env!("CARGO_CRATE_NAME"), first.replace("::", "-")),
+            false => env!("CARGO_CRATE_NAME").to_owned(),
         };
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         std::fs::create_dir_all(&folder).expect("target is writable");
