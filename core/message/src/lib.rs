@@ -9,11 +9,14 @@
 //! - [`frame`]: where a frame comes from.
 //! - [`rectangle`]: a part of a picture.
 //! - [`gestures`], [`action`]: what a pointer and keys should do; [`gesture_outcome`]: what became of that.
+//! - [`metrics`]: what a stage says of its work; [`overlay`]: shapes over a frame.
 
 pub mod action;
 pub mod frame;
 pub mod gesture_outcome;
 pub mod gestures;
+pub mod metrics;
+pub mod overlay;
 pub mod rectangle;
 
 use schemars::{Schema, schema_for};
@@ -22,6 +25,8 @@ pub use action::{Action, Button};
 pub use frame::FrameNote;
 pub use gesture_outcome::GestureOutcome;
 pub use gestures::{Gesture, Gestures, NamedArea};
+pub use metrics::{Metric, Metrics, Tone};
+pub use overlay::{Form, Overlay, Shape};
 pub use rectangle::Rectangle;
 
 /// A point of a plane, `[x, y]`: x grows to the right and y down.
@@ -33,6 +38,10 @@ pub const FRAME: &str = "flowpipe.frame/1";
 pub const GESTURES: &str = "flowpipe.gestures/1";
 /// Schema id of [`GestureOutcome`].
 pub const GESTURE_OUTCOME: &str = "flowpipe.gesture-outcome/1";
+/// Schema id of [`Metrics`].
+pub const METRICS: &str = "flowpipe.metrics/1";
+/// Schema id of [`Overlay`].
+pub const OVERLAY: &str = "flowpipe.overlay/1";
 
 /// The plugin that checks these messages before they are sent: outputs name it
 /// (`flowpipe_plugin::Port::checked_by`).
@@ -40,10 +49,12 @@ pub const CHECK: &str = "check-messages";
 
 /// The JSON Schema of each message, by schema id.
 #[must_use]
-pub fn schemas() -> [(&'static str, Schema); 3] {
+pub fn schemas() -> [(&'static str, Schema); 5] {
     [
         (FRAME, schema_for!(FrameNote)),
         (GESTURES, schema_for!(Gestures)),
         (GESTURE_OUTCOME, schema_for!(GestureOutcome)),
+        (METRICS, schema_for!(Metrics)),
+        (OVERLAY, schema_for!(Overlay)),
     ]
 }

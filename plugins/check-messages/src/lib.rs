@@ -1,7 +1,8 @@
 //! A check: judges the messages that belong to no domain.
 
 use flowpipe_plugin::message::{
-    FRAME, FrameNote, GESTURE_OUTCOME, GESTURES, GestureOutcome, Gestures,
+    FRAME, FrameNote, GESTURE_OUTCOME, GESTURES, GestureOutcome, Gestures, METRICS, Metrics,
+    OVERLAY, Overlay,
 };
 use flowpipe_plugin::{Check, Host, Judgement, Message, Result};
 use serde::de::DeserializeOwned;
@@ -12,8 +13,9 @@ impl Check for MessageCheck {
     const NAME: &'static str = flowpipe_plugin::message::CHECK;
     const DOC: &'static str = "Judges the messages that belong to no domain. A frame comes with pixels, and with a place on \
                                the screen that makes sense. Gestures stay inside of their bounds, press no button twice, and \
-                               wait for possible times.";
-    const SCHEMAS: &'static [&'static str] = &[FRAME, GESTURES, GESTURE_OUTCOME];
+                               wait for possible times. Metrics and overlays have finite numbers and short texts, and not too \
+                               many of them.";
+    const SCHEMAS: &'static [&'static str] = &[FRAME, GESTURES, GESTURE_OUTCOME, METRICS, OVERLAY];
 
     fn new(_: &Host) -> Result<Self> {
         Ok(Self)
@@ -29,6 +31,8 @@ impl Check for MessageCheck {
             GESTURE_OUTCOME => {
                 read::<GestureOutcome>(message).and_then(|outcome| check_note(&outcome.frame))
             }
+            METRICS => read::<Metrics>(message).and_then(|metrics| metrics.check()),
+            OVERLAY => read::<Overlay>(message).and_then(|overlay| overlay.check()),
             other => Err(format!("a message of schema {other}")),
         };
         Ok(judged.map_or_else(Judgement::Refuse, |()| Judgement::Accept))

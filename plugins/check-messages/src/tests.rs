@@ -1,6 +1,6 @@
 use flowpipe_plugin::Format;
 use flowpipe_plugin::harness::Harness;
-use flowpipe_plugin::message::{Action, Gesture, Rectangle};
+use flowpipe_plugin::message::{Action, Gesture, Metric, Rectangle, Shape};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -55,6 +55,27 @@ fn gestures_stay_inside_of_their_bounds() {
     let outcome = GestureOutcome::new("actuator-test", FrameNote::of("test"), 1);
     let judgement = harness.judge(GESTURE_OUTCOME, None, &json!(outcome));
     assert_eq!(judgement.unwrap(), Judgement::Accept);
+}
+
+#[test]
+fn metrics_and_overlays_have_bounds() {
+    let harness = harness();
+    let judge = |schema: &str, body: &Value| harness.judge(schema, None, body);
+    let metrics = |name: &str| json!(Metrics::new(vec![Metric::counter(name, 1)]));
+    assert_eq!(
+        judge(METRICS, &metrics("fields won")).unwrap(),
+        Judgement::Accept
+    );
+    assert_eq!(
+        refusal(judge(METRICS, &metrics(""))),
+        "metric 1: an empty name"
+    );
+    let overlay = |radius: f64| json!(Overlay::new(vec![Shape::circle([1.0, 2.0], radius)]));
+    assert_eq!(judge(OVERLAY, &overlay(2.0)).unwrap(), Judgement::Accept);
+    assert_eq!(
+        refusal(judge(OVERLAY, &overlay(-2.0))),
+        "shape 1: a circle that covers no area"
+    );
 }
 
 proptest! {
