@@ -435,13 +435,6 @@ fn sequence_numbers_of_a_recording_do_no_harm() {
             last.next_back().unwrap().emitted[0].sequence = number;
         });
         trap.run("replay", &["--verify"]);
-        trap.run(
-            "report",
-            &[
-                "-o",
-                &trap.folder.path().join("report.html").display().to_string(),
-            ],
-        );
     }
 }
 

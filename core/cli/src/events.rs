@@ -8,7 +8,7 @@ use crossbeam_channel::Sender;
 use flowpipe_engine::run::{Observer, PipelineChange};
 use flowpipe_host::message::Message;
 use flowpipe_host::problem::Problem;
-use flowpipe_message::{GESTURE_OUTCOME, GESTURES};
+use flowpipe_message::{GESTURE_OUTCOME, GESTURES, METRICS};
 use flowpipe_puzzle::message::{OUTCOME, RESULT, SIGHTING, SOLVED, STROKES};
 use flowpipe_recorder::record::FlightFile;
 
@@ -74,7 +74,7 @@ impl Observer for EventForwarder {
     fn message(&self, stage: usize, _: usize, message: &Arc<Message>) {
         let is_shown = match message.schema() {
             SIGHTING | SOLVED | OUTCOME | GESTURE_OUTCOME => self.is_shown(stage),
-            RESULT | STROKES | GESTURES => true,
+            RESULT | STROKES | GESTURES | METRICS => true,
             _ => false,
         };
         if is_shown {

@@ -39,7 +39,7 @@ pub fn run(
     mut console: Console<'_>,
     reload: Option<ReloadOptions<'_>>,
 ) -> Result<CompletedRun, Failure> {
-    let mut publisher = Publisher::prepare(&pipeline, &mut options);
+    let mut publisher = Publisher::prepare(&pipeline, console.tally(), &mut options);
     let handle = Run::start(pipeline, catalogue, options)?;
     signals::stop(&handle);
     let reloading = reload.map(|reload| reload.start(&handle)).transpose()?;

@@ -16,7 +16,7 @@
 //! - [`bench`], [`compare`], [`doctor`], [`new`], [`plugin_check`], [`see`], [`solve`]: what the commands of these
 //!   names consist of.
 //! - [`foreground`]: runs a pipeline to its end. [`console`]: what it prints meanwhile; [`events`]: of what, and
-//!   [`tally`]: the counts of boards; [`visibility`]: of which stages.
+//!   [`tally`]: the counts of it; [`metrics`]: what the stages publish of their work; [`visibility`]: of which stages.
 //! - [`top`]: watching a run from another process.
 //! - [`reference`]: the reference pages of the book. [`json_schema`]: JSON Schemas as text.
 //! - [`follow`]: reads events until a run ends. [`signals`]: Ctrl-C. [`reload`]: hot reload.
@@ -36,6 +36,7 @@ mod foreground;
 mod input;
 mod json_schema;
 mod manifest_cache;
+mod metrics;
 mod misplaced;
 mod mouse_driver;
 mod nearby;

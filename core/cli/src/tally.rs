@@ -1,4 +1,4 @@
-//! Counts and prints the boards of a run (read, solved, played, refused) and the gestures of any domain.
+//! Counts and prints the boards of a run (read, solved, played, refused), and of any domain the gestures and metrics.
 
 mod gestures;
 mod obstacle;
@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 
 use flowpipe_host::message::Message;
-use flowpipe_message::{GESTURE_OUTCOME, GESTURES, GestureOutcome, Gestures};
+use flowpipe_message::{GESTURE_OUTCOME, GESTURES, GestureOutcome, Gestures, METRICS, Tone};
 use flowpipe_puzzle::Puzzle;
 use flowpipe_puzzle::message::{
     BoardResult, OUTCOME, Outcome, RESULT, Reading, SIGHTING, SOLVED, SeenBoard, Sighting, Solved,
@@ -19,6 +19,7 @@ use flowpipe_terminal::{counted, escaped};
 use serde::{Deserialize, Serialize};
 
 use crate::accepted::{read, with_reason};
+use crate::metrics::{self, RunMetrics};
 use crate::show::board;
 use crate::show::colour::{BAD, GOOD, QUIET, paint};
 use crate::tally::gestures::GestureCounts;
@@ -51,6 +52,9 @@ pub struct Tally {
     /// Gestures of any domain.
     #[serde(default, skip_serializing_if = "GestureCounts::is_empty")]
     pub gestures: GestureCounts,
+    /// What the stages publish of their work.
+    #[serde(skip)]
+    pub metrics: RunMetrics,
     /// Whether no stage of the pipeline knows boards.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     without_boards: bool,
@@ -86,6 +90,7 @@ impl Tally {
         Self {
             live: visibility.has_referee.then(Live::default),
             without_boards: !visibility.has_boards,
+            metrics: RunMetrics::new(visibility.names.clone()),
             dry,
             ..Self::default()
         }
@@ -97,13 +102,27 @@ impl Tally {
             live: None,
             notice: None,
             readers: BTreeSet::new(),
+            metrics: RunMetrics::default(),
             ..*self
         }
     }
 
-    /// The pipeline was reloaded: a stage that read boards may do something else now.
-    pub fn pipeline_changed(&mut self) {
+    /// Whether a stage of the pipeline knows boards, or something was counted as a board.
+    pub fn has_boards(&self) -> bool {
+        let counts = [
+            self.boards,
+            self.unread,
+            self.solved,
+            self.unsolved,
+            self.played,
+        ];
+        !self.without_boards || counts.iter().any(|&count| count > 0)
+    }
+
+    /// The pipeline was reloaded, and has these stages by index: a stage that read boards may do something else now.
+    pub fn pipeline_changed(&mut self, stages: &[String]) {
         self.readers.clear();
+        self.metrics.rename(stages);
     }
 
     /// Takes what the last message has shown to keep a live run from reading or playing for some time. It is printed
@@ -144,6 +163,17 @@ impl Tally {
                 }
                 None => Ok(()),
             },
+            METRICS => {
+                for note in self.metrics.add(message) {
+                    let line = note.line();
+                    match note.tone {
+                        Tone::Plain => writeln!(out, "{line}")?,
+                        Tone::Good => writeln!(out, "{}", paint(&line, GOOD, colours))?,
+                        Tone::Bad => writeln!(out, "{}", paint(&line, BAD, colours))?,
+                    }
+                }
+                Ok(())
+            }
             _ => Ok(()),
         }
     }
@@ -345,17 +375,15 @@ impl Tally {
 
     /// The counts in one line. Empty: there is nothing to count in such a pipeline.
     pub fn summary(&self) -> String {
-        let counts = [
-            self.boards,
-            self.unread,
-            self.solved,
-            self.unsolved,
-            self.played,
-        ];
-        let has_boards = !self.without_boards || counts.iter().any(|&count| count > 0);
-        let boards = has_boards.then(|| self.summary_of_boards());
+        self.summary_with(&metrics::summary(&self.metrics.rows()))
+    }
+
+    /// The same with counters as `metrics::summary` says them, where the metrics are kept elsewhere.
+    pub fn summary_with(&self, counters: &str) -> String {
+        let boards = self.has_boards().then(|| self.summary_of_boards());
         let gestures = self.gestures.summary(self.dry_words());
-        let parts: Vec<String> = boards.into_iter().chain(gestures).collect();
+        let counters = Some(counters.to_owned()).filter(|it| !it.is_empty());
+        let parts: Vec<String> = boards.into_iter().chain(counters).chain(gestures).collect();
         parts.join(", ")
     }
 

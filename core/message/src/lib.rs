@@ -9,7 +9,7 @@
 //! - [`frame`]: where a frame comes from.
 //! - [`rectangle`]: a part of a picture.
 //! - [`gestures`], [`action`]: what a pointer and keys should do; [`gesture_outcome`]: what became of that.
-//! - [`metrics`]: what a stage says of its work; [`overlay`]: shapes over a frame.
+//! - [`metrics`]: what a stage reports of its work; [`overlay`]: shapes over a frame.
 
 pub mod action;
 pub mod frame;

@@ -1,4 +1,4 @@
-//! What a stage says of its work in numbers and sentences.
+//! What a stage reports of its work, in numbers and sentences.
 //!
 //! ```
 //! use flowpipe_message::{Metric, Metrics, Tone};
@@ -15,7 +15,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a stage says of its work. The summary of a run, `flowpipe top` and the report show it under the stage's name.
+/// What a stage reports of its work. The summary of a run, `flowpipe top` and the report show it under the stage's name.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Metrics {
@@ -23,13 +23,13 @@ pub struct Metrics {
     pub metrics: Vec<Metric>,
 }
 
-/// One thing that a stage says of its work. Metrics of the same stage and name belong together.
+/// One thing that a stage reports of its work. Metrics of the same stage and name belong together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Metric {
     /// Counts something: what all messages of a run add is summed up.
     Counter {
-        /// What is counted, so that it reads well behind a number: `fields won`.
+        /// What is counted: `fields won`.
         name: String,
         /// How many more there are.
         add: u64,

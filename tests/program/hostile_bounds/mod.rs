@@ -343,7 +343,18 @@ fn as_many_stages_as_may_be() {
     assert_eq!(report.ran.code, Some(0), "{report:#?}");
 }
 
-/// Times at which sums overflow are no times: their entries are left out, and reported.
+/// Numbers at which sums overflow: their entries are left out, and reported.
+#[track_caller]
+fn leaves_out_two(name: &str, parts: &Parts) {
+    for ran in every_command(name, &parts.write()) {
+        assert_eq!(ran.ran.code, Some(0), "{ran:#?}");
+        let stderr = &ran.ran.stderr;
+        for part in ["2 entries of", "/flowpipe/calls at byte", "is out of range"] {
+            assert!(stderr.contains(part), "no {part:?}: {ran:#?}");
+        }
+    }
+}
+
 #[test]
 fn times_beyond_all_calendars() {
     let mut parts = good().clone();
@@ -353,13 +364,15 @@ fn times_beyond_all_calendars() {
         odd["ended_ns"] = json!(-(extreme / 2) - 1);
         parts.call(&odd);
     }
-    let [replay, report, compare] = every_command("times", &parts.write());
-    for ran in [&replay, &report, &compare] {
-        assert_eq!(ran.ran.code, Some(0), "{ran:#?}");
-        let stderr = &ran.ran.stderr;
-        assert!(stderr.contains("2 entries of"), "{ran:#?}");
-        assert!(stderr.contains("/flowpipe/calls at byte"), "{ran:#?}");
-    }
+    leaves_out_two("times", &parts);
+}
+
+#[test]
+fn sequence_numbers_beyond_all_runs() {
+    let mut parts = good().clone();
+    parts.call(&call("solver", ("vision", 1), u64::MAX));
+    parts.call(&call("solver", ("vision", u64::MAX), 900));
+    leaves_out_two("sequences", &parts);
 }
 
 /// Nothing of a call's own is too much: what it emitted, marked and asked.

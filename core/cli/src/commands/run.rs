@@ -22,7 +22,7 @@ use crate::reload::{FileStamps, ReloadOptions};
 use crate::show::{colour, report};
 use crate::trace::Tracing;
 use crate::visibility::Visibility;
-use crate::{outputs, pipeline_file, plugins, processes};
+use crate::{metrics, outputs, pipeline_file, plugins, processes};
 
 pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
     let path = pipeline_file::find(&args.file)?;
@@ -138,6 +138,7 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
         let all = json!({
             "boards": tally,
             "dry": args.dry_run,
+            "metrics": tally.metrics.rows(),
             "report": report,
             "steps": steps.report(),
         });
@@ -147,6 +148,10 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
         let colours = colour::on_stdout(global);
         writeln!(stdout, "\n{}", report::tables(&report, colours).trim_end())?;
         write!(stdout, "{}", steps.table())?;
+        write!(stdout, "{}", metrics::table(&tally.metrics.rows()))?;
+        if let Some(left_out) = tally.metrics.left_out() {
+            writeln!(stdout, "{left_out}")?;
+        }
         if let Some(ended) = &report.ended {
             let (stage, reason) = (escape(&ended.stage), escape(&ended.reason));
             let how = match ended.how {

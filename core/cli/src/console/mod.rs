@@ -23,7 +23,7 @@ use crate::visibility::Visibility;
 /// Prints the events of a run.
 pub struct Console<'a> {
     global: &'a Global,
-    /// Boards are not printed.
+    /// Boards, gestures and notes are not printed.
     quiet: bool,
     tally: Tally,
     steps: Steps,
@@ -76,12 +76,12 @@ impl<'a> Console<'a> {
         Ok(())
     }
 
-    /// The counts of boards so far.
+    /// The counts so far.
     pub fn tally(&self) -> &Tally {
         &self.tally
     }
 
-    /// Waits until all is printed, removes the progress line, and returns the counts of boards and the times of steps.
+    /// Waits until all is printed, removes the progress line, and returns the counts and the times of steps.
     /// The error is that of printing.
     pub fn end(self) -> (Tally, Steps, Result<(), Failure>) {
         let printed = self.printer.end();
@@ -125,7 +125,7 @@ impl<'a> Console<'a> {
             }
             RunEvent::Pipeline(names) => {
                 steps.rename(names);
-                tally.pipeline_changed();
+                tally.pipeline_changed(names);
                 Ok(())
             }
             RunEvent::MouseDriver(driver) => {

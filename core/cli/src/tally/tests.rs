@@ -1,5 +1,5 @@
 use flowpipe_abi::Hop;
-use flowpipe_message::{Action, FrameNote, Gesture, Rectangle};
+use flowpipe_message::{Action, FrameNote, Gesture, Metric, Metrics, Rectangle};
 use flowpipe_puzzle::message::StrokeOutcome;
 use serde::Serialize;
 
@@ -61,7 +61,7 @@ fn a_board_that_a_stage_forwards_counts_once() {
     // Another vision stage reads boards of its own.
     printed(&mut tally, &sighting(&[0, 4]));
     assert_eq!(tally.boards, 4);
-    tally.pipeline_changed();
+    tally.pipeline_changed(&[]);
     printed(&mut tally, &sighting(&[1, 2]));
     assert_eq!(tally.boards, 5);
 }
@@ -115,4 +115,24 @@ fn a_pipeline_without_boards_counts_gestures() {
          Mines: not played, the window is gone\n\
          2 gestures planned, 2 played, 1 message refused"
     );
+}
+
+#[test]
+fn a_pipeline_without_boards_counts_what_its_stages_publish() {
+    let visibility = Visibility {
+        names: vec!["screen".to_owned(), "planner".to_owned()],
+        has_boards: false,
+        ..boards()
+    };
+    let mut tally = Tally::new(&visibility, false);
+    let metrics = Metrics::new(vec![
+        Metric::note("field 1 is\u{9b}won").with_tone(Tone::Good),
+        Metric::counter("fields won", 2),
+    ]);
+    let text = printed(&mut tally, &message(METRICS, &metrics, &[0, 1]));
+    assert_eq!(text, "planner: field 1 is\\u009bwon\n");
+    assert_eq!(tally.summary(), "fields won: 2");
+    assert!(!tally.has_boards());
+    tally.pipeline_changed(&["screen".to_owned(), "mines".to_owned()]);
+    assert_eq!(tally.metrics.rows()[0].stage, "mines");
 }

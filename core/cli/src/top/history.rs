@@ -222,6 +222,8 @@ pub mod tests {
             },
             times: vec![time(1_000_000, number), time(50_000_000, number / 2)],
             boards: Tally::default(),
+            metrics: Vec::new(),
+            notes: Vec::new(),
             changed: None,
         }
     }

@@ -12,11 +12,15 @@ use serde::de::DeserializeOwned;
 
 use super::protocol::{BoardView, StageHello};
 use crate::accepted::{read, with_reason};
+use crate::metrics::RunMetrics;
 use crate::tally::Tally;
 
 /// Keeps the last messages. They are parsed only for viewers.
-#[derive(Default)]
-pub struct LastMessages(Mutex<Latest>);
+pub struct LastMessages {
+    latest: Mutex<Latest>,
+    /// Of the whole run.
+    metrics: RunMetrics,
+}
 
 /// The last of each kind.
 #[derive(Clone, Default)]
@@ -79,16 +83,33 @@ pub struct Changed {
 }
 
 impl LastMessages {
+    /// No messages. `tally`: that of the run, whose metrics are sent to viewers.
+    pub fn new(tally: &Tally) -> Self {
+        let latest = Latest {
+            tally: tally.counts(),
+            ..Latest::default()
+        };
+        Self {
+            latest: Mutex::new(latest),
+            metrics: tally.metrics.clone(),
+        }
+    }
+
+    /// The metrics so far.
+    pub fn metrics(&self) -> &RunMetrics {
+        &self.metrics
+    }
+
     /// How the pipeline changed last.
     pub fn changed(&self) -> Option<Changed> {
         self.lock().changed.clone()
     }
 
     fn lock(&self) -> MutexGuard<'_, Latest> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.latest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sets the counts of the boards.
+    /// Sets the counts.
     pub fn update(&self, tally: &Tally) {
         self.lock().tally = tally.counts();
     }

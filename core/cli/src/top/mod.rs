@@ -39,7 +39,7 @@ pub mod publisher {
     pub struct Publisher;
 
     impl Publisher {
-        pub fn prepare(_: &Pipeline, _: &mut Options) -> Self {
+        pub fn prepare(_: &Pipeline, _: &Tally, _: &mut Options) -> Self {
             Self
         }
 

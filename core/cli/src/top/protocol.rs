@@ -9,6 +9,7 @@ use flowpipe_puzzle::Flow;
 use flowpipe_puzzle::message::{Outcome, SeenBoard, Strokes};
 use serde::{Deserialize, Serialize};
 
+use crate::metrics::{MetricRow, Note};
 use crate::tally::Tally;
 
 /// The version of the protocol.
@@ -81,6 +82,12 @@ pub struct Counts {
     pub times: Vec<Distribution>,
     /// The counts of the boards.
     pub boards: Tally,
+    /// What the stages publish of their work.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub metrics: Vec<MetricRow>,
+    /// The last of their notes, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<Note>,
     /// How the pipeline changed last, if it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changed: Option<String>,

@@ -32,9 +32,9 @@ struct ServerThread {
 }
 
 impl Publisher {
-    /// Adds an observer that keeps the run's last messages.
-    pub fn prepare(pipeline: &Pipeline, options: &mut Options) -> Self {
-        let messages = Arc::new(LastMessages::default());
+    /// Adds an observer that keeps the run's last messages. `tally`: no counts yet.
+    pub fn prepare(pipeline: &Pipeline, tally: &Tally, options: &mut Options) -> Self {
+        let messages = Arc::new(LastMessages::new(tally));
         options.observers.push(messages.clone());
         Self {
             hello: Hello {
@@ -60,7 +60,7 @@ impl Publisher {
         }
     }
 
-    /// Updates the counts of the boards.
+    /// Updates the counts.
     pub fn update(&self, tally: &Tally) {
         self.messages.update(tally);
     }

@@ -163,6 +163,8 @@ impl Server {
             progress: self.run_view.progress(),
             times: self.times.clone(),
             boards: self.messages.tally(),
+            metrics: self.messages.metrics().rows(),
+            notes: self.messages.metrics().notes(),
             changed: changed.map(|it| it.text),
         }))
     }

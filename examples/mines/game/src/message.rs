@@ -98,6 +98,14 @@ impl Moves {
 }
 
 impl Grid {
+    /// The whole field: its left and upper edge, its width and height, in frame pixels.
+    #[must_use]
+    pub fn place(&self, field: &Field) -> [f64; 4] {
+        let length = |cells: usize| cells as f64 * f64::from(self.side);
+        let (left, top) = (f64::from(self.left), f64::from(self.top));
+        [left, top, length(field.cols()), length(field.rows())]
+    }
+
     /// The middle of a cell of a field, in frame pixels.
     #[must_use]
     pub fn middle(&self, field: &Field, cell: usize) -> [f64; 2] {

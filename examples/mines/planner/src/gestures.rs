@@ -1,7 +1,7 @@
-//! Clicks as gestures of the mouse.
+//! Clicks as gestures of the mouse, and as shapes over the frame.
 
 use flowpipe_plugin::Result;
-use flowpipe_plugin::message::{Action, Button, Gesture, Gestures, Rectangle};
+use flowpipe_plugin::message::{Action, Button, Gesture, Gestures, Overlay, Rectangle, Shape};
 use mines_game::clicks::Click;
 use mines_game::message::Moves;
 
@@ -11,13 +11,8 @@ use mines_game::message::Moves;
 /// When the note of the frame can't be read.
 pub fn gestures(planner: &str, moves: &Moves, clicks: &[Click]) -> Result<Gestures> {
     let (field, grid) = (&moves.seen.field, &moves.seen.grid);
-    let length = |cells: usize| cells as f64 * f64::from(grid.side);
-    let bounds = Rectangle::new(
-        f64::from(grid.left),
-        f64::from(grid.top),
-        length(field.cols()),
-        length(field.rows()),
-    );
+    let [x, y, width, height] = grid.place(field);
+    let bounds = Rectangle::new(x, y, width, height);
     let gesture = |&click: &Click| {
         let (name, cell, button) = match click {
             Click::Open(cell) => ("open", cell, Button::Left),
@@ -39,4 +34,18 @@ pub fn gestures(planner: &str, moves: &Moves, clicks: &[Click]) -> Result<Gestur
     let gestures = clicks.iter().map(gesture).collect();
     let frame = serde_json::from_value(moves.frame.clone())?;
     Ok(Gestures::new(planner, frame, bounds, gestures))
+}
+
+/// A circle for each click: red for a flag, green for cells that it opens.
+pub fn overlay(moves: &Moves, clicks: &[Click]) -> Overlay {
+    let (field, grid) = (&moves.seen.field, &moves.seen.grid);
+    let shape = |&click: &Click| {
+        let (cell, colour) = match click {
+            Click::Open(cell) | Click::Chord(cell) => (cell, [0, 160, 0]),
+            Click::Flag(cell) => (cell, [220, 0, 0]),
+        };
+        let radius = f64::from(grid.side) / 3.0;
+        Shape::circle(grid.middle(field, cell), radius).with_colour(colour)
+    };
+    Overlay::new(clicks.iter().map(shape).collect())
 }

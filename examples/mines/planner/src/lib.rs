@@ -3,7 +3,7 @@
 mod gestures;
 mod player;
 
-use flowpipe_plugin::message::{CHECK, GESTURES};
+use flowpipe_plugin::message::{CHECK, GESTURES, METRICS, Metric, Metrics, OVERLAY, Tone};
 use flowpipe_plugin::{
     Context, Effect, Ending, Error, Host, Input, JsonSchema, Next, Port, Result, Stage, tracing,
 };
@@ -11,7 +11,7 @@ use mines_game::field::{Cell, State};
 use mines_game::message::{MOVES, Moves};
 use serde::Deserialize;
 
-use crate::gestures::gestures;
+use crate::gestures::{gestures, overlay};
 use crate::player::Player;
 
 /// Plans few clicks for moves in Minesweeper. It waits until the field shows their effect before it plans the next ones,
@@ -52,7 +52,11 @@ impl Stage for Planner {
     }
 
     fn outputs() -> Vec<Port> {
-        vec![Port::new("gestures", GESTURES).checked_by(CHECK)]
+        vec![
+            Port::new("gestures", GESTURES).checked_by(CHECK),
+            Port::new("metrics", METRICS).checked_by(CHECK),
+            Port::new("overlay", OVERLAY).checked_by(CHECK),
+        ]
     }
 
     fn new(config: Config, _: &Host) -> Result<Self> {
@@ -76,6 +80,9 @@ impl Stage for Planner {
                 let Player { opening, flags, .. } = self.player;
                 let reason =
                     format!("the field is won: {opening} clicks to open cells, {flags} for flags");
+                let won = Metric::counter("fields won", 1);
+                let note = Metric::note("the field is won").with_tone(Tone::Good);
+                context.emit(1, &Metrics::new(vec![won, note]))?;
                 context.host().end_run(Ending::Done, &reason);
             }
             State::Lost => {
@@ -113,7 +120,16 @@ impl Planner {
             let percent = guess.chance * 100.0;
             tracing::warn!("no cell is safe: clicking where a mine has a chance of {percent:.0} %");
         }
-        context.emit(0, &gestures(Self::NAME, moves, &clicks)?)
+        context.emit(0, &gestures(Self::NAME, moves, &clicks)?)?;
+        let covered = |cell: &&Cell| **cell == Cell::Covered;
+        let left = moves.seen.field.cells().iter().filter(covered).count();
+        let metrics = vec![
+            Metric::counter("clicks", clicks.len() as u64),
+            Metric::gauge("covered cells", left as f64),
+            Metric::distribution("clicks at a time", vec![clicks.len() as f64]),
+        ];
+        context.emit(1, &Metrics::new(metrics))?;
+        context.emit(2, &overlay(moves, &clicks))
     }
 }
 
@@ -184,12 +200,9 @@ mod tests {
     #[test]
     fn the_run_ends_with_the_game() {
         let mut harness = planner(&json!({})).unwrap();
-        assert!(
-            harness
-                .send(0, MOVES, &moves("F1\n11", &[], &[0]))
-                .unwrap()
-                .is_empty()
-        );
+        let emitted = harness.send(0, MOVES, &moves("F1\n11", &[], &[0])).unwrap();
+        assert_eq!(emitted.len(), 1, "no gestures");
+        assert_eq!(emitted[0].body["metrics"][0]["name"], "fields won");
         let (how, reason) = harness.ended().unwrap();
         assert_eq!(how, Ending::Done);
         assert_eq!(

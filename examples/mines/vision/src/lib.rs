@@ -6,6 +6,7 @@ mod cells;
 mod grid;
 mod picture;
 
+use flowpipe_plugin::message::{CHECK, OVERLAY, Overlay, Rectangle, Shape};
 use flowpipe_plugin::{Context, Effect, Error, Host, Input, JsonSchema, Next, Port, Result, Stage};
 use mines_game::field::Field;
 use mines_game::message::{FIELD, Reading, SeenField, Sighting};
@@ -36,7 +37,10 @@ impl Stage for Vision {
     }
 
     fn outputs() -> Vec<Port> {
-        vec![Port::new("field", FIELD)]
+        vec![
+            Port::new("field", FIELD),
+            Port::new("overlay", OVERLAY).checked_by(CHECK),
+        ]
     }
 
     fn new(config: Config, _: &Host) -> Result<Self> {
@@ -55,16 +59,26 @@ impl Stage for Vision {
                 Ok(field) => Reading::Field(field),
                 Err(reason) => Reading::Refused { reason },
             };
-            context.emit(
-                0,
-                &Sighting {
-                    frame: message.parse()?,
-                    reading,
-                },
-            )?;
+            let overlay = match &reading {
+                Reading::Field(seen) => Some(overlay(seen)),
+                Reading::Refused { .. } => None,
+            };
+            let frame = message.parse()?;
+            context.emit(0, &Sighting { frame, reading })?;
+            if let Some(overlay) = overlay {
+                context.emit(1, &overlay)?;
+            }
         }
         Ok(Next::More)
     }
+}
+
+/// The outline of the field.
+fn overlay(seen: &SeenField) -> Overlay {
+    let [x, y, width, height] = seen.grid.place(&seen.field);
+    let label = format!("{} x {}", seen.field.cols(), seen.field.rows());
+    let outline = Shape::rectangle(Rectangle::new(x, y, width, height)).with_label(label);
+    Overlay::new(vec![outline])
 }
 
 /// Reads the field, or finds out why it can't be read.

@@ -1,6 +1,7 @@
 //! Draws a run in characters: as much of it as there is room for.
 
 mod board;
+mod metrics;
 mod stages;
 mod strokes;
 mod text;
@@ -10,6 +11,7 @@ mod tests;
 
 use board::Drawing;
 use flowpipe_game::terminal::Colours;
+use metrics::MetricLines;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
@@ -38,13 +40,35 @@ pub fn draw(history: &RunHistory, others: usize, colours: Colours, buffer: &mut 
         height: area.height.saturating_sub(4),
         ..area
     };
+    if history.counts().is_some_and(|it| !it.boards.has_boards()) {
+        draw_metrics(history, ink, body, buffer);
+        return;
+    }
     let nothing = BoardView::default();
     let board = history.board.as_ref().unwrap_or(&nothing);
     let drawing = Drawing::new(board, ink);
     let plan = Layout::new(history, drawing.size(), body);
     stages::draw(&history.stages(), ink, plan.stages, buffer);
     drawing.draw(plan.board, buffer);
-    strokes::draw(board, ink, plan.strokes, buffer);
+    let used = strokes::draw(board, ink, plan.strokes, buffer);
+    let rows = history.counts().map_or(&[][..], |it| &it.metrics);
+    if !rows.is_empty() {
+        let [_, below] = split_rows(plan.strokes, used);
+        MetricLines::new(rows).draw(ink, below, buffer);
+    }
+}
+
+/// Draws a run without boards: its metrics in the place of the board, and the last notes in that of the strokes.
+fn draw_metrics(history: &RunHistory, ink: Ink, body: Rect, buffer: &mut Buffer) {
+    let (rows, notes) = match history.counts() {
+        Some(counts) => (&counts.metrics[..], &counts.notes[..]),
+        None => (&[][..], &[][..]),
+    };
+    let lines = MetricLines::new(rows);
+    let plan = Layout::new(history, lines.size(), body);
+    stages::draw(&history.stages(), ink, plan.stages, buffer);
+    lines.draw(ink, plan.board, buffer);
+    metrics::draw_notes(notes, ink, plan.strokes, buffer);
 }
 
 /// Draws that no pipeline runs.
@@ -80,7 +104,10 @@ fn header(history: &RunHistory, ink: Ink, buffer: &mut Buffer) {
     text::put(buffer, area, x, 0, &parts, Style::new());
     let (summary, style) = match (&history.over, history.counts()) {
         (Some(over), _) => (format!("the run is over: {}", over.how), ink.bad()),
-        (None, Some(counts)) => (counts.boards.summary(), Style::new()),
+        (None, Some(counts)) => {
+            let counters = crate::metrics::summary(&counts.metrics);
+            (counts.boards.summary_with(&counters), Style::new())
+        }
         (None, None) => (String::new(), Style::new()),
     };
     text::put(buffer, area, 0, 1, &summary, style);

@@ -21,11 +21,11 @@ enum State {
     Refused,
 }
 
-/// Draws the list as far as there is room. If it is too long, open strokes come first.
-pub(super) fn draw(board: &BoardView, ink: Ink, area: Rect, buffer: &mut Buffer) {
+/// Draws the list as far as there is room. If it is too long, open strokes come first. Returns the number of rows.
+pub(super) fn draw(board: &BoardView, ink: Ink, area: Rect, buffer: &mut Buffer) -> u16 {
     let Some(strokes) = &board.strokes else {
         put(buffer, area, 0, 0, "no strokes so far", ink.quiet());
-        return;
+        return 1;
     };
     let planned = strokes.sighting.board();
     let seen = board.seen.as_ref();
@@ -62,7 +62,9 @@ pub(super) fn draw(board: &BoardView, ink: Ink, area: Rect, buffer: &mut Buffer)
     if shown < list.len() {
         let more = format!("and {} more", list.len() - shown);
         put(buffer, area, 0, row, &more, ink.quiet());
+        row += 1;
     }
+    row
 }
 
 fn heading(strokes: &Strokes, outcome: Option<&Outcome>, ink: Ink) -> (String, Style) {

@@ -10,8 +10,12 @@ use ratatui::backend::TestBackend;
 use ratatui::style::Color;
 
 use super::*;
+use crate::metrics::{MetricRow, MetricValue, Note};
+use crate::tally::Tally;
 use crate::top::history::tests::{counts, hello};
-use crate::top::protocol::{BoardView, Line, RunEnd};
+use crate::top::protocol::{BoardView, Counts, Line, RunEnd};
+use crate::visibility::Visibility;
+use flowpipe_message::Tone;
 
 /// A board with its solution, of which the first flows are drawn, and strokes that draw it.
 fn board(rows: usize, cols: usize, flows: usize, standing: usize) -> BoardView {
@@ -165,6 +169,67 @@ fn outcomes_of_strokes_and_runs() {
         how: "stopped".to_owned(),
     }));
     snapshot("next_and_over", &history, Colours::All, (80, 24));
+}
+
+/// Counts of a pipeline that knows no boards, with metrics.
+fn foreign() -> Counts {
+    let mut it = counts(12.4);
+    let names = vec!["screen".to_owned(), "vision".to_owned()];
+    it.boards = Tally::new(
+        &Visibility {
+            names,
+            is_shown: Vec::new(),
+            has_referee: false,
+            has_boards: false,
+        },
+        false,
+    );
+    let row = |name: &str, unit: Option<&str>, value| MetricRow {
+        stage: "vision".to_owned(),
+        name: name.to_owned(),
+        unit: unit.map(str::to_owned),
+        value,
+    };
+    it.metrics = vec![
+        row("fields won", None, MetricValue::Counter(12)),
+        row("mines left", None, MetricValue::Gauge(4.0)),
+        row("time to read", Some("ms"), MetricValue::Gauge(1.25)),
+    ];
+    let note = |text: &str, tone| Note {
+        stage: "vision".to_owned(),
+        text: text.to_owned(),
+        tone,
+    };
+    it.notes = vec![
+        note("a field of 9 x 9", Tone::Plain),
+        note("it is won", Tone::Good),
+        note("it is lost\u{1b}[2J", Tone::Bad),
+    ];
+    it
+}
+
+#[test]
+fn a_run_without_boards_shows_metrics() {
+    let mut history = history(None);
+    history.add(Line::Counts(Box::new(foreign())));
+    snapshot("metrics", &history, Colours::All, (80, 14));
+    snapshot("metrics_wide", &history, Colours::All, (130, 10));
+    for size in [(1, 1), (12, 3), (20, 6), (80, 7)] {
+        drawn(&history, Colours::All, size);
+    }
+    let mut few = foreign();
+    (few.metrics, few.notes) = (Vec::new(), Vec::new());
+    history.add(Line::Counts(Box::new(few)));
+    snapshot("no_metrics", &history, Colours::All, (80, 8));
+}
+
+#[test]
+fn metrics_of_a_run_with_boards_are_below_the_strokes() {
+    let mut history = history(Some(board(5, 5, 5, 2)));
+    let mut counts = counts(12.4);
+    counts.metrics = foreign().metrics;
+    history.add(Line::Counts(Box::new(counts)));
+    snapshot("metrics_and_boards", &history, Colours::All, (80, 24));
 }
 
 #[test]

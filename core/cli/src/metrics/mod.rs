@@ -1,0 +1,200 @@
+//! The metrics that the stages of a run publish, summed up by stage and name.
+
+mod row;
+mod samples;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use flowpipe_host::message::Message;
+use flowpipe_message::{Metric, Metrics};
+use flowpipe_terminal::counted;
+
+use crate::accepted::read;
+use crate::metrics::samples::Samples;
+
+pub use row::{MetricRow, MetricValue, Note, summary, table};
+
+/// The most metrics of a run, by stage and name. Further ones are counted and not kept.
+const MOST_NAMES: usize = 200;
+
+/// How many of the last notes are kept.
+const NOTES: usize = 20;
+
+/// The metrics of a run so far. The thread that prints adds to them, and viewers read them.
+#[derive(Clone, Debug, Default)]
+pub struct RunMetrics(Arc<Mutex<MetricTotals>>);
+
+#[derive(Debug, Default)]
+struct MetricTotals {
+    /// The stages' names, by index.
+    stages: Vec<String>,
+    /// In the order in which they came.
+    totals: Vec<Total>,
+    /// Metrics of further names.
+    left_out: u64,
+    /// The last notes, oldest first.
+    notes: Vec<Note>,
+}
+
+/// One metric of a stage.
+#[derive(Debug)]
+struct Total {
+    stage: usize,
+    name: String,
+    unit: Option<String>,
+    value: TotalValue,
+}
+
+#[derive(Debug)]
+enum TotalValue {
+    Counter(u64),
+    Gauge(f64),
+    Distribution(Samples),
+}
+
+impl RunMetrics {
+    /// No metrics, of a pipeline with these stages.
+    pub fn new(stages: Vec<String>) -> Self {
+        let state = MetricTotals {
+            stages,
+            ..MetricTotals::default()
+        };
+        Self(Arc::new(Mutex::new(state)))
+    }
+
+    /// Replaces the stages' names. Existing stages keep their indices.
+    pub fn rename(&self, stages: &[String]) {
+        self.lock().stages = stages.to_vec();
+    }
+
+    /// Adds a message of metrics. Returns its notes, to be printed.
+    pub fn add(&self, message: &Message) -> Vec<Note> {
+        let (Some(hop), Some(metrics)) = (message.lineage().hops.last(), read::<Metrics>(message))
+        else {
+            return Vec::new();
+        };
+        let mut state = self.lock();
+        let mut notes = Vec::new();
+        for metric in &metrics.metrics {
+            match metric {
+                Metric::Note { text, tone } => notes.push(Note {
+                    stage: state.name(hop.stage as usize),
+                    text: text.clone(),
+                    tone: *tone,
+                }),
+                _ => state.sum(hop.stage as usize, metric),
+            }
+        }
+        state.notes.extend(notes.iter().cloned());
+        let excess = state.notes.len().saturating_sub(NOTES);
+        state.notes.drain(..excess);
+        notes
+    }
+
+    /// Each metric with its value so far: by stage, in the order in which they came.
+    pub fn rows(&self) -> Vec<MetricRow> {
+        let state = self.lock();
+        let row = |total: &Total| MetricRow {
+            stage: state.name(total.stage),
+            name: total.name.clone(),
+            unit: total.unit.clone(),
+            value: total.value.shown(),
+        };
+        let mut totals: Vec<&Total> = state.totals.iter().collect();
+        totals.sort_by_key(|total| total.stage);
+        totals.into_iter().map(row).collect()
+    }
+
+    /// The last notes, oldest first.
+    pub fn notes(&self) -> Vec<Note> {
+        self.lock().notes.clone()
+    }
+
+    /// What is said of metrics that are not kept.
+    pub fn left_out(&self) -> Option<String> {
+        let left_out = self.lock().left_out;
+        (left_out > 0).then(|| {
+            let counted = counted(left_out as usize, "value");
+            format!("{counted} of further metrics left out: a run keeps {MOST_NAMES}")
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, MetricTotals> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl MetricTotals {
+    fn name(&self, stage: usize) -> String {
+        self.stages.get(stage).cloned().unwrap_or_default()
+    }
+
+    fn sum(&mut self, stage: usize, metric: &Metric) {
+        let Some(name) = metric.name() else { return };
+        let is_same = |total: &Total| {
+            total.stage == stage && total.name == name && total.value.is_kind_of(metric)
+        };
+        let place = self.totals.iter().position(is_same);
+        let place = place.unwrap_or(self.totals.len());
+        if place == MOST_NAMES {
+            self.left_out += 1;
+            return;
+        }
+        if place == self.totals.len() {
+            self.totals.push(Total::of(stage, name, metric));
+        }
+        let Some(total) = self.totals.get_mut(place) else {
+            return;
+        };
+        total.unit = metric.unit().map(str::to_owned);
+        match (&mut total.value, metric) {
+            (TotalValue::Counter(count), Metric::Counter { add, .. }) => {
+                *count = count.saturating_add(*add);
+            }
+            (TotalValue::Gauge(last), Metric::Gauge { value, .. }) => *last = *value,
+            (TotalValue::Distribution(samples), Metric::Distribution { values, .. }) => {
+                values.iter().for_each(|value| samples.add(*value));
+            }
+            // It is of the same kind.
+            _ => {}
+        }
+    }
+}
+
+impl Total {
+    /// A metric without a value.
+    fn of(stage: usize, name: &str, metric: &Metric) -> Self {
+        Self {
+            stage,
+            name: name.to_owned(),
+            unit: None,
+            value: match metric {
+                Metric::Gauge { value, .. } => TotalValue::Gauge(*value),
+                Metric::Distribution { .. } => TotalValue::Distribution(Samples::default()),
+                Metric::Counter { .. } | Metric::Note { .. } => TotalValue::Counter(0),
+            },
+        }
+    }
+}
+
+impl TotalValue {
+    fn is_kind_of(&self, metric: &Metric) -> bool {
+        matches!(
+            (self, metric),
+            (Self::Counter(_), Metric::Counter { .. })
+                | (Self::Gauge(_), Metric::Gauge { .. })
+                | (Self::Distribution(_), Metric::Distribution { .. })
+        )
+    }
+
+    fn shown(&self) -> MetricValue {
+        match self {
+            Self::Counter(count) => MetricValue::Counter(*count),
+            Self::Gauge(value) => MetricValue::Gauge(*value),
+            Self::Distribution(samples) => MetricValue::Distribution(samples.percentiles()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
