@@ -75,6 +75,10 @@ impl Types<'_> {
                 items.extend(self.fields(&fields, depth + 1));
             } else if let Some((name, content)) = named_variant(one) {
                 items.push((depth, named(&code(name), one)));
+                if content.get("$ref").is_some() {
+                    let text = format!("The fields of {}.", self.kind(content));
+                    items.push((depth + 1, text));
+                }
                 items.extend(self.fields(content, depth + 1));
             } else if !is_null(one) {
                 items.push((depth, named(&self.kind(one), one)));
@@ -194,7 +198,8 @@ pub fn named_variant(variant: &Value) -> Option<(&str, &Value)> {
     let properties = variant.get("properties")?.as_object()?;
     let (name, content) = properties.iter().next()?;
     let is_only = properties.len() == 1 && required(variant) == [name.as_str()];
-    (is_only && content.get("properties").is_some()).then_some((name, content))
+    let is_type = content.get("properties").is_some() || content.get("$ref").is_some();
+    (is_only && is_type).then_some((name, content))
 }
 
 fn is_null(schema: &Value) -> bool {
