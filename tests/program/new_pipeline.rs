@@ -74,7 +74,7 @@ fn its_test_can_fail() {
     let ran = test(&place, 1);
     assert!(
         ran.stderr
-            .contains("`vision` gives spots.targets/1, but `planner` takes spots.targets/2"),
+            .contains("spots.targets/1, but `planner` takes spots.targets/2"),
         "{ran:#?}"
     );
     // It leaves nothing behind.
@@ -131,7 +131,7 @@ fn a_recorded_run_is_replayed_with_a_changed_stage() {
     let ran = begun(&place, script);
     assert_eq!(ran.code, Some(0), "{ran:#?}");
     assert!(
-        ran.stdout.contains("1 message: the same, byte for byte"),
+        ran.stdout.contains("2 messages: the same, byte for byte"),
         "{ran:#?}"
     );
     change(

@@ -23,14 +23,16 @@ def on_targets(body):
     gestures = [{"name": f"click at {at[0]:.0f}, {at[1]:.0f}", "actions": [click(at)]} for at in left]
     # Outside of the bounds the pointer is never put.
     bounds = {"x": 0, "y": 0, **body["size"]}
-    return [{"body": {"planner": "pipeline-name", "frame": body["frame"], "bounds": bounds, "gestures": gestures}}]
+    plan = {"planner": "pipeline-name", "frame": body["frame"], "bounds": bounds, "gestures": gestures}
+    return [{"port": "gestures", "body": plan}]
 
 
 def on_played(body):
     """The mouse played so many of the gestures. It refuses the others, such as on an old frame: the next one shows them."""
     done.update(asked_for[: body["played"]])
     asked_for.clear()
-    return []
+    clicks = {"kind": "counter", "name": "targets clicked on", "add": body["played"]}  # flowpipe adds them up
+    return [{"port": "metrics", "body": {"metrics": [clicks]}}]
 
 
 def process(message=None, finish=None, **_):

@@ -52,7 +52,10 @@ def process(message=None, finish=None, **_):
     with open(frame["file"], "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as pixels:
         found = spots(frame, pixels)
     size = {"width": frame["width"], "height": frame["height"]}
-    return {"messages": [{"body": {"frame": message["body"], "size": size, "targets": found}}]}
+    targets = {"frame": message["body"], "size": size, "targets": found}
+    sides = lambda place: {side: place[side] for side in ("x", "y", "width", "height")}
+    overlay = {"shapes": [{"form": {"rectangle": sides(place)}} for place in found]}  # a report draws it over the frame
+    return {"messages": [{"port": "targets", "body": targets}, {"port": "overlay", "body": overlay}]}
 
 
 for asked in map(json.loads, sys.stdin):
