@@ -14,6 +14,9 @@ mod edited;
 mod edits;
 #[path = "../fuzz/entries.rs"]
 mod entries;
+#[cfg(unix)]
+#[path = "../support/going.rs"]
+mod going;
 #[path = "../support/live_play.rs"]
 mod live_play;
 #[path = "../support/pty.rs"]
@@ -50,6 +53,8 @@ mod hostile_text;
 mod hostile_work;
 #[cfg(target_os = "linux")]
 mod interrupt;
+#[cfg(unix)]
+mod invented_domain;
 #[cfg(unix)]
 mod isolation;
 #[cfg(unix)]

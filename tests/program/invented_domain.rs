@@ -1,0 +1,143 @@
+//! Every feature of the framework on a domain that exists nowhere (`tests/plugins/orchard.rs`): a race whose answers are
+//! checked, workers, a process of its own that crashes, reload, the flight recorder, replay, compare, report.
+
+use std::path::Path;
+
+use crate::going::Going;
+use flowpipe_tests::{Ran, pipeline, record, run};
+
+/// Twelve pictures of 2, 3, 4, 5, 1, 2, … apples: two baskets are full.
+const APPLES: usize = 35;
+
+/// The pipeline, with more keys of the sorter and of the scale.
+fn orchard(camera: &str, sorter: &str, scale: &str) -> String {
+    format!(
+        "name = \"orchard\"\n\
+         [stages.camera]\nplugin = \"orchard-camera\"\nconfig = {{ {camera} }}\n\
+         [stages.eye]\nplugin = \"orchard-eye\"\nfrom = \"camera\"\nworkers = 2\n\
+         [stages.sorter]\nfrom = \"eye\"\n{sorter}\n\
+         [stages.scale]\nplugin = \"orchard-scale\"\nfrom = \"sorter\"\n{scale}\n"
+    )
+}
+
+/// Twelve pictures, a race, and a process of its own.
+fn usual() -> String {
+    let race = "plugin = [\"orchard-hasty-sorter\", \"orchard-sorter\"]\n\
+                config = { orchard-sorter = { pause_ms = 5 } }";
+    orchard("pictures = 12", race, "isolation = \"process\"")
+}
+
+#[track_caller]
+fn has_no_boards(text: &str) {
+    for word in ["board", "stroke", "solve", "mouse"] {
+        assert!(!text.contains(word), "{word}: {text}");
+    }
+}
+
+#[test]
+fn the_summary_is_that_of_the_domain() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = pipeline(folder.path(), &usual());
+    let ran = run(&["run", &file]).expect(0);
+    assert_eq!(ran.stdout.matches("scale: a basket is full").count(), 2);
+    assert!(ran.stdout.contains("│ scale   apples"), "{ran:#?}");
+    let last = ran.stdout.trim_end().lines().last().unwrap();
+    assert_eq!(last, format!("apples: {APPLES}"));
+    // The hasty sorter is the first, and its answers are wrong.
+    assert!(
+        ran.stdout.contains("orchard-hasty-sorter won 0, failed"),
+        "{ran:#?}"
+    );
+    assert!(
+        ran.stdout.contains("orchard-sorter won 12, failed 0"),
+        "{ran:#?}"
+    );
+    let ran = run(&["run", &file, "--json"]).expect(0).json();
+    assert_eq!(ran["metrics"][0]["counter"], APPLES, "{ran:#}");
+    assert_eq!(ran["metrics"][2]["distribution"]["count"], APPLES);
+}
+
+#[test]
+fn a_wrong_answer_alone_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let sorter = "plugin = \"orchard-sorter\"\nconfig = { is_wrong = true }\non_error = \"skip\"";
+    let file = pipeline(folder.path(), &orchard("pictures = 12", sorter, ""));
+    let ran = run(&["run", &file]).expect(0);
+    let refused = ran.stderr.matches("apples in the wrong order or place");
+    // A basket of one apple is sorted.
+    assert_eq!(refused.count(), 10, "{ran:#?}");
+}
+
+#[test]
+fn a_process_that_crashes_loses_its_message() {
+    let folder = tempfile::tempdir().unwrap();
+    let scale = "isolation = \"process\"\nconfig = { aborts_at = 5 }\non_error = \"skip\"\n\
+                 restart = { max = 8, backoff = \"1ms\" }";
+    let sorter = "plugin = \"orchard-sorter\"";
+    let file = pipeline(folder.path(), &orchard("pictures = 12", sorter, scale));
+    let ran = run(&["run", &file]).expect(0);
+    let last = ran.stdout.trim_end().lines().last().unwrap();
+    assert_eq!(last, format!("apples: {}", APPLES - 2 * 5), "{ran:#?}");
+}
+
+#[test]
+fn recordings_replay_and_compare() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = pipeline(folder.path(), &usual());
+    let recording = record(folder.path(), "orchard.mcap", &file);
+    let ran = run(&["replay", &recording, "--verify"]).expect(0);
+    assert!(ran.stdout.contains("the same, byte for byte"), "{ran:#?}");
+    has_no_boards(&ran.stdout);
+    let swapped = "scale=orchard-scale{aborts_at=50}";
+    run(&["replay", &recording, "--verify", "--swap", swapped]).expect(0);
+}
+
+#[test]
+fn the_flight_recorder_writes_down_a_failure() {
+    let folder = tempfile::tempdir().unwrap();
+    let sorter = "plugin = \"orchard-sorter\"\nconfig = { is_wrong = true }\non_error = \"skip\"";
+    let file = pipeline(folder.path(), &orchard("pictures = 1", sorter, ""));
+    let flight = folder.path().join("flight.mcap").display().to_string();
+    run(&["run", &file, "--flight", "10s", "--flight-to", &flight]).expect(0);
+    let written = |entry: std::io::Result<std::fs::DirEntry>| {
+        let path = entry.unwrap().path();
+        let is_flight = path.extension().is_some_and(|it| it == "mcap");
+        is_flight.then_some(path)
+    };
+    let files: Vec<_> = std::fs::read_dir(folder.path())
+        .unwrap()
+        .filter_map(written)
+        .collect();
+    let [file] = &files[..] else {
+        panic!("{files:?}")
+    };
+    let again: Ran = run(&["replay", file.to_str().unwrap(), "--verify"]).expect(0);
+    assert!(again.stderr.contains("wrong order"), "{again:#?}");
+}
+
+#[test]
+fn a_running_pipeline_is_reloaded() {
+    let folder = tempfile::tempdir().unwrap();
+    let endless = |sorter: &str| orchard("pictures = 4000000000, pause_ms = 5", sorter, "");
+    let file = pipeline(
+        folder.path(),
+        &endless("plugin = \"orchard-sorter\"\nconfig = { is_wrong = true }\non_error = \"skip\""),
+    );
+    let going = Going::start(&["run", &file, "--watch"]);
+    going.wait_for_stderr("wrong order or place");
+    replace(
+        Path::new(&file),
+        &endless("plugin = \"orchard-sorter\"\non_error = \"skip\""),
+    );
+    going.wait_for_stderr("changed: sorter (config)");
+    going.wait_for_stdout("scale: a basket is full", 1);
+    let (stdout, _) = going.stop();
+    has_no_boards(&stdout);
+}
+
+/// Replaces a file as editors do.
+fn replace(file: &Path, text: &str) {
+    let half = file.with_extension("half");
+    std::fs::write(&half, text).unwrap();
+    std::fs::rename(&half, file).unwrap();
+}
