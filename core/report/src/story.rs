@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use flowpipe_message::{FRAME, FrameNote, METRICS, Metrics, OVERLAY};
 use flowpipe_puzzle::message::{
     BoardResult, OUTCOME, Outcome, RESULT, SIGHTING, SOLVED, STROKES, Sighting, Solved, Strokes,
 };
@@ -11,15 +12,25 @@ use serde::de::DeserializeOwned;
 
 use crate::boards::{Board, Boards, MessagePosition};
 use crate::frames::Frames;
+use crate::intervals::{Intervals, ends_ns};
 use crate::lineage::Lineage;
-use crate::room::Room;
+use crate::metrics::MetricHistories;
+use crate::overlays::{OverlayMessages, Overlays};
+use crate::room::{Allowance, Room};
 use crate::sentences;
 use crate::shapes::Shapes;
+use crate::sources::Sources;
 
 /// The mark that actuators set at the first press.
 pub const ACTION: &str = "action";
 
-/// What a recording contains about puzzles.
+/// The most bytes of metrics and of notes of frames that are read.
+const READ: usize = 32 << 20;
+
+/// The most bytes of sentences of metrics and overlays.
+const SENTENCES: usize = 1 << 20;
+
+/// What a recording contains about puzzles, and what stages of any pipeline say of their work.
 #[derive(Debug)]
 pub struct Story {
     /// What was captured.
@@ -34,10 +45,21 @@ pub struct Story {
     pub words: HashMap<(Topic, u64), String>,
     /// How many messages are left out, because their boards are too large.
     pub too_large: usize,
+    /// What stages said of their work.
+    pub metrics: MetricHistories,
+    /// What they drew over frames.
+    pub overlays: Overlays,
+    /// What the frames show.
+    pub sources: Sources,
+    /// How many messages of metrics and overlays are not valid.
+    pub malformed: usize,
+    /// How many messages of metrics are left out, because there are too many.
+    pub unread: usize,
 }
 
 /// A message.
 struct StoryMessage<'a> {
+    recorded: &'a RecordedMessage,
     topic: &'a Topic,
     sequence: u64,
     at_ns: i64,
@@ -57,6 +79,13 @@ struct StoryBuilder<'a> {
     attempts: HashMap<(Topic, u64), (usize, usize)>,
     room: Room,
     too_large: usize,
+    metrics: MetricHistories,
+    overlays: OverlayMessages<'a>,
+    sources: Sources,
+    malformed: usize,
+    unread: usize,
+    reading: Allowance,
+    sentences: Allowance,
 }
 
 impl Story {
@@ -77,16 +106,32 @@ impl Story {
             attempts: HashMap::new(),
             room: Room::default(),
             too_large: 0,
+            metrics: MetricHistories::new(Intervals::until(ends_ns(recording))),
+            overlays: OverlayMessages::default(),
+            sources: Sources::default(),
+            malformed: 0,
+            unread: 0,
+            reading: Allowance::of(READ),
+            sentences: Allowance::of(SENTENCES),
         };
         for message in messages {
             builder.take(&story_message(recording, message));
         }
+        let overlays = std::mem::take(&mut builder.overlays);
+        let overlays = overlays.read(recording, |message, shapes| {
+            let key = (message.topic().clone(), message.sequence());
+            builder.say(key, flowpipe_terminal::counted(shapes, "shape"));
+        });
         let StoryBuilder {
             shapes,
             looks,
             boards,
             words,
             too_large,
+            metrics,
+            sources,
+            malformed,
+            unread,
             ..
         } = builder;
         Self {
@@ -96,6 +141,11 @@ impl Story {
             boards: boards.all,
             words,
             too_large,
+            malformed: malformed + overlays.malformed,
+            metrics,
+            overlays,
+            sources,
+            unread,
         }
     }
 }
@@ -109,6 +159,7 @@ fn message(entry: &Entry) -> Option<&RecordedMessage> {
 
 fn story_message<'a>(recording: &'a Recording, message: &'a RecordedMessage) -> StoryMessage<'a> {
     StoryMessage {
+        recorded: message,
         topic: message.topic(),
         sequence: message.sequence(),
         at_ns: message.at_ns(),
@@ -128,8 +179,14 @@ impl StoryMessage<'_> {
     }
 }
 
-impl StoryBuilder<'_> {
-    fn take(&mut self, message: &StoryMessage<'_>) {
+impl<'a> StoryBuilder<'a> {
+    fn take(&mut self, message: &StoryMessage<'a>) {
+        match message.schema {
+            FRAME => return self.frame_note(message),
+            METRICS => return self.metrics(message),
+            OVERLAY => return self.overlay(message),
+            _ => {}
+        }
         if !self.room.is_left(message.body.len(), self.shapes.cells()) {
             self.too_large += 1;
             return;
@@ -144,6 +201,44 @@ impl StoryBuilder<'_> {
         };
         if let Some(sentence) = sentence {
             self.words.insert(message.key(), sentence);
+        }
+    }
+
+    /// The sentence of a message of metrics or an overlay, while there is room for it.
+    fn say(&mut self, key: (Topic, u64), sentence: String) {
+        if self.sentences.take(sentence.len()) {
+            self.words.insert(key, sentence);
+        }
+    }
+
+    fn frame_note(&mut self, message: &StoryMessage<'_>) {
+        if !self.reading.take(message.body.len()) {
+            return;
+        }
+        if let Some(note) = message.parse::<FrameNote>() {
+            self.sources.add(&note.source);
+        }
+    }
+
+    fn metrics(&mut self, message: &StoryMessage<'_>) {
+        if !self.reading.take(message.body.len()) {
+            self.unread += 1;
+            return;
+        }
+        let metrics = message.parse::<Metrics>();
+        let Some(metrics) = metrics.filter(|metrics| metrics.check().is_ok()) else {
+            self.malformed += 1;
+            return;
+        };
+        let frame = self.at(message).frame;
+        let stage = &message.topic.stage;
+        self.metrics.add(stage, message.at_ns, frame, &metrics);
+        self.say(message.key(), sentences::metrics(&metrics));
+    }
+
+    fn overlay(&mut self, message: &StoryMessage<'a>) {
+        if let Some(frame) = self.at(message).frame {
+            self.overlays.add(frame, message.recorded, &message.body);
         }
     }
 
