@@ -138,7 +138,7 @@ fn it_shows_what_the_stages_count_and_measure() {
         browser.value("document.querySelectorAll('.metric .bar').length"),
         24
     );
-    for chart in [".metric.counter canvas", ".metric.gauge canvas"] {
+    for chart in [".of-counter canvas", ".of-gauge canvas"] {
         browser.value(&format!(
             "document.querySelector('{chart}').scrollIntoView()"
         ));

@@ -38,7 +38,7 @@ impl Frames {
         for entry in recording.entries() {
             match entry {
                 Entry::Message(message) if sources.contains(&message.topic().stage.as_str()) => {
-                    // A source may also say something of its work.
+                    // A source may also report metrics.
                     if [METRICS, OVERLAY].contains(&&**message.schema()) {
                         continue;
                     }

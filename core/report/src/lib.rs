@@ -7,7 +7,7 @@
 //! - `frames`: what was captured; `sources`: the windows and files that it shows; `lineage`: which message descends from which frame.
 //! - `shapes`: boards and where they lie in frames, as the page draws them. `sentences`: messages as sentences.
 //! - `room`: how much is read and kept.
-//! - `metrics`: what stages of any pipeline said of their work; `samples`: those of one distribution; `intervals`: the
+//! - `metrics`: what stages of any pipeline report of their work; `samples`: those of one distribution; `intervals`: the
 //!   time of the run in steps. `overlays`: what they drew over which frame; `drawings`: the shapes.
 //! - `boards`: what was played, from first sight to the end. `stages`: how long each stage worked.
 //!   `timeline`: which stage was busy when. `troubles`: what was dropped, and what went wrong. `overview`: the figures

@@ -1,4 +1,4 @@
-//! What stages said of their work, by stage and name.
+//! What stages report of their work, by stage and name.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use crate::samples::Samples;
 /// All of it.
 #[derive(Debug, Serialize)]
 pub struct MetricHistories {
-    /// By stage, in the order in which they had something to say.
+    /// By stage, in the order of their first metrics.
     stages: Vec<StageMetrics>,
     /// In the order of time.
     notes: Vec<Note>,

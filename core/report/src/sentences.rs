@@ -114,7 +114,7 @@ pub fn result(result: &BoardResult) -> String {
     }
 }
 
-/// What a stage said of its work: its notes, and the numbers of what it counted and measured.
+/// What a stage reports of its work: its notes, and the numbers of what it counted and measured.
 pub fn metrics(metrics: &Metrics) -> String {
     /// More than these are only counted.
     const MOST: usize = 4;

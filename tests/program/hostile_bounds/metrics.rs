@@ -1,4 +1,4 @@
-//! Recordings whose stages say more of their work than a page has room for.
+//! Recordings with more metrics and overlays than a page has room for.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-// What stages said of their work: counters, gauges and distributions by stage, and notes.
+// What stages report of their work: counters, gauges and distributions by stage, and notes.
 
 /** A number of any size, in a few characters. */
 function amount(value, unit) {
@@ -17,7 +17,9 @@ const hasMetrics = data.metrics.stages.length > 0 || data.metrics.note_count > 0
 function showMetrics() {
   byId('metrics').hidden = byId('to-metrics').hidden = !hasMetrics;
   if (!hasMetrics) return;
-  byId('metrics-about').textContent = `What the stages count and measure. Charts run over the time of the run, ${duration(data.overview.ends_ns)} from left to right.`;
+  const hasSamples = data.metrics.stages.some((stage) => stage.metrics.some((metric) => metric.kind === 'distribution'));
+  const marks = hasSamples ? ' Of a distribution, the solid line stands at the median, the dashed one at 95 of 100.' : '';
+  byId('metrics-about').textContent = `What the stages count and measure. Charts run over the time of the run, ${duration(data.overview.ends_ns)} from left to right.${marks}`;
   byId('metrics-body').append(...inOrder(data.metrics.stages).map(stageMetrics));
   showNotes();
 }
@@ -47,7 +49,7 @@ function metricCard(metric, place) {
   const [value, note, picture, ...ends] = shows[metric.kind](metric, place);
   return element(
     'li',
-    { class: `metric ${metric.kind}` },
+    { class: `metric of-${metric.kind}` },
     element('p', { class: 'metric-name' }, metric.name),
     element('p', { class: 'metric-value' }, element('strong', {}, value), element('span', {}, note)),
     picture,
