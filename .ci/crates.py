@@ -25,7 +25,7 @@ ARROWS = {
     "output": [],
     "terminal": [],
     "recording": ["output"],
-    "report": ["puzzle", "recording", "terminal"],
+    "report": ["message", "puzzle", "recording", "terminal"],
     # Puzzles and algorithms.
     "puzzle": ["message"],
     "search": ["puzzle"],

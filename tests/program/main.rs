@@ -86,6 +86,7 @@ mod reference;
 mod reload;
 mod replay;
 mod report;
+mod report_metrics;
 mod run;
 #[cfg(target_os = "linux")]
 mod schema_files;

@@ -97,7 +97,7 @@ pub enum Command {
     Replay(Replay),
     /// Run two pipelines on the same recording, side by side.
     Compare(Compare),
-    /// Write an HTML page of a recorded run: boards, frames, timeline, times.
+    /// Write an HTML page of a recorded run: boards, metrics, frames, timeline, times.
     Report(Report),
     /// Watch a run: its stages, queues, the board, the strokes. Tab shows the next run, q quits.
     Top(Top),

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use flowpipe_message::{METRICS, OVERLAY};
 use flowpipe_recording::entry::Call;
 use flowpipe_recording::{Entry, Name, Recording, Topic};
 
@@ -37,6 +38,10 @@ impl Frames {
         for entry in recording.entries() {
             match entry {
                 Entry::Message(message) if sources.contains(&message.topic().stage.as_str()) => {
+                    // A source may also report metrics.
+                    if [METRICS, OVERLAY].contains(&&**message.schema()) {
+                        continue;
+                    }
                     let (topic, sequence) = (message.topic(), message.sequence());
                     let key = (topic.stage.clone(), sequence);
                     // Of several outputs the one with a picture is what was captured.

@@ -4,9 +4,11 @@
 //! be sent as it is.
 //!
 //! # Layout
-//! - `frames`: what was captured; `lineage`: which message descends from which frame.
+//! - `frames`: what was captured; `sources`: the windows and files that it shows; `lineage`: which message descends from which frame.
 //! - `shapes`: boards and where they lie in frames, as the page draws them. `sentences`: messages as sentences.
-//! - `room`: how many cells of boards are read and kept.
+//! - `room`: how much is read and kept.
+//! - `metrics`: what stages of any pipeline report of their work; `samples`: those of one distribution; `intervals`: the
+//!   time of the run in steps. `overlays`: what they drew over which frame; `drawings`: the shapes.
 //! - `boards`: what was played, from first sight to the end. `stages`: how long each stage worked.
 //!   `timeline`: which stage was busy when. `troubles`: what was dropped, and what went wrong. `overview`: the figures
 //!   at the top.
@@ -14,15 +16,21 @@
 //! - `page`: all of it as HTML. What runs in the browser lies in `page/`, one idea a file.
 
 mod boards;
+mod drawings;
 mod frames;
+mod intervals;
 mod lineage;
+mod metrics;
+mod overlays;
 mod overview;
 mod page;
 mod pictures;
 mod room;
+mod samples;
 mod sentences;
 mod shapes;
 mod shown;
+mod sources;
 mod stages;
 mod story;
 mod timeline;
@@ -40,8 +48,8 @@ pub const LIMIT: usize = 20_000_000;
 /// The content of a page in numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageSummary {
-    /// Boards that were seen.
-    pub boards: usize,
+    /// Boards that were seen. `None`: the pipeline is not about boards.
+    pub boards: Option<usize>,
     /// Frames that were captured.
     pub frames: usize,
     /// Different pictures that they showed.

@@ -2,11 +2,14 @@
 
 use std::collections::HashSet;
 
-use flowpipe_recording::{Entry, Recording};
+use flowpipe_puzzle::message::{RESULT, SIGHTING, SOLVED, STROKES};
+use flowpipe_recording::Recording;
 use flowpipe_terminal::counted;
 use serde::Serialize;
 
 use crate::boards::Tone;
+use crate::intervals::ends_ns;
+use crate::metrics::MOST_NAMES;
 use crate::pictures::Reel;
 use crate::stages::Distribution;
 use crate::story::{ACTION, Story};
@@ -28,6 +31,8 @@ pub struct Overview {
     /// The run's clock at the end of what is recorded, nanoseconds.
     ends_ns: i64,
     dry: bool,
+    /// Whether the pipeline is about boards.
+    has_boards: bool,
     boards: usize,
     solved: usize,
     failed: usize,
@@ -56,7 +61,10 @@ impl Overview {
         };
         let boards = story.boards.iter();
         let sources: HashSet<&str> = boards.map(|board| board.source.as_str()).collect();
-        let first = story.boards.first();
+        let (source, source_count) = match story.boards.first() {
+            Some(board) => (board.source.clone(), sources.len()),
+            None => (story.sources.first.clone(), story.sources.count()),
+        };
         let path = recording.path();
         let file_name = path.file_name().unwrap_or(path.as_os_str());
         Self {
@@ -67,6 +75,7 @@ impl Overview {
             started_ms: about.started_unix_ns / 1_000_000,
             ends_ns: ends_ns(recording),
             dry: about.dry,
+            has_boards: has_boards(recording, story),
             boards: story.boards.len(),
             solved: outcomes(Tone::Good),
             failed: outcomes(Tone::Bad),
@@ -74,21 +83,20 @@ impl Overview {
             dropped: troubles.dropped,
             problems: troubles.problem_count,
             action: Distribution::of(&actions(recording, story)),
-            source_count: sources.len(),
-            source: first.map_or_else(String::new, |board| board.source.clone()),
+            source_count,
+            source,
             notices: notices(recording, story, reel),
         }
     }
 }
 
-fn ends_ns(recording: &Recording) -> i64 {
-    let ends = recording.entries().iter().map(|entry| match entry {
-        Entry::Message(message) => message.at_ns(),
-        Entry::Call(call) => call.ended_ns,
-        Entry::Dropped(dropped) => dropped.at_ns,
-        Entry::Problem(problem) => problem.at_ns,
-    });
-    ends.max().unwrap_or(0).max(0)
+/// Whether a stage emits what concerns boards, or there are some. Outcomes say nothing: an actuator of gestures may play
+/// strokes too.
+pub fn has_boards(recording: &Recording, story: &Story) -> bool {
+    let outputs = recording.about().stages.iter().flat_map(|it| &it.outputs);
+    let of_boards = [SIGHTING, SOLVED, STROKES, RESULT];
+    let mut schemas = outputs.into_iter().map(|(_, schema)| schema.as_str());
+    !story.boards.is_empty() || schemas.any(|schema| of_boards.contains(&schema))
 }
 
 /// One duration a frame: to the first press that descends from it.
@@ -140,6 +148,7 @@ fn notices(recording: &Recording, story: &Story, reel: &Reel) -> Vec<String> {
             counted(story.too_large, "message")
         ));
     }
+    notices.extend(notices_of_metrics(story));
     if recording.entries().is_empty() {
         notices.push("Nothing happened in this recording.".to_owned());
     } else if recording.calls().next().is_none() {
@@ -164,6 +173,42 @@ fn notices(recording: &Recording, story: &Story, reel: &Reel) -> Vec<String> {
             if one { "The picture" } else { "The pictures" },
             counted(reel.missing, "frame"),
             if one { "is" } else { "are" }
+        ));
+    }
+    notices
+}
+
+/// What is missing of metrics and overlays.
+fn notices_of_metrics(story: &Story) -> Vec<String> {
+    let mut notices = Vec::new();
+    if story.malformed > 0 {
+        notices.push(format!(
+            "{} left out: they are no valid metrics or overlays.",
+            counted(story.malformed, "message")
+        ));
+    }
+    if story.unread > 0 {
+        notices.push(format!(
+            "{} of metrics left out: there are too many. The totals lack them.",
+            counted(story.unread, "message")
+        ));
+    }
+    if story.metrics.unnamed > 0 {
+        notices.push(format!(
+            "{} of metrics left out: this page shows the first {MOST_NAMES} different metrics.",
+            counted(story.metrics.unnamed, "value")
+        ));
+    }
+    if story.metrics.is_thinned() {
+        notices.push(
+            "There are so many samples that some percentiles are those of an even selection."
+                .to_owned(),
+        );
+    }
+    if story.overlays.left_out > 0 {
+        notices.push(format!(
+            "To keep this page small {} left out, evenly over the run.",
+            counted(story.overlays.left_out, "overlay")
         ));
     }
     notices

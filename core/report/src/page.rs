@@ -8,7 +8,10 @@ use serde::Serialize;
 
 use crate::PageSummary;
 use crate::boards::Board;
-use crate::overview::Overview;
+use crate::intervals::INTERVALS;
+use crate::metrics::MetricHistories;
+use crate::overlays::Overlays;
+use crate::overview::{Overview, has_boards};
 use crate::pictures::{self, Reel, Still};
 use crate::shapes::Shapes;
 use crate::shown;
@@ -18,20 +21,24 @@ use crate::timeline::Timeline;
 use crate::troubles::Troubles;
 
 const SKELETON: &str = include_str!("page/page.html");
-const STYLES: [&str; 3] = [
+const STYLES: [&str; 4] = [
     include_str!("page/style.css"),
     include_str!("page/sections.css"),
+    include_str!("page/metrics.css"),
     include_str!("page/player.css"),
 ];
 /// In the order in which they build on each other.
-const SCRIPTS: [&str; 13] = [
+const SCRIPTS: [&str; 16] = [
     include_str!("page/elements.js"),
     include_str!("page/numbers.js"),
     include_str!("page/data.js"),
     include_str!("page/pictures.js"),
     include_str!("page/overlay.js"),
+    include_str!("page/drawings.js"),
+    include_str!("page/charts.js"),
     include_str!("page/overview.js"),
     include_str!("page/boards.js"),
+    include_str!("page/metrics.js"),
     include_str!("page/player.js"),
     include_str!("page/timeline.js"),
     include_str!("page/lanes.js"),
@@ -53,6 +60,10 @@ struct Data<'a> {
     #[serde(flatten)]
     shapes: &'a Shapes,
     boards: &'a [Board],
+    metrics: &'a MetricHistories,
+    /// How many intervals the time of the run has in charts.
+    intervals: usize,
+    overlays: &'a Overlays,
     stills: Vec<Still>,
     reel: Reel,
     /// The pipeline's file.
@@ -90,6 +101,9 @@ pub fn of(recording: &Recording, story: &Story, limit: usize) -> (String, PageSu
         frames: FrameList::of(story),
         shapes: &story.shapes,
         boards: &[],
+        metrics: &story.metrics,
+        intervals: INTERVALS,
+        overlays: &story.overlays,
         stills: Vec::new(),
         reel: Reel::default(),
         pipeline: recording.pipeline(),
@@ -107,7 +121,7 @@ pub fn of(recording: &Recording, story: &Story, limit: usize) -> (String, PageSu
     data.overview = Overview::of(recording, story, &data.reel, &data.troubles);
     let html = html(&data);
     let written = PageSummary {
-        boards: boards.len(),
+        boards: has_boards(recording, story).then_some(boards.len()),
         frames: story.frames.all.len(),
         pictures: data.reel.distinct,
         pictures_kept: data.reel.kept,

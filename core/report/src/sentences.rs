@@ -1,5 +1,6 @@
 //! Messages as sentences.
 
+use flowpipe_message::{Metric, Metrics};
 use flowpipe_puzzle::message::{
     BoardResult, BoardState, Outcome, Reading, Sighting, Solved, Stroke, Strokes, Verdict,
 };
@@ -110,5 +111,84 @@ pub fn result(result: &BoardResult) -> String {
         (_, true) => format!("board {} solved", result.number),
         (Some(reason), false) => format!("board {} given up: {reason}", result.number),
         (None, false) => format!("board {} given up", result.number),
+    }
+}
+
+/// What a stage reports of its work: its notes, and the numbers of what it counted and measured.
+pub fn metrics(metrics: &Metrics) -> String {
+    /// More than these are only counted.
+    const MOST: usize = 4;
+    let unit = |unit: &Option<String>| match unit {
+        Some(unit) => format!(" {unit}"),
+        None => String::new(),
+    };
+    let parts = metrics
+        .metrics
+        .iter()
+        .take(MOST)
+        .map(|metric| match metric {
+            Metric::Counter { name, add } => format!("{name} +{add}"),
+            Metric::Gauge {
+                name,
+                value,
+                unit: of,
+            } => format!("{name} {}{}", number(*value), unit(of)),
+            Metric::Distribution {
+                name,
+                values,
+                unit: of,
+            } => match values[..] {
+                [value] => format!("{name} {}{}", number(value), unit(of)),
+                _ => format!("{name}: {}", counted(values.len(), "sample")),
+            },
+            Metric::Note { text, .. } => text.clone(),
+        });
+    let mut parts: Vec<String> = parts.collect();
+    let more = metrics.metrics.len().saturating_sub(MOST);
+    if more > 0 {
+        parts.push(format!("{more} more"));
+    }
+    match parts.is_empty() {
+        true => "no metrics".to_owned(),
+        false => parts.join(", "),
+    }
+}
+
+/// A number of at most some ten characters.
+fn number(value: f64) -> String {
+    let size = value.abs();
+    if size != 0.0 && !(1e-3..1e9).contains(&size) {
+        return format!("{value:.3e}");
+    }
+    let rounded = format!("{value:.3}");
+    let rounded = rounded.trim_end_matches('0').trim_end_matches('.');
+    rounded.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metrics_are_short() {
+        let of = |all: &[Metric]| metrics(&Metrics::new(all.to_vec()));
+        let all = [
+            Metric::note("field 7 is won"),
+            Metric::counter("fields won", 1),
+            Metric::gauge("mines left", 10.0),
+            Metric::distribution("time", vec![0.1 + 0.2]).with_unit("ms"),
+            Metric::gauge("speed", -1e300).with_unit("px"),
+            Metric::distribution("clicks", vec![1.0, 2.0]),
+        ];
+        assert_eq!(
+            of(&all),
+            "field 7 is won, fields won +1, mines left 10, time 0.3 ms, 2 more"
+        );
+        assert_eq!(of(&all[4..]), "speed -1.000e300 px, clicks: 2 samples");
+        assert_eq!(of(&[]), "no metrics");
+        assert_eq!(
+            [0.0, -0.5, 1e-9, 1_000.0].map(number),
+            ["0", "-0.5", "1.000e-9", "1000"]
+        );
     }
 }

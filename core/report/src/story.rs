@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use flowpipe_message::{FRAME, FrameNote, METRICS, Metrics, OVERLAY};
 use flowpipe_puzzle::message::{
     BoardResult, OUTCOME, Outcome, RESULT, SIGHTING, SOLVED, STROKES, Sighting, Solved, Strokes,
 };
@@ -11,15 +12,25 @@ use serde::de::DeserializeOwned;
 
 use crate::boards::{Board, Boards, MessagePosition};
 use crate::frames::Frames;
+use crate::intervals::{Intervals, ends_ns};
 use crate::lineage::Lineage;
-use crate::room::Room;
+use crate::metrics::MetricHistories;
+use crate::overlays::{OverlayMessages, Overlays};
+use crate::room::{Allowance, Room};
 use crate::sentences;
 use crate::shapes::Shapes;
+use crate::sources::Sources;
 
 /// The mark that actuators set at the first press.
 pub const ACTION: &str = "action";
 
-/// What a recording contains about puzzles.
+/// The most bytes of metrics and of notes of frames that are read.
+const READ: usize = 32 << 20;
+
+/// The most bytes of sentences of metrics and overlays.
+const SENTENCES: usize = 1 << 20;
+
+/// What a recording contains about puzzles, and what stages of any pipeline report of their work.
 #[derive(Debug)]
 pub struct Story {
     /// What was captured.
@@ -34,10 +45,21 @@ pub struct Story {
     pub words: HashMap<(Topic, u64), String>,
     /// How many messages are left out, because their boards are too large.
     pub too_large: usize,
+    /// What stages report of their work.
+    pub metrics: MetricHistories,
+    /// What they drew over frames.
+    pub overlays: Overlays,
+    /// What the frames show.
+    pub sources: Sources,
+    /// How many messages of metrics and overlays are not valid.
+    pub malformed: usize,
+    /// How many messages of metrics are left out, because there are too many.
+    pub unread: usize,
 }
 
 /// A message.
 struct StoryMessage<'a> {
+    recorded: &'a RecordedMessage,
     topic: &'a Topic,
     sequence: u64,
     at_ns: i64,
@@ -57,6 +79,13 @@ struct StoryBuilder<'a> {
     attempts: HashMap<(Topic, u64), (usize, usize)>,
     room: Room,
     too_large: usize,
+    metrics: MetricHistories,
+    overlays: OverlayMessages<'a>,
+    sources: Sources,
+    malformed: usize,
+    unread: usize,
+    reading: Allowance,
+    sentences: Allowance,
 }
 
 impl Story {
@@ -77,16 +106,32 @@ impl Story {
             attempts: HashMap::new(),
             room: Room::default(),
             too_large: 0,
+            metrics: MetricHistories::new(Intervals::until(ends_ns(recording))),
+            overlays: OverlayMessages::default(),
+            sources: Sources::default(),
+            malformed: 0,
+            unread: 0,
+            reading: Allowance::of(READ),
+            sentences: Allowance::of(SENTENCES),
         };
         for message in messages {
             builder.take(&story_message(recording, message));
         }
+        let overlays = std::mem::take(&mut builder.overlays);
+        let overlays = overlays.read(recording, |message, shapes| {
+            let key = (message.topic().clone(), message.sequence());
+            builder.say(key, flowpipe_terminal::counted(shapes, "shape"));
+        });
         let StoryBuilder {
             shapes,
             looks,
             boards,
             words,
             too_large,
+            metrics,
+            sources,
+            malformed,
+            unread,
             ..
         } = builder;
         Self {
@@ -96,6 +141,11 @@ impl Story {
             boards: boards.all,
             words,
             too_large,
+            malformed: malformed + overlays.malformed,
+            metrics,
+            overlays,
+            sources,
+            unread,
         }
     }
 }
@@ -109,6 +159,7 @@ fn message(entry: &Entry) -> Option<&RecordedMessage> {
 
 fn story_message<'a>(recording: &'a Recording, message: &'a RecordedMessage) -> StoryMessage<'a> {
     StoryMessage {
+        recorded: message,
         topic: message.topic(),
         sequence: message.sequence(),
         at_ns: message.at_ns(),
@@ -128,8 +179,14 @@ impl StoryMessage<'_> {
     }
 }
 
-impl StoryBuilder<'_> {
-    fn take(&mut self, message: &StoryMessage<'_>) {
+impl<'a> StoryBuilder<'a> {
+    fn take(&mut self, message: &StoryMessage<'a>) {
+        match message.schema {
+            FRAME => return self.frame_note(message),
+            METRICS => return self.metrics(message),
+            OVERLAY => return self.overlay(message),
+            _ => {}
+        }
         if !self.room.is_left(message.body.len(), self.shapes.cells()) {
             self.too_large += 1;
             return;
@@ -144,6 +201,44 @@ impl StoryBuilder<'_> {
         };
         if let Some(sentence) = sentence {
             self.words.insert(message.key(), sentence);
+        }
+    }
+
+    /// The sentence of a message of metrics or an overlay, while there is room for it.
+    fn say(&mut self, key: (Topic, u64), sentence: String) {
+        if self.sentences.take(sentence.len()) {
+            self.words.insert(key, sentence);
+        }
+    }
+
+    fn frame_note(&mut self, message: &StoryMessage<'_>) {
+        if !self.reading.take(message.body.len()) {
+            return;
+        }
+        if let Some(note) = message.parse::<FrameNote>() {
+            self.sources.add(&note.source);
+        }
+    }
+
+    fn metrics(&mut self, message: &StoryMessage<'_>) {
+        if !self.reading.take(message.body.len()) {
+            self.unread += 1;
+            return;
+        }
+        let metrics = message.parse::<Metrics>();
+        let Some(metrics) = metrics.filter(|metrics| metrics.check().is_ok()) else {
+            self.malformed += 1;
+            return;
+        };
+        let frame = self.at(message).frame;
+        let stage = &message.topic.stage;
+        self.metrics.add(stage, message.at_ns, frame, &metrics);
+        self.say(message.key(), sentences::metrics(&metrics));
+    }
+
+    fn overlay(&mut self, message: &StoryMessage<'a>) {
+        if let Some(frame) = self.at(message).frame {
+            self.overlays.add(frame, message.recorded, &message.body);
         }
     }
 
@@ -231,4 +326,126 @@ fn solving_ns(call: &Call) -> i64 {
 /// How long a call took, without what it waited.
 pub fn work_ns(call: &Call) -> i64 {
     (call.ended_ns - call.taken_ns - call.waited_ns).max(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+
+    use flowpipe_recording::entry::{About, AboutStage};
+    use flowpipe_recording::{Schemas, Writer};
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::overview::has_boards;
+
+    /// A run of a source and a stage; each message one millisecond after the one before: output, schema and body.
+    fn recorded(outputs: &[&str], messages: &[(&str, &str, Value)]) -> Recording {
+        let stage = |name: &str, inputs: &[&str], outputs: &[&str]| AboutStage {
+            name: name.to_owned(),
+            role: String::new(),
+            plugins: Vec::new(),
+            inputs: inputs.iter().map(|&it| it.to_owned()).collect(),
+            outputs: outputs
+                .iter()
+                .map(|&it| (it.to_owned(), it.to_owned()))
+                .collect(),
+            timeout_ns: None,
+            isolated: false,
+            workers: 1,
+        };
+        let about = About {
+            format: flowpipe_recording::FORMAT,
+            flowpipe: String::new(),
+            name: String::new(),
+            file: String::new(),
+            started_unix_ns: 0,
+            since_ns: None,
+            excerpt: false,
+            dry: false,
+            stages: vec![
+                stage("source", &[], &[FRAME, METRICS]),
+                stage("finder", &["in"], outputs),
+            ],
+            edges: Vec::new(),
+        };
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let to = File::create(file.path()).unwrap();
+        let mut writer = Writer::new(to, &about, "", Schemas::new()).unwrap();
+        for (number, (stage, schema, body)) in (1..).zip(messages) {
+            let at = number as i64 * 1_000_000;
+            let topic = Topic::new(*stage, *schema);
+            let body = body.to_string();
+            writer
+                .message(&topic, schema, &body, number, (at, at))
+                .unwrap();
+        }
+        writer.finish().unwrap();
+        Recording::open(file.path()).unwrap()
+    }
+
+    fn circle(radius: f64) -> Value {
+        json!({ "shapes": [{ "form": { "circle": { "at": [1, 1], "radius": radius } } }] })
+    }
+
+    #[test]
+    fn a_recording_without_boards_has_metrics_and_overlays() {
+        let frame = |source: &str| ("source", FRAME, json!({ "source": source }));
+        let overlay = |radius: f64| ("finder", OVERLAY, circle(radius));
+        let counter = json!({ "metrics": [{ "kind": "counter", "name": "spots", "add": 2 }] });
+        let recording = recorded(
+            &["spots.spot/1", METRICS, OVERLAY],
+            &[
+                frame("one"),
+                ("source", METRICS, counter.clone()),
+                overlay(1.0),
+                overlay(2.0),
+                // It is not valid, so that it replaces nothing.
+                overlay(-3.0),
+                frame("two"),
+                ("finder", METRICS, counter),
+                (
+                    "finder",
+                    METRICS,
+                    json!({ "metrics": [{ "kind": "counter" }] }),
+                ),
+                frame("one"),
+                overlay(2.0),
+            ],
+        );
+        let story = Story::of(&recording);
+        assert!(!has_boards(&recording, &story));
+        assert_eq!(story.frames.all.len(), 3);
+        assert_eq!(story.malformed, 2);
+        assert_eq!(
+            (story.sources.first.as_str(), story.sources.count()),
+            ("one", 2)
+        );
+        // The second frame has no overlay, and the same one over two frames is stored once.
+        let overlays = json!(story.overlays);
+        assert_eq!(overlays["over"], json!([[0, 0, 0], [2, 0, 0]]));
+        assert_eq!(overlays["stages"], json!(["finder"]));
+        assert_eq!(overlays["drawings"], json!([[0, 1]]));
+        assert_eq!(overlays["shapes"][0]["numbers"], json!([1.0, 1.0, 2.0]));
+        let metrics = json!(story.metrics);
+        assert_eq!(metrics["stages"][0]["stage"], "source");
+        assert_eq!(metrics["stages"][1]["metrics"][0]["total"], "2");
+        let words: Vec<&str> = story.words.values().map(String::as_str).collect();
+        assert_eq!(words.iter().filter(|it| **it == "spots +2").count(), 2);
+        assert_eq!(words.iter().filter(|it| **it == "1 shape").count(), 2);
+    }
+
+    #[test]
+    fn outputs_for_boards_are_enough() {
+        for (schema, expected) in [
+            (SIGHTING, true),
+            (RESULT, true),
+            (OUTCOME, false),
+            ("*", false),
+        ] {
+            let recording = recorded(&[schema], &[]);
+            let story = Story::of(&recording);
+            assert_eq!(has_boards(&recording, &story), expected, "{schema}");
+        }
+    }
 }

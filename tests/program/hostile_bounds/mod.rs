@@ -2,6 +2,7 @@
 //! code that is documented, and names what is too much.
 
 mod expansion;
+mod metrics;
 
 use std::path::Path;
 use std::sync::OnceLock;

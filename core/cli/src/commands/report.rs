@@ -3,7 +3,7 @@
 use flowpipe_output::without_suffix;
 use flowpipe_recording::Limits;
 use flowpipe_report::{LIMIT, PageSummary};
-use flowpipe_terminal::{eprintln, escaped, plain_stdout};
+use flowpipe_terminal::{counted, eprintln, escaped, plain_stdout};
 
 use crate::exit::{Ended, Failure};
 use crate::{args, outputs, recording_file, signals};
@@ -44,13 +44,11 @@ fn summary(written: PageSummary) -> String {
     } else {
         written.pictures.to_string()
     };
-    let plural = |count| if count == 1 { "" } else { "s" };
+    let boards = written.boards.map(|boards| counted(boards, "board") + ", ");
     format!(
-        "{} board{}, {} frame{}, {pictures} different pictures, {:.1} MB",
-        written.boards,
-        plural(written.boards),
-        written.frames,
-        plural(written.frames),
+        "{}{}, {pictures} different pictures, {:.1} MB",
+        boards.unwrap_or_default(),
+        counted(written.frames, "frame"),
         written.bytes as f64 / 1e6
     )
 }

@@ -6,6 +6,7 @@ const PAGEFUL = 24;
 function showBoards() {
   const boards = data.boards;
   const about = byId('boards-about');
+  byId('boards').hidden = byId('to-boards').hidden = !data.overview.has_boards;
   if (boards.length === 0) {
     about.textContent = frames.count === 0 ? 'Nothing was captured, so no board was seen.' : 'No board was seen in this recording.';
     return;
@@ -140,22 +141,4 @@ function still(view, look) {
   }
   const margin = 0.05 * Math.max(right - left, bottom - top);
   return [left - margin, top - margin, right - left + 2 * margin, bottom - top + 2 * margin];
-}
-
-const waiting = new Map();
-const sight = new IntersectionObserver(
-  (entries) => {
-    for (const entry of entries) {
-      if (!entry.isIntersecting) continue;
-      sight.unobserve(entry.target);
-      waiting.get(entry.target)?.();
-      waiting.delete(entry.target);
-    }
-  },
-  { rootMargin: '400px' },
-);
-
-function whenSeen(target, act) {
-  waiting.set(target, act);
-  sight.observe(target);
 }

@@ -56,3 +56,22 @@ function after(list, value) {
   }
   return low;
 }
+
+const waiting = new Map();
+const sight = new IntersectionObserver(
+  (entries) => {
+    for (const entry of entries) {
+      if (!entry.isIntersecting) continue;
+      sight.unobserve(entry.target);
+      waiting.get(entry.target)?.();
+      waiting.delete(entry.target);
+    }
+  },
+  { rootMargin: '400px' },
+);
+
+/** Calls once an element comes into sight. */
+function whenSeen(target, act) {
+  waiting.set(target, act);
+  sight.observe(target);
+}

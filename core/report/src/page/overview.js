@@ -1,5 +1,8 @@
 // The head of the page: when it was, the figures, and what is missing.
 
+/** More counters are only among the metrics. */
+const MOST_COUNTERS = 6;
+
 function showOverview() {
   const run = data.overview;
   const when = new Date(run.started_ms);
@@ -21,6 +24,10 @@ function showOverview() {
   if (run.boards > 0) {
     const played = run.solved + run.failed > 0;
     figures.push(['Boards', played ? `${count(run.solved)} of ${count(run.boards)}` : count(run.boards), played ? 'solved' : 'seen']);
+  }
+  if (!run.has_boards) {
+    const counters = inOrder(data.metrics.stages).flatMap((stage) => stage.metrics.filter((metric) => metric.kind === 'counter').map((metric) => [stage.stage, metric]));
+    for (const [stage, counter] of counters.slice(0, MOST_COUNTERS)) figures.push([capital(counter.name), total(counter), stage]);
   }
   const rate = seconds > 0 && run.frames > 1 ? `${(run.frames / seconds).toFixed(1)} a second` : 'captured';
   figures.push(['Frames', count(run.frames), rate]);

@@ -2,7 +2,7 @@
 
 const player = {
   frame: 0,
-  shows: { grid: true, strokes: true, pipes: false, solution: false },
+  shows: { grid: true, strokes: true, pipes: false, solution: false, overlays: true },
   moved: [],
   playing: null,
 
@@ -33,7 +33,10 @@ const player = {
       return;
     }
     about.textContent = 'Each frame, what was made of it, and what every stage did with it. Arrow keys go from frame to frame, space plays.';
-    for (const [key, name] of [['grid', 'Board as read'], ['pipes', 'Pipes as read'], ['solution', 'Solution'], ['strokes', 'Strokes']]) {
+    const { has_boards: boards } = data.overview;
+    const layers = boards ? [['grid', 'Board as read'], ['pipes', 'Pipes as read'], ['solution', 'Solution'], ['strokes', 'Strokes']] : [];
+    if (drawingsOf.size > 0) layers.push(['overlays', 'Overlays']);
+    for (const [key, name] of layers) {
       byId('player-toggles').append(
         toggle(name, this.shows[key], (on) => {
           this.shows[key] = on;
@@ -41,7 +44,7 @@ const player = {
         }),
       );
     }
-    this.canvas = element('canvas', { role: 'img' });
+    this.canvas = element('canvas', { role: 'img', onpointermove: (event) => this.point(event) });
     this.screen = element('div', { class: 'screen', tabindex: '0', 'aria-label': 'Frame; arrow keys go from frame to frame', role: 'group' }, this.canvas);
     this.slider = element('input', { type: 'range', min: 0, max: frames.count - 1, value: 0, step: 1, 'aria-label': 'Frame', oninput: () => { this.stop(); this.go(Number(this.slider.value)); } });
     this.play = button('Play', 'Play', () => this.toggle());
@@ -55,7 +58,7 @@ const player = {
         { class: 'viewer' },
         this.screen,
         this.slider,
-        element('div', { class: 'buttons' }, step('−10', 'Ten frames back', -10), step('‹', 'One frame back', -1), this.play, step('›', 'One frame on', 1), step('+10', 'Ten frames on', 10), button('Next board', 'Next board', () => this.board(1))),
+        element('div', { class: 'buttons' }, step('−10', 'Ten frames back', -10), step('‹', 'One frame back', -1), this.play, step('›', 'One frame on', 1), step('+10', 'Ten frames on', 10), boards ? button('Next board', 'Next board', () => this.board(1)) : null),
       ),
       element('div', { class: 'details' }, this.where, this.made, this.list),
     );
@@ -160,11 +163,16 @@ const player = {
       context.fillText('The recording has no picture of this frame.', width / 2, height / 2);
     }
     this.canvas.dataset.frame = String(frame);
-    this.canvas.setAttribute('aria-label', `Frame ${frame + 1}: ${this.seen(look)}`);
+    this.canvas.setAttribute('aria-label', `Frame ${frame + 1}: ${this.seen(frame)}`);
   },
 
   over(context, frame, look, pixel) {
-    if (!look?.map) return;
+    if (look?.map) this.overBoard(context, frame, look, pixel);
+    if (!this.shows.overlays) return;
+    for (const [, drawing] of drawingsOf.get(frame) ?? []) paintDrawing(context, shapesOf(drawing), pixel);
+  },
+
+  overBoard(context, frame, look, pixel) {
     const board = boardOf(frame);
     if (this.shows.pipes) paintPipes(context, look, look.drawn, 0.16, 1);
     if (this.shows.grid) paintGrid(context, look, pixel, !(this.shows.strokes && board?.attempts.length));
@@ -174,9 +182,23 @@ const player = {
     }
   },
 
-  seen(look) {
-    if (!look) return 'no stage made anything of it';
-    return look.refused ?? `${data.shapes[look.shape].title}, ${look.state}`;
+  /** Shows the label of the shape under the pointer. */
+  point(event) {
+    const [width] = frameSize(this.frame) ?? [];
+    const box = this.canvas.getBoundingClientRect();
+    if (!width || box.width === 0) return;
+    const pixel = width / box.width;
+    const at = [(event.clientX - box.left) * pixel, (event.clientY - box.top) * pixel];
+    this.canvas.title = this.shows.overlays ? labelAt(this.frame, ...at, 2 * pixel) : '';
+  },
+
+  /** What was made of a frame, in words. */
+  seen(frame) {
+    const look = frames.look(frame);
+    const parts = (drawingsOf.get(frame) ?? []).map(([stage, drawing]) => `${counted(shapesOf(drawing).length, 'shape')} by ${stage}`);
+    if (look) parts.unshift(look.refused ?? `${data.shapes[look.shape].title}, ${look.state}`);
+    else if (data.overview.has_boards) parts.unshift('no stage made anything of it');
+    return parts.join('; ');
   },
 
   /** Shows which frame it is, and which stage did what. */
@@ -191,7 +213,8 @@ const player = {
     );
     this.slider.setAttribute('aria-valuetext', `frame ${frame + 1}, ${(time / 1e9).toFixed(2)} seconds`);
     const earlier = data.reel.of[frame] >= 0 && !data.reel.own[frame] ? ' (The picture is that of an earlier frame.)' : '';
-    this.made.textContent = capital(this.seen(frames.look(frame))) + '.' + earlier;
+    const seen = this.seen(frame);
+    this.made.textContent = (seen ? `${capital(seen)}.` : '') + earlier;
     this.list.replaceChildren(...lanes.map((lane) => this.doing(lane, frame, time)), ...this.lost(frame));
   },
 

@@ -10,21 +10,14 @@ function showDrops() {
   body.append(
     element('p', { class: 'about' }, 'Messages that full queues let go, and when. A queue that keeps only the latest drops by design.'),
     element('ul', { class: 'queues' }, losing.map((queue) => {
-      const strip = element('canvas', { role: 'img', 'aria-label': `When ${queue.from} to ${queue.to} dropped` });
-      const draw = () => {
-        const { width, height } = strip.getBoundingClientRect();
-        if (width === 0) return;
-        const context = sharp(strip, width, height);
-        context.clearRect(0, 0, width, height);
+      const strip = chart(`When ${queue.from} to ${queue.to} dropped`, (context, width, height) => {
         context.fillStyle = colour('lane');
         context.fillRect(0, 0, width, height);
         context.fillStyle = colour('bad');
         context.globalAlpha = 0.7;
         for (const drop of queue.drops) context.fillRect((drop / timeline.end) * (width - 1), 0, 1, height);
         context.globalAlpha = 1;
-      };
-      new ResizeObserver(draw).observe(strip);
-      onScheme(draw);
+      });
       return element(
         'li',
         {},
