@@ -4,7 +4,7 @@
 //! that "two flows cross straight" needs no rule of its own.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::description::{BoardError, Cell, Description, Lattice};
 
@@ -94,28 +94,50 @@ fn moved(from: usize, by: isize, length: usize, warps: bool) -> Option<usize> {
 
 /// The graphs of the last boards that are nothing but rows and columns: those of a set of puzzles are of few sizes, and
 /// each puzzle is read by every stage.
-static KEPT: Mutex<VecDeque<(Description, Arc<Graph>)>> = Mutex::new(VecDeque::new());
+static KEPT: KeptGraphs = KeptGraphs(Mutex::new(VecDeque::new()));
+
+/// The graphs of the last other boards.
+static KEPT_OTHERS: KeptGraphs = KeptGraphs(Mutex::new(VecDeque::new()));
 
 /// The most graphs that are kept, and the most cells of their boards.
 const MOST_KEPT: usize = 32;
 const MOST_CELLS: usize = 1 << 10;
 
+/// Graphs by their boards, the newest first.
+struct KeptGraphs(Mutex<VecDeque<(Description, Arc<Graph>)>>);
+
+impl KeptGraphs {
+    fn find(&self, board: &Description) -> Option<Arc<Graph>> {
+        let kept = self.lock();
+        let (_, graph) = kept.iter().find(|(of, _)| of == board)?;
+        Some(graph.clone())
+    }
+
+    fn keep(&self, board: &Description, graph: &Arc<Graph>) {
+        let mut kept = self.lock();
+        kept.truncate(MOST_KEPT - 1);
+        kept.push_front((board.clone(), graph.clone()));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, VecDeque<(Description, Arc<Graph>)>> {
+        // No code that holds the lock can panic.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 impl Graph {
     /// The graph of a board, shared with others of its kind.
     pub(crate) fn of(board: &Description) -> Result<Arc<Self>, BoardError> {
-        let is_plain = board.holes.is_empty() && board.bridges.is_empty() && board.walls.is_empty();
-        if !is_plain || board.rows * board.cols > MOST_CELLS {
+        if board.rows * board.cols > MOST_CELLS {
             return Self::new(board).map(Arc::new);
         }
-        // No code that holds the lock can panic.
-        let kept = || KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, graph)) = kept().iter().find(|(of, _)| of == board) {
-            return Ok(graph.clone());
+        let is_plain = board.holes.is_empty() && board.bridges.is_empty() && board.walls.is_empty();
+        let kept = if is_plain { &KEPT } else { &KEPT_OTHERS };
+        if let Some(graph) = kept.find(board) {
+            return Ok(graph);
         }
         let graph = Arc::new(Self::new(board)?);
-        let mut kept = kept();
-        kept.truncate(MOST_KEPT - 1);
-        kept.push_front((board.clone(), graph.clone()));
+        kept.keep(board, &graph);
         Ok(graph)
     }
 

@@ -2,8 +2,9 @@
 //!
 //! # Layout
 //! [`sighting`], [`solved`], [`strokes`]: one file for each message with rules. The parts of others are checked while they
-//! are read.
+//! are read. [`accepted`]: what is known of sightings when their answers come.
 
+mod accepted;
 mod sighting;
 mod solved;
 mod strokes;
@@ -14,7 +15,12 @@ use flowpipe_plugin::puzzle::message::{
 use flowpipe_plugin::{Check, Host, Judgement, Message, Result};
 use serde::de::DeserializeOwned;
 
-struct FlowFreeCheck;
+use crate::accepted::AcceptedPuzzles;
+
+#[derive(Default)]
+struct FlowFreeCheck {
+    accepted: AcceptedPuzzles,
+}
 
 impl Check for FlowFreeCheck {
     const NAME: &'static str = CHECK;
@@ -24,13 +30,13 @@ impl Check for FlowFreeCheck {
     const SCHEMAS: &'static [&'static str] = &[SIGHTING, SOLVED, STROKES, OUTCOME, RESULT];
 
     fn new(_: &Host) -> Result<Self> {
-        Ok(Self)
+        Ok(Self::default())
     }
 
     fn judge(&self, parent: Option<&Message<'_>>, message: &Message<'_>) -> Result<Judgement> {
         let judged = match message.schema() {
-            SIGHTING => sighting::judge(message),
-            SOLVED => solved::judge(parent, message),
+            SIGHTING => sighting::judge(message, &self.accepted),
+            SOLVED => solved::judge(parent, message, &self.accepted),
             STROKES => strokes::judge(parent, message),
             OUTCOME => read::<Outcome>(message).map(|_| None),
             RESULT => read::<BoardResult>(message).map(|_| None),

@@ -3,9 +3,10 @@
 use flowpipe_plugin::Message;
 use flowpipe_plugin::puzzle::message::{Reading, SeenBoard, Sighting};
 
+use crate::accepted::AcceptedPuzzles;
 use crate::{Judged, read};
 
-pub fn judge(message: &Message<'_>) -> Judged {
+pub fn judge(message: &Message<'_>, accepted: &AcceptedPuzzles) -> Judged {
     let sighting: Sighting = read(message)?;
     let confidence = match &sighting.reading {
         Reading::Board(seen) => {
@@ -16,6 +17,9 @@ pub fn judge(message: &Message<'_>) -> Judged {
     };
     if !(0.0..=1.0).contains(&confidence) {
         return Err(format!("a confidence of {confidence}, it must be 0 to 1"));
+    }
+    if let Reading::Board(seen) = sighting.reading {
+        accepted.keep(message.json(), seen.puzzle);
     }
     Ok(None)
 }

@@ -3,17 +3,34 @@
 use std::collections::HashSet;
 
 use flowpipe_plugin::Message;
-use flowpipe_plugin::puzzle::message::{Count, SIGHTING, Sighting, Solved, Verdict};
+use flowpipe_plugin::puzzle::message::{
+    Count, Effort, Profile, SIGHTING, Sighting, Solved, Verdict,
+};
 use flowpipe_plugin::puzzle::{Puzzle, Solution, check};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::accepted::AcceptedPuzzles;
 use crate::{Judged, asked, list, read};
 
-pub fn judge(parent: Option<&Message<'_>>, message: &Message<'_>) -> Judged {
+pub fn judge(
+    parent: Option<&Message<'_>>,
+    message: &Message<'_>,
+    accepted: &AcceptedPuzzles,
+) -> Judged {
+    let parent = asked(parent, SIGHTING);
+    let written = serde_json::from_slice::<WrittenAnswer<'_>>(message.json());
+    if let Ok(written) = written
+        && let text = written.sighting.get().as_bytes()
+        && parent.is_none_or(|parent| parent.json() == text)
+        && let Some(puzzle) = accepted.find(text)
+    {
+        return judge_answer(&puzzle, &written.answer);
+    }
     let solved: Solved = read(message)?;
-    if let Some(parent) = asked(parent, SIGHTING)
-        && !answers(message, &solved, parent)
+    // Equal texts need not be read: messages are canonical.
+    if let Some(parent) = parent
+        && !read::<Sighting>(parent).is_ok_and(|asked| asked == solved.sighting)
     {
         return Err("it answers another sighting than it received".to_owned());
     }
@@ -21,7 +38,25 @@ pub fn judge(parent: Option<&Message<'_>>, message: &Message<'_>) -> Judged {
         .sighting
         .board()
         .ok_or("an answer where there is no board")?;
-    match &solved.answer {
+    judge_answer(&board.puzzle, &solved.answer)
+}
+
+/// A [`Solved`] whose sighting is not read.
+#[derive(Deserialize)]
+#[allow(dead_code, reason = "all fields have to be of their types")]
+struct WrittenAnswer<'a> {
+    #[serde(borrow)]
+    sighting: &'a RawValue,
+    answer: Verdict,
+    solver: String,
+    #[serde(default)]
+    effort: Effort,
+    #[serde(default)]
+    profile: Option<Profile>,
+}
+
+fn judge_answer(puzzle: &Puzzle, answer: &Verdict) -> Judged {
+    match answer {
         Verdict::Solution {
             solution,
             unique,
@@ -29,7 +64,7 @@ pub fn judge(parent: Option<&Message<'_>>, message: &Message<'_>) -> Judged {
             others,
             ..
         } => {
-            check_solutions(&board.puzzle, solution, others)?;
+            check_solutions(puzzle, solution, others)?;
             check_count(*unique, count.as_ref(), 1 + others.len())?;
             Ok(None)
         }
@@ -37,22 +72,6 @@ pub fn judge(parent: Option<&Message<'_>>, message: &Message<'_>) -> Judged {
         Verdict::Unsupported { reason, .. } => Ok(Some(format!("not supported: {reason}"))),
         Verdict::Unknown { reason, .. } => Ok(Some(format!("gave up: {reason}"))),
     }
-}
-
-/// The sighting of an answer, as it is written.
-#[derive(Deserialize)]
-struct WrittenAnswer<'a> {
-    #[serde(borrow)]
-    sighting: &'a RawValue,
-}
-
-/// Whether an answer has the sighting that was asked. Equal texts need not be read: messages are canonical.
-fn answers(message: &Message<'_>, solved: &Solved, parent: &Message<'_>) -> bool {
-    let written = serde_json::from_slice::<WrittenAnswer<'_>>(message.json());
-    if written.is_ok_and(|written| written.sighting.get().as_bytes() == parent.json()) {
-        return true;
-    }
-    read::<Sighting>(parent).is_ok_and(|asked| asked == solved.sighting)
 }
 
 /// Each solution keeps the rules, and no two are the same.

@@ -1,15 +1,40 @@
 //! Matches the events of the pipelines to puzzles.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use flowpipe_host::message::Message;
 use flowpipe_host::problem::{Problem, ProblemKind};
-use flowpipe_puzzle::message::{SOLVED, Sighting, Solved, Strokes};
+use flowpipe_puzzle::message::{Effort, SOLVED, Stroke, Verdict};
+use serde::Deserialize;
 
 use super::observer::{SolverEvent, SolverEventKind};
 use super::{PLANNER, Reply, SolverReply, StrokePlan};
-use crate::accepted::read;
+
+/// What is read of an answer. The puzzle in it is known, and the check has read it.
+#[derive(Deserialize)]
+struct ReadAnswer {
+    sighting: ReadSighting,
+    answer: Verdict,
+    #[serde(default)]
+    effort: Effort,
+}
+
+/// What is read of a plan.
+#[derive(Deserialize)]
+struct ReadPlan {
+    sighting: ReadSighting,
+    strokes: Vec<Stroke>,
+}
+
+#[derive(Deserialize)]
+struct ReadSighting {
+    frame: ReadFrame,
+}
+
+#[derive(Deserialize)]
+struct ReadFrame {
+    source: String,
+}
 
 /// Finds the puzzle of each event.
 #[derive(Default)]
@@ -23,26 +48,27 @@ impl ReplyMatcher {
     pub fn reply(&mut self, event: SolverEvent) -> Option<(usize, Reply)> {
         match event.kind {
             SolverEventKind::Message(message, took) if message.schema() == SOLVED => {
-                let solved: Arc<Solved> = read(&message)?;
-                let place = place(&solved.sighting)?;
+                let solved: ReadAnswer = serde_json::from_str(message.json()).ok()?;
+                let place = place(&solved.sighting.frame.source)?;
                 let answer = (event.lane, message.lineage().sequence);
                 self.places.insert(answer, place);
                 let call = call_ns(&message)?;
                 let reply = SolverReply::Answer {
-                    verdict: solved.answer.clone(),
-                    effort: solved.effort.clone(),
+                    verdict: solved.answer,
+                    effort: solved.effort,
                     search_us: took.unwrap_or(call) as f64 / 1e3,
                     call_us: call as f64 / 1e3,
                 };
                 Some((place, Reply::Solver(reply)))
             }
             SolverEventKind::Message(message, took) => {
-                let strokes: Arc<Strokes> = read(&message)?;
+                let read: ReadPlan = serde_json::from_str(message.json()).ok()?;
                 let plan = StrokePlan {
-                    strokes: strokes.strokes.clone(),
+                    strokes: read.strokes,
                     plan_us: took.or(call_ns(&message))? as f64 / 1e3,
                 };
-                Some((place(&strokes.sighting)?, Reply::Planner(Ok(plan))))
+                let place = place(&read.sighting.frame.source)?;
+                Some((place, Reply::Planner(Ok(plan))))
             }
             SolverEventKind::Problem(problem) => self.failure(event.lane, problem),
         }
@@ -75,7 +101,7 @@ fn call_ns(message: &Message) -> Option<i64> {
 }
 
 /// `capture-puzzles` names each sighting by the line of its text.
-fn place(sighting: &Sighting) -> Option<usize> {
-    let line: usize = sighting.frame.source.rsplit(':').next()?.parse().ok()?;
+fn place(source: &str) -> Option<usize> {
+    let line: usize = source.rsplit(':').next()?.parse().ok()?;
     line.checked_sub(1)
 }
