@@ -26,6 +26,7 @@ mod c;
 mod capture_screen;
 mod cli;
 mod compare;
+mod compare_messages;
 mod convert;
 #[cfg(target_os = "linux")]
 mod doctor;
