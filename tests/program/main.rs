@@ -86,6 +86,7 @@ mod run;
 #[cfg(target_os = "linux")]
 mod schema_files;
 mod see;
+mod see_messages;
 mod settings;
 #[cfg(unix)]
 mod silence;
