@@ -78,6 +78,7 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
         has_referee: visibility.has_referee,
     });
     let driver = MouseDriver::of(&pipeline, &catalogue);
+    let drives_mouse = driver.is_some();
     let reload = ReloadOptions {
         file: &path,
         driver: driver.clone(),
@@ -145,7 +146,8 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
         writeln!(stdout)?;
     } else {
         let colours = colour::on_stdout(global);
-        writeln!(stdout, "\n{}", report::tables(&report, colours).trim_end())?;
+        let tables = report::tables(&report, drives_mouse, colours);
+        writeln!(stdout, "\n{}", tables.trim_end())?;
         write!(stdout, "{}", steps.table())?;
         if let Some(ended) = &report.ended {
             let (stage, reason) = (escape(&ended.stage), escape(&ended.reason));
