@@ -16,8 +16,8 @@ use crate::compare::messages::metric_totals::MetricTotals;
 
 /// The most messages of one run.
 pub const MOST_MESSAGES: usize = 2_000_000;
-/// The most bytes of JSON that are kept of one run. Of further messages only a hash is kept, so that the comparison can
-/// tell that they differ, and not where.
+/// The most bytes of JSON that are kept of one run. Of further messages only a hash is kept, so that the comparison
+/// finds that they differ, and not where.
 const MOST_JSON: usize = 64 << 20;
 
 /// The first ancestor of a message, a source's: its output and its number there.
