@@ -29,6 +29,7 @@ mod c;
 mod capture_screen;
 mod cli;
 mod compare;
+mod compare_messages;
 mod convert;
 #[cfg(target_os = "linux")]
 mod doctor;
@@ -91,6 +92,7 @@ mod run;
 #[cfg(target_os = "linux")]
 mod schema_files;
 mod see;
+mod see_messages;
 mod settings;
 #[cfg(unix)]
 mod silence;

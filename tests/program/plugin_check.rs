@@ -435,3 +435,40 @@ fn files_that_are_no_plugins_are_refused() {
         ran.stderr
     );
 }
+
+/// A stage of a domain of its own: what was tried is called what it is, and an input without samples is named.
+#[test]
+fn inputs_of_other_domains_are_called_what_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("answers.py");
+    let answers = "import json, sys\n\
+                   for asked in map(json.loads, sys.stdin):\n    \
+                   answer = {\"id\": asked[\"id\"]}\n    \
+                   if \"message\" in asked: answer[\"messages\"] = [{\"port\": \"out\", \"body\": 1}]\n    \
+                   print(json.dumps(answer), flush=True)\n";
+    std::fs::write(&script, answers).unwrap();
+    let checked = |inputs: &str| {
+        let config = format!(
+            "{{ command = [\"python3\", '{}'], inputs = {{ {inputs} }}, outputs = {{ out = {{ schema = \"spots.targets/1\" }} }} }}",
+            script.display()
+        );
+        let args = [
+            "plugin", "check", "exec", "--config", &config, "--only", "answers",
+        ];
+        run(&args).expect(0).stdout
+    };
+    let frames = checked("frame = { schema = \"flowpipe.frame/1\" }");
+    assert!(
+        frames.contains("33 frames: 33 answered, 0 skipped, 0 wrong"),
+        "{frames}"
+    );
+    for schema in ["metrics", "overlay", "gesture-outcome"] {
+        let schema = format!("flowpipe.{schema}/1");
+        let ran = checked(&format!("input = {{ schema = \"{schema}\" }}"));
+        let words = format!("33 messages of {schema}: 33 answered, 0 skipped, 0 wrong");
+        assert!(ran.contains(&words) && !ran.contains("board"), "{ran}");
+    }
+    let ran = checked("spots = { schema = \"spots.targets/1\" }");
+    let words = "input `spots`: there are no samples of spots.targets/1, a schema that flowpipe does not know";
+    assert!(ran.contains(words) && !ran.contains("board"), "{ran}");
+}

@@ -231,3 +231,25 @@ from = \"puzzles\"
     assert!(ran.stdout.contains("3000 boards read, 3000 solved"));
     assert!(!ran.stderr.contains("not printed"), "{}", ran.stderr);
 }
+
+/// Only a pipeline that plays, or may play, has a time to the first action.
+#[test]
+fn the_time_to_an_action_is_that_of_pipelines_that_act() {
+    const LINE: &str = "frame captured -> first mouse action: ";
+    let folder = tempfile::tempdir().unwrap();
+    // No stage acts. The puzzle has no solution, so that the mouse gets nothing to play either.
+    let solves = "[stages.puzzles]\nplugin = \"capture-puzzles\"\nconfig = { text = \"AB\\nBA\" }\n\
+                  [stages.solver]\nplugin = \"solver-search\"\nfrom = \"puzzles\"\n";
+    let ran = run(&["run", &pipeline(folder.path(), solves)]).expect(0);
+    assert!(!ran.stdout.contains(LINE), "{}", ran.stdout);
+    let plays = format!(
+        "{solves}[stages.planner]\nplugin = \"planner-corners\"\nfrom = \"solver\"\n\
+         [stages.mouse]\nplugin = \"actuator-mouse\"\nfrom = \"planner\"\n"
+    );
+    let ran = run(&["run", &pipeline(folder.path(), &plays), "--dry-run"]).expect(0);
+    assert!(
+        ran.stdout.contains(&format!("{LINE}no action")),
+        "{}",
+        ran.stdout
+    );
+}

@@ -35,13 +35,14 @@ Exit codes:
   1    a stage failed, or something else went wrong while running, such as a missing display;
        plugin check: something failed;
        replay --verify: a message differs from the recorded one or can't be compared; top: there is no such run;
-       compare: a board is read, solved or played differently, or a stage failed on it;
+       compare: a board is read, solved or played differently, or a stage failed on it; without boards: a message, a
+       counter or a failure differs;
        doctor: a problem
   2    wrong usage, or a file that can't be opened
   3    solve: a puzzle has no solution
   4    solve: a puzzle that was not solved in time, or that the solver does not support;
-       see: a picture without a readable board;
-       compare: a recording in which neither pipeline reads a board
+       see: a picture without a readable board, or on which a plugin that reads no boards emits no message;
+       compare: a recording in which neither pipeline reads a board, or on which neither emits a message
   65   solve, convert, play, bench: a puzzle that can't be read, or can't be written in that format;
        see: a file that is not a picture; replay, compare, report: a file that is not a recording
   78   a pipeline file or a plugin's config that can't be used

@@ -29,7 +29,6 @@ impl Visibility {
             .iter()
             .map(|found| is_shown(found.as_ref()))
             .collect();
-        let of_boards = |found: &Found| found.manifest.outputs.iter().any(is_of_boards);
         Self {
             names: pipeline
                 .stages
@@ -37,15 +36,24 @@ impl Visibility {
                 .map(|stage| stage.name.clone())
                 .collect(),
             has_referee: is_shown.contains(&false),
-            has_boards: manifests.iter().flatten().any(of_boards),
+            has_boards: manifests.iter().flatten().any(emits_boards),
             is_shown,
         }
     }
 }
 
+/// Whether a stage of a pipeline emits what concerns boards.
+pub fn has_boards(pipeline: &Pipeline, catalogue: &Catalogue) -> bool {
+    Visibility::of(pipeline, catalogue).has_boards
+}
+
 /// Whether the messages of a stage with that plugin are shown.
 pub fn is_shown(found: Option<&Found>) -> bool {
     found.is_none_or(|found| !is_referee(&found.manifest))
+}
+
+fn emits_boards(found: &Found) -> bool {
+    found.manifest.outputs.iter().any(is_of_boards)
 }
 
 /// Whether messages of an output concern boards. An actuator of gestures may play strokes too, so that outcomes say

@@ -17,6 +17,7 @@ pub mod overlay;
 pub mod paint;
 mod painter;
 pub mod popup;
+pub mod shapes;
 mod sheet;
 #[cfg(test)]
 mod tests;

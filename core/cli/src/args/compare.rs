@@ -9,7 +9,8 @@ use clap::Args;
 pub struct Compare {
     /// The first pipeline (TOML). Its sources play the recorded messages: of the stage of the same name, else of the
     /// only source. Queues drop nothing; stages that drive the mouse, and actuators that run commands, are left out;
-    /// referee-once replaces a referee that reads the clock.
+    /// referee-once replaces a referee that reads the clock. Pipelines that do not concern boards are compared message
+    /// by message.
     #[arg(value_name = "A.toml")]
     pub a: PathBuf,
     /// The second pipeline (TOML).

@@ -10,7 +10,7 @@ pub struct See {
     /// with no state for each.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<String>,
-    /// The vision plugin.
+    /// The vision plugin. Of one that reads no boards, all messages are printed.
     #[arg(long, default_value = "vision-opencv", value_name = "NAME")]
     pub plugin: String,
     /// Its config as a TOML inline table, such as '{ min_cells = 5 }' for vision-opencv.
@@ -19,7 +19,7 @@ pub struct See {
     /// Print JSON Lines: one object for each picture.
     #[arg(long)]
     pub json: bool,
-    /// Draw what vision reads over each picture into this PNG file; several into FILE-1.png, FILE-2.png … in their
+    /// Draw what vision reads, or the shapes of the flowpipe.overlay/1 that it emits, over each picture into this PNG file; several into FILE-1.png, FILE-2.png … in their
     /// order. Into a folder (one that exists, or a name that ends in `/`) as
     /// 1.png, 2.png ….
     #[arg(long, value_name = "FILE|DIR")]

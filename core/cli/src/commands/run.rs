@@ -78,6 +78,7 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
         has_referee: visibility.has_referee,
     });
     let driver = MouseDriver::of(&pipeline, &catalogue);
+    let drives_mouse = driver.is_some();
     let reload = ReloadOptions {
         file: &path,
         driver: driver.clone(),
@@ -146,7 +147,8 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
         writeln!(stdout)?;
     } else {
         let colours = colour::on_stdout(global);
-        writeln!(stdout, "\n{}", report::tables(&report, colours).trim_end())?;
+        let tables = report::tables(&report, drives_mouse, colours);
+        writeln!(stdout, "\n{}", tables.trim_end())?;
         write!(stdout, "{}", steps.table())?;
         write!(stdout, "{}", metrics::table(&tally.metrics.rows()))?;
         if let Some(left_out) = tally.metrics.left_out() {

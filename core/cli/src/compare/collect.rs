@@ -10,22 +10,32 @@ use flowpipe_puzzle::message::{OUTCOME, SIGHTING, SOLVED, STROKES};
 use flowpipe_recording::entry::Event;
 
 use crate::compare::frame::StageFailure;
+use crate::compare::messages::log::{MessageLog, Root, pixels_hash};
 
 /// Collects the messages of a run. They are parsed later: parsing would slow the pipeline down.
 pub struct Collector {
-    /// Whether the messages are a stage's own, not forwarded ones, by stage.
-    is_shown: Vec<bool>,
+    kept: KeptMessages,
+    /// Whether the messages of a stage are kept, by stage.
+    is_kept: Vec<bool>,
     collected: Mutex<Collected>,
 }
 
-/// The first ancestor of a message, a source's: its output and its number there.
-pub type Root = (PortRef, u64);
+/// Which messages are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeptMessages {
+    /// Those that concern boards.
+    OfBoards,
+    /// All, in a log.
+    All,
+}
 
 /// The collected messages.
 #[derive(Default)]
 pub struct Collected {
     /// Sightings, answers, strokes and outcomes.
     pub messages: Vec<Arc<Message>>,
+    /// All messages, if they are compared one by one.
+    pub log: MessageLog,
     /// Problems, without warnings.
     pub problems: Vec<CollectedProblem>,
     /// The first ancestor of each message, by stage, output and number, from 1.
@@ -84,14 +94,15 @@ impl Collected {
 }
 
 impl Collector {
-    /// An empty collection for a pipeline with this many stages.
-    pub fn new(is_shown: Vec<bool>) -> Self {
+    /// An empty collection. `is_kept`: whether the messages of a stage are kept, by stage.
+    pub fn new(kept: KeptMessages, is_kept: Vec<bool>) -> Self {
         let collected = Collected {
-            times: vec![Vec::new(); is_shown.len()],
+            times: vec![Vec::new(); is_kept.len()],
             ..Collected::default()
         };
         Self {
-            is_shown,
+            kept,
+            is_kept,
             collected: Mutex::new(collected),
         }
     }
@@ -111,8 +122,16 @@ impl Collector {
 
 impl Observer for Collector {
     fn message(&self, stage: usize, port: usize, message: &Arc<Message>) {
-        let is_shown = self.is_shown.get(stage).copied().unwrap_or(true);
-        let is_kept = is_shown && matches!(message.schema(), SIGHTING | SOLVED | STROKES | OUTCOME);
+        let is_kept = self.is_kept.get(stage).copied().unwrap_or(true);
+        if self.kept == KeptMessages::All {
+            if is_kept {
+                // The other stages do not wait for the pixels.
+                let pixels = message.frame().map(pixels_hash);
+                self.lock().log.add(message, pixels);
+            }
+            return;
+        }
+        let is_kept = is_kept && matches!(message.schema(), SIGHTING | SOLVED | STROKES | OUTCOME);
         // Without what the checks have parsed: all messages of the run are kept.
         let kept = is_kept.then(|| Arc::new(message.without_frame()));
         let mut collected = self.lock();

@@ -14,7 +14,8 @@ use flowpipe_puzzle::message::{
 use flowpipe_recording::Topic;
 use serde::Serialize;
 
-use crate::compare::collect::{Collected, CollectedProblem, Root};
+use crate::compare::collect::{Collected, CollectedProblem};
+use crate::compare::messages::log::Root;
 
 /// A frame of the recording, the same for all pipelines that it feeds.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -23,6 +24,13 @@ pub struct FrameId {
     pub topic: Topic,
     /// Its number among those that are played, from 1.
     pub number: u64,
+}
+
+impl FrameId {
+    /// The recorded output, as text.
+    pub fn output(&self) -> String {
+        format!("{}.{}", self.topic.stage, self.topic.port)
+    }
 }
 
 /// The results of all frames of a run.
@@ -140,7 +148,7 @@ impl MessageSources {
     }
 
     /// The frame of a first ancestor, or the recorded message in its place.
-    fn root(&self, (source, number): Root) -> Option<FrameId> {
+    pub fn root(&self, (source, number): Root) -> Option<FrameId> {
         self.frame(source.stage, number)
     }
 

@@ -8,15 +8,19 @@
 //! - [`pair`]: the boards of both pipelines, joined; [`difference`]: their differences.
 //! - [`times`]: the times of the stages.
 //! - [`comparison`]: the whole result; [`text`] and [`table`]: as text.
+//! - [`messages`]: pipelines without boards, compared message by message.
+//! - [`runner`]: runs one pipeline, round after round.
 
 pub mod collect;
 pub mod comparison;
 pub mod difference;
 pub mod frame;
+pub mod messages;
 pub mod offline;
 mod output;
 pub mod pair;
 mod puzzles;
+pub mod runner;
 pub mod side;
 mod table;
 pub mod text;

@@ -22,8 +22,8 @@ const GAP: usize = 6;
 /// The whole comparison, with the differences first.
 pub fn text(comparison: &Comparison, colours: bool) -> String {
     let mut text = String::new();
-    write_pipeline(&mut text, "A", &comparison.a, colours);
-    write_pipeline(&mut text, "B", &comparison.b, colours);
+    write_pipeline(&mut text, "A", &comparison.a, "board", colours);
+    write_pipeline(&mut text, "B", &comparison.b, "board", colours);
     let differs = |index: &usize| !comparison.boards[*index].differences.is_empty();
     let (mut order, same): (Vec<usize>, Vec<usize>) =
         (0..comparison.boards.len()).partition(differs);
@@ -50,7 +50,14 @@ pub fn text(comparison: &Comparison, colours: bool) -> String {
     text
 }
 
-fn write_pipeline(text: &mut String, who: &str, pipeline: &PipelineSummary, colours: bool) {
+/// The pipeline, its changes and its failures. `noun`: what it may answer differently in a later round.
+pub fn write_pipeline(
+    text: &mut String,
+    who: &str,
+    pipeline: &PipelineSummary,
+    noun: &str,
+    colours: bool,
+) {
     let who = paint(who, HEADING, colours);
     let _ = writeln!(text, "{who} {}", escape(&pipeline.file));
     for StageChange {
@@ -87,7 +94,7 @@ fn write_pipeline(text: &mut String, who: &str, pipeline: &PipelineSummary, colo
         let _ = writeln!(
             text,
             "  answers differently in a later round on {}",
-            boards(pipeline.unsteady)
+            counted(pipeline.unsteady, noun)
         );
     }
 }

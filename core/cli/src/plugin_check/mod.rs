@@ -4,18 +4,21 @@
 //!   does not prevent the others.
 //! - [`mod@stages`]: loads the file, in a child too.
 //! - [`child`]: starts such a process and reads its lines ([`protocol`]). [`mod@judge`]: the result of each check.
-//! - [`samples`], [`subject`]: the input of a stage, and how it is created.
+//! - [`samples`], [`neutral_samples`], [`subject`]: the input of a stage, and how it is created. [`tried`]: what the input
+//!   is called.
 //! - [`report`]: prints the results.
 
 mod checks;
 mod child;
 mod heap;
 mod judge;
+mod neutral_samples;
 mod protocol;
 mod report;
 pub(crate) mod samples;
 mod stages;
 mod subject;
+mod tried;
 mod worker;
 
 pub use judge::judge;

@@ -14,6 +14,8 @@ use flowpipe_puzzle::{Puzzle, Solution, text};
 use flowpipe_search::{Limits, Search};
 use serde_json::{Value, json};
 
+use crate::plugin_check::neutral_samples;
+
 /// A board with its known answer.
 pub struct SampleBoard {
     /// Its description.
@@ -27,6 +29,8 @@ pub struct SampleBoard {
 
 /// A message, ready to be sent.
 pub struct SampleMessage {
+    /// Its description.
+    pub name: String,
     pub schema: String,
     pub body: Value,
     /// Its picture: width, height and the pixels (BGRA, rows without gaps).
@@ -190,10 +194,11 @@ impl SampleBoard {
         Some((SIZE.0, SIZE.1, pixels.into_bgra()))
     }
 
-    /// The board as a message of that schema; `*` is a sighting. `None`: the schema is unknown, or there is
-    /// no such message of this board.
+    /// The board as a message of that schema; `*` is a sighting. Messages that belong to no domain are not of the board.
+    /// `None`: the schema is unknown, or there is no such message of this board.
     pub fn message(&self, schema: &str) -> Option<SampleMessage> {
         let mut picture = None;
+        let mut name = self.name.clone();
         let (schema, body) = match schema {
             FRAME => {
                 picture = Some(self.picture()?);
@@ -204,9 +209,18 @@ impl SampleBoard {
             STROKES => (STROKES, json!(self.strokes()?)),
             OUTCOME => (OUTCOME, json!(self.outcome()?)),
             GESTURES => (GESTURES, json!(self.gestures()?)),
-            _ => return None,
+            _ => {
+                name = format!("a message of {schema}");
+                let (schema, all) = neutral_samples::of(schema)?;
+                // Boards of one size get one sample, so that the samples vary.
+                (
+                    schema,
+                    all.into_iter().cycle().nth(self.puzzle.board().rows())?,
+                )
+            }
         };
         Some(SampleMessage {
+            name,
             schema: schema.to_owned(),
             body,
             picture,

@@ -19,6 +19,8 @@ use crate::plugins;
 /// One stage of a file.
 pub struct Subject {
     pub found: Found,
+    /// Its manifest, with the ports that the config declares.
+    manifest: Manifest,
     /// The config of the command line, or an empty one.
     pub config: Value,
     /// The timeout of one answer.
@@ -59,15 +61,16 @@ impl Subject {
         }
         Ok(Self {
             found: found.clone(),
+            manifest: found.manifest.with_config(&config).into_owned(),
             config,
             timeout,
             validators,
         })
     }
 
-    /// Its manifest.
+    /// Its manifest, with the ports that the config declares.
     pub fn manifest(&self) -> &Manifest {
-        &self.found.manifest
+        &self.manifest
     }
 
     /// Creates and activates it, in a dry run. Its messages are checked as in any run.

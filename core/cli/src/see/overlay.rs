@@ -5,17 +5,25 @@ use flowpipe_game::render::{Pixels, overlay};
 use flowpipe_host::frame::Frame;
 use flowpipe_puzzle::message::Reading;
 
-/// The picture with the board, or with the reason why there is none, as PNG.
+use crate::see::picture::VisionAnswer;
+use crate::see::shapes;
+
+/// The picture with the board, or with the reason why there is none, as PNG; of other vision, with the shapes that it
+/// emits.
 ///
 /// # Errors
-/// When the picture is too large to draw on.
-pub fn png(picture: &Frame, reading: &Reading) -> Result<Vec<u8>, String> {
+/// When the picture is too large to draw on, or the shapes can't be drawn.
+pub fn png(picture: &Frame, answer: &VisionAnswer<'_>) -> Result<Vec<u8>, String> {
     let pixels = pixels(picture)?;
-    let drawn = match reading {
-        Reading::Board(seen) => overlay::board(pixels, seen),
-        Reading::Refused { step, reason, .. } => {
+    let drawn = match answer {
+        VisionAnswer::Reading(Reading::Board(seen)) => overlay::board(pixels, seen),
+        VisionAnswer::Reading(Reading::Refused { step, reason, .. }) => {
             overlay::caption(pixels, &format!("{step}: {reason}"))
         }
+        VisionAnswer::Messages(messages) => match messages.overlay()? {
+            Some(overlay) => shapes::draw(pixels, &overlay.shapes),
+            None => overlay::caption(pixels, "the plugin emits no flowpipe.overlay/1"),
+        },
     };
     encode(&drawn.map_err(|error| error.to_string())?).map_err(|error| error.to_string())
 }

@@ -4,6 +4,7 @@ use flowpipe_host::frame::Frame;
 use flowpipe_puzzle::message::Reading;
 
 use crate::exit::Ended;
+use crate::see::messages::PictureMessages;
 use crate::see::times::CallTimes;
 use crate::see::vision_run::VisionReply;
 
@@ -14,12 +15,22 @@ pub struct PictureResult {
     pub picture: Option<Frame>,
     /// What vision read in the first call.
     pub reading: Option<Reading>,
+    /// The messages of the first call of a plugin that emits no sightings.
+    pub messages: Option<PictureMessages>,
     /// The times of the calls.
     pub times: CallTimes,
     /// Why there is no reading.
     pub error: Option<PictureError>,
     /// How many calls have ended.
     pub calls: u32,
+}
+
+/// The answer of vision.
+pub enum VisionAnswer<'a> {
+    /// A board or a refusal.
+    Reading(&'a Reading),
+    /// The messages of a plugin that emits no sightings.
+    Messages(&'a PictureMessages),
 }
 
 /// Why there is no reading of a picture.
@@ -55,6 +66,17 @@ impl PictureResult {
                 self.times.add(took, &sighting.steps);
                 self.reading.get_or_insert_with(|| sighting.reading.clone());
             }
+            VisionReply::Message(message) => {
+                // The messages of later calls are not shown.
+                if self.calls == 0 {
+                    self.messages.get_or_insert_default().add(&message);
+                }
+                return;
+            }
+            VisionReply::Finished(took) => {
+                self.times.add(took, &[]);
+                self.messages.get_or_insert_default();
+            }
             VisionReply::Unreadable(reason) => {
                 self.error.get_or_insert(PictureError::Unreadable(reason));
             }
@@ -70,14 +92,19 @@ impl PictureResult {
         match (&self.error, &self.reading) {
             (Some(PictureError::Unopened(_)), _) => Ended::Unopened,
             (Some(PictureError::Unreadable(_)), _) => Ended::BadPuzzle,
-            (Some(PictureError::Failed(_)), _) | (None, None) => Ended::StageFailed,
+            (Some(PictureError::Failed(_)), _) => Ended::StageFailed,
+            (None, None) => match &self.messages {
+                None => Ended::StageFailed,
+                Some(messages) if messages.count() == 0 => Ended::Unanswered,
+                Some(_) => Ended::Done,
+            },
             (None, Some(Reading::Refused { .. })) => Ended::Unanswered,
             (None, Some(Reading::Board(_))) => Ended::Done,
         }
     }
 
-    /// What vision read, or why there is no reading.
-    pub fn reading(&self) -> Result<&Reading, &str> {
+    /// What vision answered, or why there is no answer.
+    pub fn answer(&self) -> Result<VisionAnswer<'_>, &str> {
         match (&self.error, &self.reading) {
             (
                 Some(
@@ -87,8 +114,11 @@ impl PictureResult {
                 ),
                 _,
             ) => Err(why),
-            (None, Some(reading)) => Ok(reading),
-            (None, None) => Err("vision gave no answer"),
+            (None, Some(reading)) => Ok(VisionAnswer::Reading(reading)),
+            (None, None) => match &self.messages {
+                Some(messages) => Ok(VisionAnswer::Messages(messages)),
+                None => Err("vision gave no answer"),
+            },
         }
     }
 }

@@ -75,7 +75,7 @@ impl<'a> PicturePrinter<'a> {
             std::mem::take(&mut self.results[index]),
         );
         self.worst = self.worst.or_worse(result.ended());
-        if let Err(reason) = result.reading() {
+        if let Err(reason) = result.answer() {
             eprintln!("flowpipe: {}: {}", escaped(file), escape_indented(reason));
         }
         let mut out = stdout();
@@ -90,9 +90,9 @@ impl<'a> PicturePrinter<'a> {
             write!(out, "{text}")?;
         }
         if let Some(path) = &self.args.overlay
-            && let (Some(picture), Ok(reading)) = (&result.picture, result.reading())
+            && let (Some(picture), Ok(answer)) = (&result.picture, result.answer())
         {
-            match overlay::png(picture, reading) {
+            match overlay::png(picture, &answer) {
                 Ok(drawn) => pictures::write(path, index, count, "png", drawn)?,
                 Err(reason) => {
                     eprintln!("flowpipe: --overlay: {}: {reason}", escaped(file));

@@ -6,8 +6,9 @@ use flowpipe_puzzle::geometry::Point;
 use flowpipe_puzzle::message::{BoardState, Reading, SeenBoard};
 use flowpipe_puzzle::{Cell, Colour, Lattice, Puzzle};
 use serde::Serialize;
+use serde_json::Value;
 
-use crate::see::picture::{PictureError, PictureResult};
+use crate::see::picture::{PictureError, PictureResult, VisionAnswer};
 use crate::see::times::{ByName, milliseconds};
 
 /// The `step` of a file that is not a picture, and of a plugin that failed.
@@ -21,7 +22,7 @@ type RowCol = (usize, usize);
 #[derive(Default, Serialize)]
 struct PictureRecord<'a> {
     file: &'a str,
-    /// `board`, or `refused` if no board was read.
+    /// `board`, or `refused` if no board was read; `messages` of a plugin that emits no sightings.
     status: &'static str,
     reason: Option<&'a str>,
     /// The step that refused it, or [`FILE`], or [`PLUGIN`].
@@ -62,6 +63,9 @@ struct PictureRecord<'a> {
     ms_p95: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     steps_p95: Option<ByName<'a>>,
+    /// The messages of a plugin that emits no sightings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    messages: Option<Value>,
 }
 
 #[derive(Serialize)]
@@ -75,15 +79,20 @@ struct Pipe {
 /// # Errors
 /// Never: every value serializes.
 pub fn record(file: &str, result: &PictureResult) -> serde_json::Result<String> {
-    let mut record = match result.reading() {
-        Ok(Reading::Board(board)) => of_board(board),
-        Ok(Reading::Refused {
+    let mut record = match result.answer() {
+        Ok(VisionAnswer::Messages(messages)) => PictureRecord {
+            status: "messages",
+            messages: Some(messages.json()),
+            ..PictureRecord::default()
+        },
+        Ok(VisionAnswer::Reading(Reading::Board(board))) => of_board(board),
+        Ok(VisionAnswer::Reading(Reading::Refused {
             step,
             reason,
             confidence,
             state,
             ..
-        }) => PictureRecord {
+        })) => PictureRecord {
             status: "refused",
             reason: Some(reason),
             step: Some(step),

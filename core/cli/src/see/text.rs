@@ -6,7 +6,7 @@ use flowpipe_puzzle::message::{BoardState, Reading, SeenBoard};
 use flowpipe_puzzle::{Board, Lattice};
 use flowpipe_terminal::{counted, escape};
 
-use crate::see::picture::PictureResult;
+use crate::see::picture::{PictureResult, VisionAnswer};
 use crate::see::times::{CallTimes, Cost};
 use crate::show::board;
 use crate::show::colour::{BAD, GOOD, HEADING, paint};
@@ -16,20 +16,27 @@ use crate::show::report::duration;
 pub fn text(file: &str, result: &PictureResult, colours: bool) -> Option<String> {
     let file = paint(file, HEADING, colours);
     let time = duration(result.times.whole().p50_ns);
-    let mut text = match result.reading().ok()? {
-        Reading::Board(seen) => {
+    let mut text = match result.answer().ok()? {
+        VisionAnswer::Messages(messages) => {
+            let count = match messages.count() {
+                0 => paint("no messages", BAD, colours),
+                count => paint(&counted(count, "message"), GOOD, colours),
+            };
+            format!("{file} {count} in {time}\n{}", messages.text(colours))
+        }
+        VisionAnswer::Reading(Reading::Board(seen)) => {
             let state = paint(state(seen.state), GOOD, colours);
             let what = kind(seen);
             let board = board(seen, colours);
             format!("{file} ({what}) {state}, read in {time}\n{board}")
         }
-        Reading::Refused {
+        VisionAnswer::Reading(Reading::Refused {
             step,
             reason,
             confidence,
             state,
             ..
-        } => {
+        }) => {
             let refused = paint(&format!("refused at step \"{step}\""), BAD, colours);
             let state = state.map_or_else(String::new, |state| format!(", {}", self::state(state)));
             let reason = escape(reason);

@@ -8,13 +8,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crossbeam_channel::Sender;
-use flowpipe_config::pipeline::Pipeline;
-use flowpipe_engine::run::{Observer, Options, Run};
+use flowpipe_config::pipeline::{Pipeline, Stage};
+use flowpipe_engine::run::{Completion, Observer, Options, Run, Task, TaskResult};
 use flowpipe_host::catalogue::Catalogue;
 use flowpipe_host::frame::Frame;
 use flowpipe_host::message::Message;
 use flowpipe_host::problem::{Problem, ProblemKind};
 use flowpipe_puzzle::message::{SIGHTING, Sighting};
+use flowpipe_recording::entry::Event;
 use serde_json::json;
 
 use crate::exit::Failure;
@@ -45,6 +46,10 @@ pub enum VisionReply {
     Picture(Frame),
     /// What vision read, and the time of the whole call, in nanoseconds.
     Sighting(Arc<Sighting>, u64),
+    /// Another message of a plugin that emits no sightings.
+    Message(Arc<Message>),
+    /// A call of such a plugin has ended, after so many nanoseconds.
+    Finished(u64),
     /// The file is not a picture.
     Unreadable(String),
     /// Vision failed on it, or its message broke the rules.
@@ -66,9 +71,16 @@ pub fn run(
         return Ok(());
     }
     let pipeline = pipeline(files, options, catalogue)?;
+    let stages = pipeline.stages.iter();
+    let vision = stages.enumerate().find(|(_, stage)| stage.name == VISION);
     let (sender, events) = crossbeam_channel::unbounded();
+    let observer = VisionObserver {
+        sender,
+        vision: vision.map_or(0, |(index, _)| index),
+        emits_sightings: vision.is_some_and(|(_, stage)| emits_sightings(stage, catalogue)),
+    };
     let options = Options {
-        observers: vec![Arc::new(VisionObserver(sender))],
+        observers: vec![Arc::new(observer)],
         ..Options::default()
     };
     let handle = Run::start(pipeline, catalogue, options)?;
@@ -143,22 +155,67 @@ fn pipeline(
     Ok(pipeline)
 }
 
+/// Whether the plugin of a stage declares that it emits what it reads of boards.
+fn emits_sightings(stage: &Stage, catalogue: &Catalogue) -> bool {
+    stage.contestants.iter().any(|contestant| {
+        let found = catalogue.find(&contestant.plugin);
+        let manifest = found.map(|found| found.manifest.with_config(&contestant.config));
+        manifest.is_some_and(|it| it.outputs.iter().any(|port| port.schema == SIGHTING))
+    })
+}
+
 /// An event of the run.
 enum VisionEvent {
+    /// A picture was captured.
+    Picture(Arc<Message>),
+    /// Vision emitted a message.
     Message(Arc<Message>),
+    /// A call of a plugin that emits no sightings has ended: the number of its frame, and its nanoseconds.
+    Finished(u64, u64),
     Problem(Problem),
 }
 
-struct VisionObserver(Sender<VisionEvent>);
+struct VisionObserver {
+    sender: Sender<VisionEvent>,
+    /// The index of the vision stage.
+    vision: usize,
+    emits_sightings: bool,
+}
+
+impl VisionObserver {
+    fn send(&self, event: VisionEvent) {
+        // The receiver is gone once a reply broke the loop.
+        let _ = self.sender.send(event);
+    }
+}
 
 impl Observer for VisionObserver {
-    fn message(&self, _: usize, _: usize, message: &Arc<Message>) {
-        // The receiver is gone once a reply broke the loop.
-        let _ = self.0.send(VisionEvent::Message(Arc::clone(message)));
+    fn message(&self, stage: usize, _: usize, message: &Arc<Message>) {
+        let message = Arc::clone(message);
+        self.send(match stage == self.vision {
+            true => VisionEvent::Message(message),
+            false => VisionEvent::Picture(message),
+        });
     }
 
     fn problem(&self, problem: &Problem, _: i64) {
-        let _ = self.0.send(VisionEvent::Problem(problem.clone()));
+        self.send(VisionEvent::Problem(problem.clone()));
+    }
+
+    fn wants_tasks(&self) -> bool {
+        !self.emits_sightings
+    }
+
+    fn task_finished(&self, task: &Task<'_>, completion: &Completion<'_>) {
+        let is_call = task.stage == self.vision && task.event == Event::Message;
+        if !is_call || completion.result != TaskResult::Done {
+            return;
+        }
+        if let Some(origin) = task.origin {
+            let took = completion.ended_ns - task.began_ns - completion.waited_ns;
+            let took = u64::try_from(took).unwrap_or(0);
+            self.send(VisionEvent::Finished(origin.sequence, took));
+        }
     }
 }
 
@@ -183,6 +240,13 @@ impl FileMatcher<'_> {
                 Some((index, VisionReply::Sighting(sighting, took)))
             }
             VisionEvent::Message(message) => {
+                let index = self.frame(message.lineage().origin?.sequence)?;
+                Some((index, VisionReply::Message(message)))
+            }
+            VisionEvent::Finished(frame, took) => {
+                Some((self.frame(frame)?, VisionReply::Finished(took)))
+            }
+            VisionEvent::Picture(message) => {
                 let index = self.next();
                 self.frames.push(index);
                 Some((index, VisionReply::Picture(message.frame()?.clone())))

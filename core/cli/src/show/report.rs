@@ -10,9 +10,11 @@ use crate::show::colour::{BAD, HEADING, QUIET, paint};
 /// The mark that actuators set at the first press.
 const ACTION: &str = "action";
 
-/// The tables at the end of a run.
-pub fn tables(report: &Report, colours: bool) -> String {
-    text(report, Some(&action(report, colours)), colours)
+/// The tables at the end of a run. `drives_mouse`: an action is expected, so that its absence is reported too.
+pub fn tables(report: &Report, drives_mouse: bool, colours: bool) -> String {
+    let has_line = drives_mouse || report.marks.contains_key(ACTION);
+    let action = has_line.then(|| action(report, colours));
+    text(report, action.as_deref(), colours)
 }
 
 /// The tables at the end of a replay. Its frames were captured during the recording, so that the time from there to an

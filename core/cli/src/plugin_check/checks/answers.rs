@@ -9,6 +9,7 @@ use crate::plugin_check::checks::cancel;
 use crate::plugin_check::protocol::Reporter;
 use crate::plugin_check::samples::{self, SampleBoard};
 use crate::plugin_check::subject::Subject;
+use crate::plugin_check::tried::{self, TriedNoun};
 
 /// How many wrong answers are reported with their boards.
 const SHOWN: usize = 3;
@@ -31,9 +32,13 @@ pub fn check(subject: &Subject, report: &Reporter) {
     let messages: Vec<_> = messages
         .filter_map(|(board, message)| Some((board, message?)))
         .collect();
-    if messages.is_empty() {
-        return report.skip(format!("there are no samples of {takes}"));
+    for notice in tried::without_samples(subject.manifest(), &boards) {
+        report.skip(notice);
     }
+    if messages.is_empty() {
+        return;
+    }
+    let noun = TriedNoun::new(subject.manifest(), takes);
     report.doing("creating it");
     let mut trial = match subject.create() {
         Ok(trial) => trial,
@@ -41,7 +46,7 @@ pub fn check(subject: &Subject, report: &Reporter) {
     };
     let mut counts = AnswerCounts::default();
     for (board, message) in &messages {
-        report.doing(format!("answering {}", board.name));
+        report.doing(format!("answering {}", message.name));
         let frame = message.frame(&trial);
         let json = message.body.to_string();
         let (tried, late) = cancel::within(subject.timeout, &mut trial, |trial| {
@@ -58,8 +63,11 @@ pub fn check(subject: &Subject, report: &Reporter) {
                 if counts.wrong > SHOWN {
                     continue;
                 }
-                let puzzle = serde_json::to_string(&board.puzzle).unwrap_or_default();
-                report.fail(format!("{}: {why}\n{puzzle}", board.name));
+                let sample = match message.name == board.name {
+                    true => serde_json::to_string(&board.puzzle).unwrap_or_default(),
+                    false => message.body.to_string(),
+                };
+                report.fail(format!("{}: {why}\n{sample}", message.name));
             }
         }
     }
@@ -78,24 +86,24 @@ pub fn check(subject: &Subject, report: &Reporter) {
         let timeout = subject.timeout;
         report.warn(format!(
             "{} {} not answered within {timeout:?}",
-            counted(late, "board"),
+            noun.counted(late),
             was(late)
         ));
     }
     if answered == 0 && wrong == 0 {
-        report.warn("no board was answered");
+        report.warn(format!("no {} was answered", noun.one()));
     }
     if wrong > SHOWN {
         report.fail(format!(
             "{} in total {} answered wrongly",
-            counted(wrong, "board"),
+            noun.counted(wrong),
             was(wrong)
         ));
     }
     let all = messages.len();
     report.pass(format!(
         "{}: {answered} answered, {skipped} skipped, {wrong} wrong",
-        counted(all, "board")
+        noun.counted(all)
     ));
 }
 

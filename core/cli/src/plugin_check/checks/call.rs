@@ -96,8 +96,8 @@ pub fn all(
 ) -> Vec<CallResult> {
     let began = Instant::now();
     let mut answers = Vec::new();
-    for (board, sendable) in messages {
-        report.doing(format!("answering {}{how}", board.name));
+    for (_, sendable) in messages {
+        report.doing(format!("answering {}{how}", sendable.name));
         let answer = message(subject, trial, 0, sendable);
         let late = answer.late;
         answers.push(answer);

@@ -55,12 +55,14 @@ pub fn check(subject: &Subject, report: &Reporter) {
     if count == 0 {
         return report.warn(format!(
             "{} was not answered within {:?}: raise the timeout with --time",
-            messages.first().map_or("a board", |(board, _)| &board.name),
+            messages
+                .first()
+                .map_or("a message", |(_, message)| &message.name),
             subject.timeout
         ));
     }
     let differs = |other: &[CallResult]| {
-        first_difference(&once, other).map(|at| messages[at].0.name.as_str())
+        first_difference(&once, other).map(|at| messages[at].1.name.as_str())
     };
     let found = differs(&again)
         .map(|name| format!("two stages answer differently to {name}"))

@@ -90,10 +90,11 @@ fn script(subject: &Subject, report: &Reporter) -> Result<Script, String> {
             let inputs: Vec<_> = inputs.map(|(port, it)| (port, &it.schema)).collect();
             let steps = boards.iter().take(count).flat_map(|board| {
                 inputs.iter().filter_map(|(port, schema)| {
+                    let message = board.message(schema)?;
                     Some(ScriptStep {
-                        name: format!("{schema} of {}", board.name),
+                        name: format!("{schema} of {}", message.name),
                         port: *port,
-                        message: Some(board.message(schema)?),
+                        message: Some(message),
                     })
                 })
             });

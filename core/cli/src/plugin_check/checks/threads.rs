@@ -179,7 +179,7 @@ impl Baseline<'_> {
 
     fn name(&self, at: usize) -> &str {
         let message = self.messages.get(at);
-        message.map_or("a tick", |(board, _)| &board.name)
+        message.map_or("a tick", |(_, message)| &message.name)
     }
 }
 

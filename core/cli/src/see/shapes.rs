@@ -1,0 +1,135 @@
+//! The shapes of an overlay, drawn over the picture.
+
+use flowpipe_game::render::shapes::ShapeSheet;
+use flowpipe_game::render::{Pixels, SizeError};
+use flowpipe_message::{Form, Point, Shape};
+
+/// Draws shapes over a picture, the first one first.
+///
+/// # Errors
+/// When the picture is too large to draw on.
+pub fn draw(picture: Pixels, shapes: &[Shape]) -> Result<Pixels, SizeError> {
+    let mut sheet = ShapeSheet::new(picture)?;
+    for shape in shapes {
+        let colour = shape.colour;
+        let (top, middle) = match &shape.form {
+            Form::Rectangle(place) => {
+                let (right, bottom) = (place.x + place.width, place.y + place.height);
+                let corners = vec![
+                    [place.x, place.y],
+                    [right, place.y],
+                    [right, bottom],
+                    [place.x, bottom],
+                ];
+                let ends = ends(&corners);
+                sheet.area(corners, colour, shape.is_filled);
+                ends
+            }
+            Form::Circle { at, radius } => {
+                sheet.circle(*at, *radius, colour, shape.is_filled);
+                (at[1] - radius, at[0])
+            }
+            Form::Line { points } => {
+                sheet.line(points.clone(), colour);
+                ends(points)
+            }
+            Form::Polygon { points } => {
+                sheet.area(points.clone(), colour, shape.is_filled);
+                ends(points)
+            }
+            Form::Text { at, text, size } => {
+                sheet.text(text, *at, *size, colour);
+                (at[1] - size / 2.0, at[0])
+            }
+        };
+        if let Some(label) = &shape.label {
+            sheet.label(label, [middle, top], colour);
+        }
+    }
+    Ok(sheet.into_pixels())
+}
+
+/// The top of points, and the middle between left and right.
+fn ends(points: &[Point]) -> (f64, f64) {
+    let fold = |of: usize, start: f64, pick: fn(f64, f64) -> f64| {
+        points.iter().map(|point| point[of]).fold(start, pick)
+    };
+    let top = fold(1, f64::INFINITY, f64::min);
+    let (left, right) = (
+        fold(0, f64::INFINITY, f64::min),
+        fold(0, f64::NEG_INFINITY, f64::max),
+    );
+    (top, (left + right) / 2.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use flowpipe_message::Rectangle;
+
+    use super::*;
+
+    const GREY: [u8; 3] = [90, 90, 90];
+    const RED: [u8; 3] = [255, 0, 0];
+
+    fn drawn(shape: Shape) -> Pixels {
+        let picture = Pixels {
+            width: 100,
+            height: 100,
+            rgba: [90, 90, 90, 255].repeat(100 * 100),
+        };
+        draw(picture, &[shape.with_colour(RED)]).unwrap()
+    }
+
+    /// Inside, on the edge, outside.
+    #[track_caller]
+    fn check(drawn: &Pixels, inside: [u32; 2], edge: [u32; 2]) {
+        assert_eq!(drawn.at(inside[0], inside[1]), Some(GREY), "inside");
+        assert_eq!(drawn.at(edge[0], edge[1]), Some(RED), "edge");
+        assert_eq!(drawn.at(95, 95), Some(GREY), "outside");
+    }
+
+    #[test]
+    fn every_form_is_drawn_in_its_colour() {
+        let place = Rectangle::new(20.0, 30.0, 40.0, 20.0);
+        check(&drawn(Shape::rectangle(place)), [40, 40], [20, 40]);
+        check(
+            &drawn(Shape::circle([50.0, 50.0], 20.0)),
+            [50, 50],
+            [70, 50],
+        );
+        let corners = vec![[20.0, 20.0], [80.0, 20.0], [20.0, 80.0]];
+        check(&drawn(Shape::polygon(corners.clone())), [40, 40], [20, 50]);
+        // A line is not closed.
+        let line = drawn(Shape::line(corners));
+        check(&line, [40, 40], [50, 20]);
+        assert_eq!(line.at(20, 50), Some(GREY));
+        let text = drawn(Shape::text([50.0, 50.0], "8", 40.0));
+        let is_drawn = |x, y| text.at(x, y) != Some(GREY);
+        assert!((0..100).any(|x| is_drawn(x, 50)) && !(0..100).any(|x| is_drawn(x, 95)));
+    }
+
+    #[test]
+    fn what_is_filled_is_half_transparent_and_labels_are_above() {
+        let place = Rectangle::new(20.0, 40.0, 60.0, 20.0);
+        let filled = drawn(Shape::rectangle(place).filled());
+        let [red, green, _] = filled.at(50, 50).unwrap();
+        assert!(red > 90 && red < 255 && green < 90);
+        let labelled = drawn(Shape::rectangle(place).with_label("mine"));
+        let has_letters = |drawn: &Pixels| (20..80).any(|x| drawn.at(x, 30) != Some(GREY));
+        assert!(has_letters(&labelled) && !has_letters(&filled));
+    }
+
+    #[test]
+    fn shapes_may_lie_outside() {
+        let far = flowpipe_message::overlay::FARTHEST;
+        for shape in [
+            Shape::rectangle(Rectangle::new(-far, -far, far, far)).filled(),
+            Shape::circle([far, far], far).filled(),
+            Shape::line(vec![[-far, -far], [far, far]]),
+            Shape::text([0.0, 0.0], "x".repeat(100), far),
+        ] {
+            drawn(shape.clone().with_label("far away"));
+            drawn(shape);
+        }
+    }
+}
