@@ -1,7 +1,7 @@
 //! Reads the events of a run until it ends.
 
 use std::ops::ControlFlow;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError};
 use flowpipe_engine::run::RunHandle;
@@ -11,6 +11,9 @@ use crate::exit::Failure;
 /// How often the end of a run is polled: first, so that a short run ends at once, and while it goes on.
 const FIRST_POLL_INTERVAL: Duration = Duration::from_micros(100);
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
+
+/// Events that come faster than this are taken together: to be woken for each of them costs more than the event.
+const BATCH: Duration = Duration::from_micros(300);
 
 /// Passes each event to `each` until the run has ended and the channel is empty, and `None` now and then while there
 /// are no events. The run itself holds a sender, so the channel does not disconnect.
@@ -44,10 +47,15 @@ pub fn follow_until<T, B>(
 ) -> ControlFlow<B> {
     let mut interval = FIRST_POLL_INTERVAL;
     loop {
+        let began = Instant::now();
         match events.recv_timeout(interval) {
             Ok(event) => {
                 each(Some(event))?;
                 interval = FIRST_POLL_INTERVAL;
+                if began.elapsed() < BATCH {
+                    std::thread::sleep(BATCH);
+                    events.try_iter().try_for_each(|event| each(Some(event)))?;
+                }
             }
             Err(RecvTimeoutError::Timeout) if !is_over() => {
                 each(None)?;

@@ -11,9 +11,15 @@ const KEPT: usize = 64;
 /// A longer text is not kept, in bytes.
 const LONGEST: usize = 64 << 10;
 
-/// The puzzles of accepted sightings, by the text of the sighting.
+/// The puzzles of accepted sightings, the newest first.
 #[derive(Default)]
-pub struct AcceptedPuzzles(Mutex<VecDeque<(Box<[u8]>, Arc<Puzzle>)>>);
+pub struct AcceptedPuzzles(Mutex<VecDeque<AcceptedPuzzle>>);
+
+struct AcceptedPuzzle {
+    /// The text of the sighting.
+    sighting: Box<[u8]>,
+    puzzle: Arc<Puzzle>,
+}
 
 impl AcceptedPuzzles {
     /// Keeps a puzzle.
@@ -21,7 +27,10 @@ impl AcceptedPuzzles {
         if sighting.len() > LONGEST {
             return;
         }
-        let kept = (sighting.into(), Arc::new(puzzle));
+        let kept = AcceptedPuzzle {
+            sighting: sighting.into(),
+            puzzle: Arc::new(puzzle),
+        };
         let mut list = self.lock();
         let oldest = match list.len() {
             KEPT => list.pop_back(),
@@ -36,11 +45,11 @@ impl AcceptedPuzzles {
     /// The puzzle of a sighting with exactly this text.
     pub fn find(&self, sighting: &[u8]) -> Option<Arc<Puzzle>> {
         let list = self.lock();
-        let (_, puzzle) = list.iter().find(|(text, _)| **text == *sighting)?;
-        Some(puzzle.clone())
+        let accepted = list.iter().find(|it| *it.sighting == *sighting)?;
+        Some(accepted.puzzle.clone())
     }
 
-    fn lock(&self) -> MutexGuard<'_, VecDeque<(Box<[u8]>, Arc<Puzzle>)>> {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<AcceptedPuzzle>> {
         // No code that holds the lock can panic.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
