@@ -184,16 +184,16 @@ fn counters_decide_and_other_metrics_do_not() {
     let found = compared("counts", 1);
     let metrics = found["metrics"].as_array().unwrap();
     let counter = json!({
-        "stage": "vision", "name": "frames read", "kind": "counter", "a": 3, "b": 6, "differs": true,
+        "stage": "vision", "name": "frames read", "a": { "counter": 3 }, "b": { "counter": 6 }, "differs": true,
     });
     assert_eq!(metrics[0], counter);
     assert_eq!(found["differences"], json!([]));
     // A gauge, samples and an overlay are reported.
     let found = compared("bright", 0);
     let metrics = found["metrics"].as_array().unwrap();
-    let gauge = |side: &str| &metrics[1][side]["value"];
+    let gauge = |side: &str| &metrics[1][side]["gauge"];
     assert_eq!((gauge("a"), gauge("b")), (&json!(0.25), &json!(0.5)));
-    let samples = json!({ "count": 6, "sum": 4.5, "min": 0.0, "max": 1.5, "unit": "ms" });
+    let samples = json!({ "distribution": { "count": 6, "p50": 0.0, "p95": 1.5, "max": 1.5 } });
     assert_eq!(metrics[2]["a"], samples);
     let overlay = schema(&found, "flowpipe.overlay/1");
     assert_eq!(

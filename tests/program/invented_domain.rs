@@ -90,6 +90,21 @@ fn recordings_replay_and_compare() {
     has_no_boards(&ran.stdout);
     let swapped = "scale=orchard-scale{aborts_at=50}";
     run(&["replay", &recording, "--verify", "--swap", swapped]).expect(0);
+
+    let page = folder.path().join("page.html");
+    let ran = run(&["report", &recording, "-o", page.to_str().unwrap()]).expect(0);
+    has_no_boards(&ran.stdout);
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains("a basket is full"));
+
+    let same = run(&["compare", &file, &file, &recording]).expect(0);
+    has_no_boards(&same.stdout);
+    assert!(same.stdout.contains("the same"), "{same:#?}");
+    let wrong = "plugin = \"orchard-sorter\"\nconfig = { is_wrong = true }\non_error = \"skip\"";
+    let other = folder.path().join("other.toml");
+    std::fs::write(&other, orchard("pictures = 12", wrong, "")).unwrap();
+    let ran = run(&["compare", &file, other.to_str().unwrap(), &recording]).expect(1);
+    assert!(ran.stdout.contains("orchard.basket/1"), "{ran:#?}");
 }
 
 #[test]

@@ -164,7 +164,7 @@ impl Tally {
                 None => Ok(()),
             },
             METRICS => {
-                for note in self.metrics.add(message) {
+                for note in self.metrics.add(message).unwrap_or_default() {
                     let line = note.line();
                     match note.tone {
                         Tone::Plain => writeln!(out, "{line}")?,

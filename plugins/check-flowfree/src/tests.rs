@@ -270,13 +270,32 @@ fn answer(change: impl Fn(&mut Value)) -> (Value, Value) {
 
 #[test]
 fn an_answer_belongs_to_the_sighting_that_was_asked() {
+    belongs_to_the_sighting(&harness());
+    // Also where the sighting need not be read again.
     let harness = harness();
+    let (sighting, _) = answer(|_| ());
+    let judged = harness.judge(SIGHTING, None, &sighting).unwrap();
+    assert_eq!(judged, Judgement::Accept);
+    belongs_to_the_sighting(&harness);
+}
+
+fn belongs_to_the_sighting(harness: &Harness) {
     let judge = |(asked, answer): (Value, Value)| {
         harness
             .judge(SOLVED, Some((SIGHTING, &asked)), &answer)
             .unwrap()
     };
     assert_eq!(judge(answer(|_| ())), Judgement::Accept);
+    for (field, value) in [
+        ("profile", json!(5)),
+        ("effort", json!(5)),
+        ("solver", json!(5)),
+    ] {
+        let Judgement::Refuse(why) = judge(answer(|it| it[field] = value.clone())) else {
+            panic!("{field} is none")
+        };
+        assert!(why.starts_with("not a flowpipe.solved/1: "), "{why}");
+    }
     let elsewhere = answer(|it| it["sighting"]["frame"]["source"] = json!("elsewhere"));
     assert_eq!(
         judge(elsewhere),

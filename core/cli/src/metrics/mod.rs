@@ -67,28 +67,26 @@ impl RunMetrics {
         self.lock().stages = stages.to_vec();
     }
 
-    /// Adds a message of metrics. Returns its notes, to be printed.
-    pub fn add(&self, message: &Message) -> Vec<Note> {
-        let (Some(hop), Some(metrics)) = (message.lineage().hops.last(), read::<Metrics>(message))
-        else {
-            return Vec::new();
-        };
+    /// Adds a message of metrics. Returns its notes, to be printed. `None`: it is of another type.
+    pub fn add(&self, message: &Message) -> Option<Vec<Note>> {
+        let metrics = read::<Metrics>(message)?;
+        let stage = message.source().stage;
         let mut state = self.lock();
         let mut notes = Vec::new();
         for metric in &metrics.metrics {
             match metric {
                 Metric::Note { text, tone } => notes.push(Note {
-                    stage: state.name(hop.stage as usize),
+                    stage: state.name(stage),
                     text: text.clone(),
                     tone: *tone,
                 }),
-                _ => state.sum(hop.stage as usize, metric),
+                _ => state.sum(stage, metric),
             }
         }
         state.notes.extend(notes.iter().cloned());
         let excess = state.notes.len().saturating_sub(NOTES);
         state.notes.drain(..excess);
-        notes
+        Some(notes)
     }
 
     /// Each metric with its value so far: by stage, in the order in which they came.

@@ -49,14 +49,21 @@ pub struct Note {
 impl MetricRow {
     /// Its value with the unit.
     pub fn text(&self) -> String {
-        let unit = match &self.unit {
+        self.value.text(self.unit.as_deref())
+    }
+}
+
+impl MetricValue {
+    /// The value in a unit.
+    pub fn text(&self, unit: Option<&str>) -> String {
+        let unit = match unit {
             Some(unit) => format!(" {}", escape(unit)),
             None => String::new(),
         };
-        match self.value {
-            MetricValue::Counter(count) => count.to_string(),
-            MetricValue::Gauge(value) => format!("{}{unit}", number(value)),
-            MetricValue::Distribution(of) => format!(
+        match self {
+            Self::Counter(count) => count.to_string(),
+            Self::Gauge(value) => format!("{}{unit}", number(*value)),
+            Self::Distribution(of) => format!(
                 "p50 {}{unit}, p95 {}{unit}, max {}{unit} ({})",
                 number(of.p50),
                 number(of.p95),

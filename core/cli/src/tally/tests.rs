@@ -15,6 +15,7 @@ fn message(schema: &str, body: &impl Serialize, stages: &[u32]) -> Message {
         emitted_ns: 0,
     };
     message.lineage.hops = stages.iter().map(hop).collect();
+    message.source.stage = stages.last().copied().unwrap_or_default() as usize;
     message
 }
 

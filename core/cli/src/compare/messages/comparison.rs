@@ -6,10 +6,11 @@ use serde_json::{Value, json};
 
 use crate::compare::comparison::PipelineSummary;
 use crate::compare::frame::StageFailure;
+use crate::compare::messages::compared_metrics::{self, ComparedMetric};
 use crate::compare::messages::joined::{
     EmittedMessages, JoinedMessages, MessagePair, decides, join,
 };
-use crate::compare::messages::metric_rows::{MetricKind, MetricRow, rows};
+
 use crate::compare::times::StageTimes;
 
 /// Two pipelines on one recording.
@@ -23,7 +24,7 @@ pub struct MessageComparison {
     /// The messages of both.
     pub messages: JoinedMessages,
     /// The metrics of both.
-    pub metrics: Vec<MetricRow>,
+    pub metrics: Vec<ComparedMetric>,
     /// The times of the stages.
     pub stages: Vec<StageTimes>,
 }
@@ -42,7 +43,7 @@ impl MessageComparison {
             b,
             rounds,
             messages: join(of_a, of_b),
-            metrics: rows(&of_a.metrics, &of_b.metrics),
+            metrics: compared_metrics::compare(&of_a.metrics, &of_b.metrics),
             stages,
         }
     }
@@ -65,9 +66,7 @@ impl MessageComparison {
 
     /// Whether there is nothing that could differ.
     pub fn is_empty(&self) -> bool {
-        let is_compared =
-            |row: &MetricRow| row.kind == MetricKind::Counter && row.a.is_some() && row.b.is_some();
-        self.messages.compared() == 0 && !self.metrics.iter().any(is_compared)
+        self.messages.compared() == 0 && !self.metrics.iter().any(ComparedMetric::decides)
     }
 
     /// As JSON.

@@ -11,7 +11,7 @@ use crate::compare::difference::PipelineId;
 use crate::compare::frame::{FrameId, MessageSources};
 use crate::compare::messages::json_difference::{JsonDifference, comparable, first_difference};
 use crate::compare::messages::log::{Content, LoggedMessage, MessageLog, json_hash};
-use crate::compare::messages::metric_totals::MetricTotals;
+use crate::metrics::MetricRow;
 
 /// The most differences that are kept. All are counted.
 const MOST_DIFFERENCES: usize = 1_000;
@@ -25,8 +25,8 @@ pub struct EmittedMessages {
     stages: Vec<String>,
     /// Which stages emitted which schema.
     emitters: BTreeSet<(Arc<str>, String)>,
-    /// The metrics, by stage.
-    pub metrics: BTreeMap<String, MetricTotals>,
+    /// The metrics, by stage and name.
+    pub metrics: Vec<MetricRow>,
 }
 
 /// The messages of both, joined.
@@ -99,10 +99,9 @@ impl EmittedMessages {
         let stages = sources.pipeline.stages.iter();
         let stages: Vec<String> = stages.map(|stage| stage.name.clone()).collect();
         let name = |stage: usize| stages.get(stage).cloned().unwrap_or_default();
-        let metrics = log.metrics.into_iter();
-        let metrics = metrics.map(|(stage, totals)| (name(stage), totals));
+        log.metrics.rename(&stages);
         let mut emitted = Self {
-            metrics: metrics.collect(),
+            metrics: log.metrics.rows(),
             ..Self::default()
         };
         for message in log.messages {

@@ -1,6 +1,5 @@
 //! The messages that one run emitted, in bounded memory.
 
-use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
@@ -8,11 +7,11 @@ use flowpipe_abi as abi;
 use flowpipe_config::pipeline::PortRef;
 use flowpipe_host::frame::Frame;
 use flowpipe_host::message::Message;
-use flowpipe_message::{METRICS, Metrics};
+use flowpipe_message::METRICS;
 use serde_json::Value;
 
 use crate::compare::messages::json_difference::comparable;
-use crate::compare::messages::metric_totals::MetricTotals;
+use crate::metrics::RunMetrics;
 
 /// The most messages of one run.
 pub const MOST_MESSAGES: usize = 2_000_000;
@@ -28,8 +27,8 @@ pub type Root = (PortRef, u64);
 pub struct MessageLog {
     /// In the order of emission.
     pub messages: Vec<LoggedMessage>,
-    /// The metrics, by stage.
-    pub metrics: BTreeMap<usize, MetricTotals>,
+    /// The metrics.
+    pub metrics: RunMetrics,
     /// Whether there were more than [`MOST_MESSAGES`].
     pub is_full: bool,
     json_bytes: usize,
@@ -64,10 +63,7 @@ impl MessageLog {
         let source = message.source();
         let schema = message.schema();
         // Metrics that do not parse are compared like messages of any schema.
-        if schema == METRICS
-            && let Ok(metrics) = serde_json::from_str::<Metrics>(message.json())
-        {
-            self.metrics.entry(source.stage).or_default().add(&metrics);
+        if schema == METRICS && self.metrics.add(message).is_some() {
             return;
         }
         if self.messages.len() >= MOST_MESSAGES {
@@ -188,6 +184,6 @@ mod tests {
         logged(&mut log, METRICS, counter);
         logged(&mut log, METRICS, "[1]");
         assert_eq!(log.messages.len(), 1);
-        assert_eq!(log.metrics[&0].counters["won"], 4);
+        assert_eq!(log.metrics.rows()[0].text(), "4");
     }
 }

@@ -7,11 +7,12 @@ use comfy_table::{CellAlignment, Table};
 use flowpipe_terminal::{counted, escape};
 
 use crate::compare::difference::PipelineId;
+use crate::compare::messages::compared_metrics::ComparedMetric;
 use crate::compare::messages::comparison::MessageComparison;
 use crate::compare::messages::joined::{JoinedMessages, MessageDifference, MessagePair, decides};
-use crate::compare::messages::metric_rows::{MetricRow, MetricValue};
 use crate::compare::table;
 use crate::compare::text::write_pipeline;
+use crate::metrics::MetricValue;
 use crate::show::colour::{BAD, GOOD, HEADING, QUIET, paint};
 
 /// How many differences are printed; `--json` has more.
@@ -112,7 +113,7 @@ fn schemas(messages: &JoinedMessages) -> String {
 }
 
 /// The metrics of both. Empty if there are none.
-fn metrics(rows: &[MetricRow]) -> String {
+fn metrics(rows: &[ComparedMetric]) -> String {
     if rows.is_empty() {
         return String::new();
     }
@@ -120,6 +121,10 @@ fn metrics(rows: &[MetricRow]) -> String {
     table.load_preset(UTF8_BORDERS_ONLY);
     table.set_header(["stage", "metric", "A", "B", ""]);
     for row in rows {
+        let value = |value: &Option<MetricValue>| {
+            let text = value.map(|value| value.text(row.unit.as_deref()));
+            text.unwrap_or_else(|| "-".to_owned())
+        };
         table.add_row([
             escape(&row.stage).into_owned(),
             escape(&row.name).into_owned(),
@@ -129,34 +134,6 @@ fn metrics(rows: &[MetricRow]) -> String {
         ]);
     }
     finish(table, 2)
-}
-
-fn value(value: &Option<MetricValue>) -> String {
-    let with_unit = |text: String, unit: &Option<String>| match unit {
-        Some(unit) => format!("{text} {}", escape(unit)),
-        None => text,
-    };
-    match value {
-        None => "-".to_owned(),
-        Some(MetricValue::Sum(sum)) => sum.to_string(),
-        Some(MetricValue::Last(last)) => with_unit(figure(last.value), &last.unit),
-        Some(MetricValue::Samples(samples)) => match samples.mean() {
-            Some(mean) => {
-                let mean = with_unit(figure(mean), &samples.unit);
-                format!("mean {mean} of {}", samples.count)
-            }
-            None => "no samples".to_owned(),
-        },
-    }
-}
-
-/// At most four digits behind the point, and large numbers by their exponent.
-fn figure(value: f64) -> String {
-    if value != 0.0 && !(1e-3..1e9).contains(&value.abs()) {
-        return format!("{value:.3e}");
-    }
-    let text = format!("{value:.4}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// Renders the table, with the columns from `first` on aligned to the right.
@@ -202,16 +179,4 @@ fn summary(comparison: &MessageComparison, colours: bool) -> String {
         ));
     }
     parts.join(", ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn figures_are_short() {
-        let shown = [0.0, 1.0, 2.5, 1.0 / 3.0, -12.25, 1e12, 1e-7].map(figure);
-        let expected = ["0", "1", "2.5", "0.3333", "-12.25", "1.000e12", "1.000e-7"];
-        assert_eq!(shown, expected);
-    }
 }
