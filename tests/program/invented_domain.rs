@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use crate::going::Going;
-use flowpipe_tests::{Ran, pipeline, record, run};
+use flowpipe_tests::{Ran, built, pipeline};
 
 /// Twelve pictures of 2, 3, 4, 5, 1, 2, … apples: two baskets are full.
 const APPLES: usize = 35;
@@ -25,6 +25,22 @@ fn usual() -> String {
     let race = "plugin = [\"orchard-hasty-sorter\", \"orchard-sorter\"]\n\
                 config = { orchard-sorter = { pause_ms = 5 } }";
     orchard("pictures = 12", race, "isolation = \"process\"")
+}
+
+/// The arguments that name the domain's plugins.
+fn plugins() -> [String; 2] {
+    let (prefix, suffix) = (std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
+    let library = built()
+        .join("examples")
+        .join(format!("{prefix}orchard{suffix}"));
+    ["--plugin-dir".to_owned(), library.display().to_string()]
+}
+
+/// Runs the program with the domain's plugins.
+#[track_caller]
+fn run(args: &[&str]) -> Ran {
+    let plugins = plugins();
+    flowpipe_tests::run(&[args, &[&*plugins[0], &*plugins[1]]].concat())
 }
 
 #[track_caller]
@@ -84,7 +100,16 @@ fn a_process_that_crashes_loses_its_message() {
 fn recordings_replay_and_compare() {
     let folder = tempfile::tempdir().unwrap();
     let file = pipeline(folder.path(), &usual());
-    let recording = record(folder.path(), "orchard.mcap", &file);
+    let recording = folder.path().join("orchard.mcap").display().to_string();
+    run(&[
+        "run",
+        &file,
+        "-q",
+        "--record",
+        &recording,
+        "--record-lossless",
+    ])
+    .expect(0);
     let ran = run(&["replay", &recording, "--verify"]).expect(0);
     assert!(ran.stdout.contains("the same, byte for byte"), "{ran:#?}");
     has_no_boards(&ran.stdout);
@@ -138,7 +163,8 @@ fn a_running_pipeline_is_reloaded() {
         folder.path(),
         &endless("plugin = \"orchard-sorter\"\nconfig = { is_wrong = true }\non_error = \"skip\""),
     );
-    let going = Going::start(&["run", &file, "--watch"]);
+    let [flag, library] = plugins();
+    let going = Going::start(&["run", &file, "--watch", &flag, &library]);
     going.wait_for_stderr("wrong order or place");
     replace(
         Path::new(&file),

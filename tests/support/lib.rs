@@ -89,7 +89,6 @@ fn examples(built: &Path) -> &'static Path {
             "counting",
             "fickle",
             "lingering",
-            "orchard",
         ] {
             let file = library_file(name);
             // Cargo builds the examples for tests, not for benches.

@@ -50,6 +50,9 @@ pub struct RepeatedFailure {
     pub failed: StageFailure,
     /// Its most occurrences in a round.
     pub times: usize,
+    /// Whether it is of a stage in which plugins race: when another one answers first, it may not happen.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_of_race: bool,
 }
 
 /// The totals over all boards.

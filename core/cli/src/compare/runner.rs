@@ -232,10 +232,15 @@ impl<R: Results> Runner<R> {
                     let before = &mut self.failures[place].times;
                     *before = times.max(*before);
                 }
-                None => self.failures.push(RepeatedFailure {
-                    failed: failed.clone(),
-                    times,
-                }),
+                None => {
+                    let mut stages = self.sources.pipeline.stages.iter();
+                    let stage = stages.find(|stage| stage.name == failed.stage);
+                    self.failures.push(RepeatedFailure {
+                        failed: failed.clone(),
+                        times,
+                        is_of_race: stage.is_some_and(|stage| stage.contestants.len() > 1),
+                    });
+                }
             }
         }
     }

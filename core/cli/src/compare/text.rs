@@ -77,7 +77,7 @@ pub fn write_pipeline(
         let line = paint(&format!("  {stage}: {what}"), QUIET, colours);
         let _ = writeln!(text, "{line}");
     }
-    for RepeatedFailure { failed, times } in &pipeline.failures {
+    for RepeatedFailure { failed, times, .. } in &pipeline.failures {
         let failure = paint("failed:", BAD, colours);
         let times = match times {
             1 => String::new(),
