@@ -44,6 +44,40 @@ fn the_printed_steps_work_as_they_are() {
 }
 
 #[test]
+fn the_printed_steps_work_in_rust() {
+    let folder = tempfile::tempdir().unwrap();
+    let sdk = flowpipe_tests::project().display().to_string();
+    let (place, printed) = new(folder.path(), &["--lang", "rust", "--sdk", &sdk]);
+    let (_, next) = printed.split_once("next:\n").unwrap();
+    // The last step needs a screen.
+    let (steps, last) = next.trim_end().rsplit_once('\n').unwrap();
+    assert!(last.contains("--dry-run"), "{last}");
+    let ran = begun(folder.path(), &format!("set -e\n{steps}"));
+    assert_eq!(ran.code, Some(0), "{ran:#?}");
+    assert!(ran.stdout.contains("test result: ok. 2 passed"), "{ran:#?}");
+    assert!(ran.stdout.contains("spots.targets/1"), "{ran:#?}");
+    assert!(!ran.stderr.contains("warning:"), "{ran:#?}");
+    let formatted = begun(&place, "cargo fmt --check");
+    assert_eq!(formatted.code, Some(0), "{formatted:#?}");
+    let tree = begun(&place, "cargo tree --edges normal");
+    assert!(tree.stdout.contains("flowpipe-message"), "{tree:#?}");
+    assert!(!tree.stdout.contains("flowpipe-puzzle"), "{tree:#?}");
+    // A dry run on the picture: ten targets, and a click on each.
+    let pipeline = place.join("pipeline.toml");
+    change(
+        &pipeline,
+        "plugin = \"capture-screen\"\nconfig = { window = \"spots\" }\n",
+        "plugin = \"capture-files\"\nconfig = { paths = [\"frame.png\"] }\n",
+    );
+    let ran = begun(
+        &place,
+        "flowpipe run pipeline.toml --plugin-dir target/debug --dry-run",
+    );
+    assert_eq!(ran.code, Some(0), "{ran:#?}");
+    assert!(ran.stdout.contains("10 gestures planned"), "{ran:#?}");
+}
+
+#[test]
 fn its_test_can_fail() {
     let folder = tempfile::tempdir().unwrap();
     let (place, _) = new(folder.path(), &[]);
@@ -101,7 +135,10 @@ fn the_window_is_named_by_its_user() {
         (&["pipeline", "more", "--window", ""][..], "a line of text"),
         (&["pipeline", "more", "--window", "a\nb"], "a line of text"),
         (&["pipeline", "More"], "a pipeline can't be called \"More\""),
-        (&["pipeline", "more", "--lang", "c"], "are in Python"),
+        (
+            &["pipeline", "more", "--lang", "c"],
+            "are in Python or Rust",
+        ),
         (
             &["solver", "more", "--window", "a"],
             "--window is for a new pipeline",

@@ -24,10 +24,6 @@ pub fn run(global: &Global, args: &New) -> Result<Ended, Failure> {
 
 fn pipeline(args: &New) -> Result<Ended, Failure> {
     let lang = args.lang.unwrap_or(Language::Python);
-    if lang != Language::Python {
-        let why = "the stages of a new pipeline are in Python; `flowpipe new stage` creates one in Rust or C";
-        return Err(Failure::Usage(why.to_owned()));
-    }
     if let Some(refusal) = name::refusal(&args.name, "pipeline", lang) {
         return Err(Failure::Usage(refusal));
     }
@@ -36,7 +32,12 @@ fn pipeline(args: &New) -> Result<Ended, Failure> {
         let why = "--window: the title of a window is a line of text";
         return Err(Failure::Usage(why.to_owned()));
     }
-    create(args, &new::domain::plan(&args.name, window), None)
+    let sdk = sdk_of(args, lang)?;
+    let Some(plan) = new::domain::plan(&args.name, window, lang, &sdk) else {
+        let why = "the stages of a new pipeline are in Python or Rust; `flowpipe new stage` creates one in C";
+        return Err(Failure::Usage(why.to_owned()));
+    };
+    create(args, &plan, note(lang, &sdk))
 }
 
 fn plugin(global: &Global, args: &New, role: NewRole) -> Result<Ended, Failure> {
@@ -58,6 +59,19 @@ fn plugin(global: &Global, args: &New, role: NewRole) -> Result<Ended, Failure> 
             found.path.display()
         )));
     }
+    let sdk = sdk_of(args, lang)?;
+    create(
+        args,
+        &new::plan(role, lang, &args.name, &sdk),
+        note(lang, &sdk),
+    )
+}
+
+/// Where the SDK is.
+///
+/// # Errors
+/// When the user named something else, or a folder in which no crate of others can be.
+fn sdk_of(args: &New, lang: Language) -> Result<Sdk, Failure> {
     let named = args.sdk.clone().or_else(|| {
         let variable = std::env::var_os(sdk::VARIABLE).filter(|it| !it.is_empty());
         variable.map(PathBuf::from)
@@ -77,15 +91,18 @@ fn plugin(global: &Global, args: &New, role: NewRole) -> Result<Ended, Failure> 
             args.folder.display()
         )));
     }
-    let plan = new::plan(role, lang, &args.name, &sdk);
-    let note = match (lang, &sdk) {
+    Ok(sdk)
+}
+
+/// What is to be known before a crate is built.
+fn note(lang: Language, sdk: &Sdk) -> Option<String> {
+    match (lang, sdk) {
         (Language::Rust, Sdk::Repository(url)) => Some(format!(
             "note: cargo downloads the SDK from {url}. To build with a checkout of it, create the plugin with --sdk \
              CHECKOUT."
         )),
         _ => None,
-    };
-    create(args, &plan, note)
+    }
 }
 
 /// Writes the files, and prints the next steps.
