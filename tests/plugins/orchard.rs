@@ -1,5 +1,5 @@
-//! A domain that exists nowhere: pictures of apples, their places, and baskets in which they are sorted. It uses what no
-//! puzzle uses: a check of its own, metrics, overlays.
+//! A domain that exists nowhere: pictures of apples, their places, and baskets in which they are sorted, with a check of
+//! its own, metrics and overlays.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! Every feature of the framework on a domain that exists nowhere (`tests/plugins/orchard.rs`): a race whose answers are
-//! checked, workers, a process of its own that crashes, reload, the flight recorder, replay, compare, report.
+//! A domain that exists nowhere (`tests/plugins/orchard.rs`) has all of the framework: a race whose answers are checked,
+//! workers, a process of its own that crashes, reload, the flight recorder, replay, compare, report, plugin check.
 
 use std::path::Path;
 
@@ -57,6 +57,8 @@ fn the_summary_is_that_of_the_domain() {
     let ran = run(&["run", &file]).expect(0);
     assert_eq!(ran.stdout.matches("scale: a basket is full").count(), 2);
     assert!(ran.stdout.contains("│ scale   apples"), "{ran:#?}");
+    assert!(ran.stdout.contains("workers of eye: 2"), "{ran:#?}");
+    has_no_boards(&ran.stdout);
     let last = ran.stdout.trim_end().lines().last().unwrap();
     assert_eq!(last, format!("apples: {APPLES}"));
     // The hasty sorter is the first, and its answers are wrong.
@@ -113,8 +115,9 @@ fn recordings_replay_and_compare() {
     let ran = run(&["replay", &recording, "--verify"]).expect(0);
     assert!(ran.stdout.contains("the same, byte for byte"), "{ran:#?}");
     has_no_boards(&ran.stdout);
-    let swapped = "scale=orchard-scale{aborts_at=50}";
-    run(&["replay", &recording, "--verify", "--swap", swapped]).expect(0);
+    let swapped = "sorter=orchard-sorter{is_wrong=true}";
+    let ran = run(&["replay", &recording, "--verify", "--swap", swapped]).expect(1);
+    assert!(ran.stderr.contains("wrong order or place"), "{ran:#?}");
 
     let page = folder.path().join("page.html");
     let ran = run(&["report", &recording, "-o", page.to_str().unwrap()]).expect(0);
@@ -174,6 +177,15 @@ fn a_running_pipeline_is_reloaded() {
     going.wait_for_stdout("scale: a basket is full", 1);
     let (stdout, _) = going.stop();
     has_no_boards(&stdout);
+}
+
+#[test]
+fn its_plugins_are_shown_and_checked() {
+    let [_, library] = plugins();
+    let ran = run(&["plugins"]).expect(0);
+    assert!(ran.stdout.contains("check-orchard"), "{ran:#?}");
+    let ran = flowpipe_tests::run(&["plugin", "check", &library, "--only", "malformed"]).expect(0);
+    assert!(ran.stdout.contains("orchard-hasty-sorter"), "{ran:#?}");
 }
 
 /// Replaces a file as editors do.

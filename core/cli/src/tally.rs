@@ -122,7 +122,7 @@ impl Tally {
     /// The pipeline was reloaded, and has these stages by index: a stage that read boards may do something else now.
     pub fn pipeline_changed(&mut self, stages: &[String]) {
         self.readers.clear();
-        self.metrics.rename(stages);
+        self.metrics.set_stages(stages);
     }
 
     /// Takes what the last message has shown to keep a live run from reading or playing for some time. It is printed
@@ -378,7 +378,7 @@ impl Tally {
         self.summary_with(&metrics::summary(&self.metrics.rows()))
     }
 
-    /// The same with counters as `metrics::summary` says them, where the metrics are kept elsewhere.
+    /// The same with counters as `metrics::summary` writes them, where the metrics are kept elsewhere.
     pub fn summary_with(&self, counters: &str) -> String {
         let boards = self.has_boards().then(|| self.summary_of_boards());
         let gestures = self.gestures.summary(self.dry_words());

@@ -1,9 +1,10 @@
 //! The messages that belong to no domain: one type for each schema id.
 //!
 //! As JSON they are canonical: the same value always gives the same bytes, so that runs can be compared. Readers ignore
-//! fields that they don't know. Structs and variants with fields may grow: they are `#[non_exhaustive]`, and are made
-//! with `new`, `of` and the `with_…` methods. Read strictly are the gestures themselves: a gesture of which a part was
-//! ignored is another gesture.
+//! fields that they don't know. Messages, [`FrameNote`] and [`Shape`] may get further fields: they are
+//! `#[non_exhaustive]`, and are made with `new`, `of` and the `with_…` methods. Read strictly are gestures, actions and
+//! rectangles: a gesture of which a part was ignored is another gesture. A schema id keeps its kinds of actions, metrics
+//! and forms: a further kind is a new version of the id.
 //!
 //! # Layout
 //! - [`frame`]: where a frame comes from.
@@ -15,6 +16,7 @@ pub mod action;
 pub mod frame;
 pub mod gesture_outcome;
 pub mod gestures;
+mod line;
 pub mod metrics;
 pub mod overlay;
 pub mod rectangle;
@@ -49,8 +51,8 @@ pub const CHECK: &str = "check-messages";
 
 /// The JSON Schema of each message, by schema id.
 #[must_use]
-pub fn schemas() -> [(&'static str, Schema); 5] {
-    [
+pub fn schemas() -> Vec<(&'static str, Schema)> {
+    vec![
         (FRAME, schema_for!(FrameNote)),
         (GESTURES, schema_for!(Gestures)),
         (GESTURE_OUTCOME, schema_for!(GestureOutcome)),

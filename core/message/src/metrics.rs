@@ -15,6 +15,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::line;
+
 /// What a stage reports of its work. The summary of a run, `flowpipe top` and the report show it under the stage's name.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -80,7 +82,7 @@ pub enum Tone {
 /// The most metrics of one message.
 pub const MOST_METRICS: usize = 1_000;
 
-/// The most samples of one message.
+/// The most samples of all distributions of one message.
 pub const MOST_SAMPLES: usize = 10_000;
 
 /// The most characters of a name.
@@ -113,9 +115,12 @@ impl Metrics {
             return Err(format!("{samples} samples, the most are {MOST_SAMPLES}"));
         }
         for (number, metric) in (1..).zip(&self.metrics) {
-            metric
-                .check()
-                .map_err(|wrong| format!("metric {number}: {wrong}"))?;
+            metric.check().map_err(|wrong| match metric.name() {
+                Some(name) if line::check("name", name, LONGEST_NAME).is_ok() => {
+                    format!("metric {number}, {name}: {wrong}")
+                }
+                _ => format!("metric {number}: {wrong}"),
+            })?;
         }
         Ok(())
     }
@@ -200,23 +205,26 @@ impl Metric {
 
     fn samples(&self) -> &[f64] {
         match self {
-            Self::Gauge { value, .. } => std::slice::from_ref(value),
             Self::Distribution { values, .. } => values,
-            Self::Counter { .. } | Self::Note { .. } => &[],
+            Self::Counter { .. } | Self::Gauge { .. } | Self::Note { .. } => &[],
         }
     }
 
     fn check(&self) -> Result<(), String> {
         if let Some(name) = self.name() {
-            check_line("name", name, LONGEST_NAME)?;
+            line::check("name", name, LONGEST_NAME)?;
         }
         if let Some(unit) = self.unit() {
-            check_line("unit", unit, LONGEST_UNIT)?;
+            line::check("unit", unit, LONGEST_UNIT)?;
         }
         if let Self::Note { text, .. } = self {
-            check_line("note", text, LONGEST_NOTE)?;
+            line::check("note", text, LONGEST_NOTE)?;
         }
-        if self.samples().iter().any(|value| !value.is_finite()) {
+        let value = match self {
+            Self::Gauge { value, .. } => *value,
+            _ => 0.0,
+        };
+        if !value.is_finite() || self.samples().iter().any(|value| !value.is_finite()) {
             return Err("a value that is not a finite number".to_owned());
         }
         Ok(())
@@ -227,23 +235,6 @@ impl Tone {
     fn is_plain(&self) -> bool {
         *self == Self::Plain
     }
-}
-
-/// Checks a text of one line.
-fn check_line(what: &str, text: &str, longest: usize) -> Result<(), String> {
-    let length = text.chars().count();
-    if text.trim().is_empty() {
-        return Err(format!("an empty {what}"));
-    }
-    if length > longest {
-        return Err(format!(
-            "a {what} of {length} characters, the most are {longest}"
-        ));
-    }
-    if text.chars().any(char::is_control) {
-        return Err(format!("a {what} with control characters"));
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -293,11 +284,11 @@ mod tests {
             ),
             (
                 vec![Metric::gauge("a", 0.0).with_unit("")],
-                "metric 1: an empty unit",
+                "metric 1, a: an empty unit",
             ),
             (
                 vec![Metric::gauge("a", f64::NAN)],
-                "metric 1: a value that is not a finite number",
+                "metric 1, a: a value that is not a finite number",
             ),
         ] {
             assert_eq!(Metrics::new(metrics).check(), Err(reason.to_owned()));

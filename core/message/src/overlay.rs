@@ -11,7 +11,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Point, Rectangle};
+use crate::{Point, Rectangle, line};
 
 /// Shapes over the frame that the message descends from. `flowpipe see` and the report draw them, the first one first.
 /// Of the overlays of one stage on one frame the last one counts.
@@ -221,11 +221,11 @@ impl Shape {
                 if !is_size(*size) {
                     return Err("letters without a height".to_owned());
                 }
-                check_label("text", text)?;
+                line::check("text", text, LONGEST_LABEL)?;
             }
         }
         match &self.label {
-            Some(label) => check_label("label", label),
+            Some(label) => line::check("label", label, LONGEST_LABEL),
             None => Ok(()),
         }
     }
@@ -239,16 +239,6 @@ impl Form {
             Self::Line { points } | Self::Polygon { points } => points,
             Self::Rectangle(_) | Self::Circle { .. } | Self::Text { .. } => &[],
         }
-    }
-}
-
-fn check_label(what: &str, text: &str) -> Result<(), String> {
-    let length = text.chars().count();
-    match length <= LONGEST_LABEL {
-        true => Ok(()),
-        false => Err(format!(
-            "a {what} of {length} characters, the most are {LONGEST_LABEL}"
-        )),
     }
 }
 
@@ -327,6 +317,10 @@ mod tests {
             (
                 vec![Shape::text([0.0, 0.0], "3", 0.0)],
                 "shape 1: letters without a height",
+            ),
+            (
+                vec![Shape::text([0.0, 0.0], "a\u{1b}[2J", 9.0)],
+                "shape 1: a text with control characters",
             ),
             (
                 vec![dot.with_label("x".repeat(101))],

@@ -63,13 +63,13 @@ impl RunMetrics {
     }
 
     /// Replaces the stages' names. Existing stages keep their indices.
-    pub fn rename(&self, stages: &[String]) {
+    pub fn set_stages(&self, stages: &[String]) {
         self.lock().stages = stages.to_vec();
     }
 
-    /// Adds a message of metrics. Returns its notes, to be printed. `None`: it is of another type.
+    /// Adds a message of metrics. Returns its notes, to be printed. `None`: it is malformed, where no check judged it.
     pub fn add(&self, message: &Message) -> Option<Vec<Note>> {
-        let metrics = read::<Metrics>(message)?;
+        let metrics = read::<Metrics>(message).filter(|it| it.check().is_ok())?;
         let stage = message.source().stage;
         let mut state = self.lock();
         let mut notes = Vec::new();
@@ -108,7 +108,7 @@ impl RunMetrics {
         self.lock().notes.clone()
     }
 
-    /// What is said of metrics that are not kept.
+    /// A notice of metrics that are not kept.
     pub fn left_out(&self) -> Option<String> {
         let left_out = self.lock().left_out;
         (left_out > 0).then(|| {

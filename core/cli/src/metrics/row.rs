@@ -98,7 +98,10 @@ fn number(value: f64) -> String {
     format!("{value:.digits$}")
 }
 
-/// The counters in one line: what all stages count under one name. Empty: there are none.
+/// The most counters of a line.
+const LINE: usize = 8;
+
+/// The first counters in one line: what all stages count under one name. Empty: there are none.
 pub fn summary(rows: &[MetricRow]) -> String {
     let mut counts: Vec<(&str, u64)> = Vec::new();
     for row in rows {
@@ -110,10 +113,13 @@ pub fn summary(rows: &[MetricRow]) -> String {
             None => counts.push((&row.name, count)),
         }
     }
-    let parts = counts.iter();
-    let parts: Vec<String> = parts
+    let shown = counts.iter().take(LINE);
+    let mut parts: Vec<String> = shown
         .map(|(name, count)| format!("{}: {count}", escape(name)))
         .collect();
+    if counts.len() > LINE {
+        parts.push(format!("and {} more", counts.len() - LINE));
+    }
     parts.join(", ")
 }
 
@@ -141,6 +147,20 @@ pub fn table(rows: &[MetricRow]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_has_a_few_counters() {
+        let row = |number: u64| MetricRow {
+            stage: "a".to_owned(),
+            name: format!("n{number}"),
+            unit: None,
+            value: MetricValue::Counter(number),
+        };
+        let rows: Vec<MetricRow> = (0..10).map(row).collect();
+        let line = summary(&rows);
+        assert!(line.starts_with("n0: 0, n1: 1, "), "{line}");
+        assert!(line.ends_with("n7: 7, and 2 more"), "{line}");
+    }
 
     #[test]
     fn numbers_have_four_digits_and_whole_ones_all() {

@@ -7,7 +7,7 @@ use crate::quantile::quantile;
 /// How many samples are kept. Of more, this many are chosen, each with the same chance (Vitter 1985, algorithm R).
 const KEPT: usize = 1_000;
 
-/// Samples of a distribution. The count, the sum and the extremes are exact; so are percentiles of up to 1,000 samples.
+/// Samples of a distribution. The count and the largest one are exact; so are percentiles of up to 1,000 samples.
 #[derive(Clone, Debug, Default)]
 pub struct Samples {
     kept: Vec<f64>,

@@ -84,5 +84,7 @@ fn what_is_not_metrics_adds_nothing() {
     let metrics = run();
     let other = Message::detached(METRICS, b"[1]").unwrap();
     assert_eq!(metrics.add(&other), None);
+    let nameless = message(0, vec![Metric::counter("", 1)]);
+    assert_eq!(metrics.add(&nameless), None);
     assert!(metrics.rows().is_empty());
 }

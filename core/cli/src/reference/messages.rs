@@ -13,8 +13,8 @@ use super::types::Types;
 const INTRODUCTION: [&str; 4] = [
     "This page lists the messages that flow between stages, and the entries of recordings. A message is a JSON object. \
      Its schema id ends in its version.",
-    "A reader ignores fields that it does not know, except in a puzzle and in a pace, where they are errors. Within a \
-     version, only fields are added that a reader may ignore.",
+    "A reader ignores fields that it does not know, except in a puzzle, a pace, a gesture, its actions and a rectangle, \
+     where they are errors. Within a version, only fields are added that a reader may ignore.",
     "`flowpipe.frame/1` comes with the pixels of the frame, which are not part of the JSON. Recordings also contain \
      messages of [Foxglove](https://docs.foxglove.dev/docs/visualization/message-schemas/introduction).",
     "`flowpipe reference` writes this page from the types of the program.",
@@ -52,8 +52,11 @@ pub fn page() -> String {
 /// The schemas of a group, by schema id.
 type Group = (&'static str, Vec<(&'static str, Value)>);
 
-fn values<const N: usize>(schemas: [(&'static str, Schema); N]) -> Vec<(&'static str, Value)> {
-    schemas.map(|(id, schema)| (id, schema.to_value())).into()
+fn values(schemas: impl IntoIterator<Item = (&'static str, Schema)>) -> Vec<(&'static str, Value)> {
+    let schemas = schemas.into_iter();
+    schemas
+        .map(|(id, schema)| (id, schema.to_value()))
+        .collect()
 }
 
 /// The types that a schema defines for its fields.

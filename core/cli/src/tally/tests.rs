@@ -127,13 +127,19 @@ fn a_pipeline_without_boards_counts_what_its_stages_publish() {
     };
     let mut tally = Tally::new(&visibility, false);
     let metrics = Metrics::new(vec![
-        Metric::note("field 1 is\u{9b}won").with_tone(Tone::Good),
+        Metric::note("field 1 is\u{202e}won").with_tone(Tone::Good),
         Metric::counter("fields won", 2),
     ]);
     let text = printed(&mut tally, &message(METRICS, &metrics, &[0, 1]));
-    assert_eq!(text, "planner: field 1 is\\u009bwon\n");
+    assert_eq!(text, "planner: field 1 is\\u202ewon\n");
     assert_eq!(tally.summary(), "fields won: 2");
     assert!(!tally.has_boards());
-    tally.pipeline_changed(&["screen".to_owned(), "mines".to_owned()]);
-    assert_eq!(tally.metrics.rows()[0].stage, "mines");
+    // A reload adds a stage.
+    let stages = ["screen", "planner", "judge"].map(str::to_owned);
+    tally.pipeline_changed(&stages);
+    let metrics = Metrics::new(vec![Metric::counter("fields won", 1)]);
+    printed(&mut tally, &message(METRICS, &metrics, &[0, 1, 2]));
+    let rows = tally.metrics.rows();
+    assert_eq!(rows[1].stage, "judge");
+    assert_eq!(tally.summary(), "fields won: 3");
 }

@@ -13,11 +13,13 @@ use flowpipe_engine::run::RunView;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::last_messages::LastMessages;
+use crate::metrics::MetricRow;
+
 use super::protocol::{BoardView, Counts, Hello, Line, RunEnd};
 
 /// From one snapshot to the next.
 const TICK: Duration = Duration::from_millis(100);
-/// The times of calls are summed up every so many ticks.
+/// The times of calls and the metrics are summed up every so many ticks.
 const TIMES_INTERVAL: u32 = 5;
 /// A client that reads nothing for this long is disconnected.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -35,6 +37,7 @@ pub(super) struct Server {
     is_over: UnixStream,
     clients: Vec<Client>,
     times: Vec<Distribution>,
+    metrics: Vec<MetricRow>,
     ticks: u32,
 }
 
@@ -66,6 +69,7 @@ impl Server {
             is_over,
             clients: Vec::new(),
             times: Vec::new(),
+            metrics: Vec::new(),
             ticks: 0,
         })
     }
@@ -156,6 +160,7 @@ impl Server {
     fn counts(&mut self) -> Line {
         if self.ticks.is_multiple_of(TIMES_INTERVAL) {
             self.times = self.run_view.times();
+            self.metrics = self.messages.metrics().rows();
         }
         self.ticks = self.ticks.wrapping_add(1);
         let changed = self.messages.changed();
@@ -163,7 +168,7 @@ impl Server {
             progress: self.run_view.progress(),
             times: self.times.clone(),
             boards: self.messages.tally(),
-            metrics: self.messages.metrics().rows(),
+            metrics: self.metrics.clone(),
             notes: self.messages.metrics().notes(),
             changed: changed.map(|it| it.text),
         }))
@@ -173,8 +178,7 @@ impl Server {
     fn send_end(mut self) {
         // The other end is closed after one line.
         let how = io::read_to_string(&mut self.is_over).unwrap_or_default();
-        self.times = self.run_view.times();
-        self.ticks = 1;
+        self.ticks = 0;
         let mut last = line(&self.counts());
         last.extend(line(&Line::Over(RunEnd { how })));
         for client in &mut self.clients {

@@ -99,7 +99,7 @@ impl EmittedMessages {
         let stages = sources.pipeline.stages.iter();
         let stages: Vec<String> = stages.map(|stage| stage.name.clone()).collect();
         let name = |stage: usize| stages.get(stage).cloned().unwrap_or_default();
-        log.metrics.rename(&stages);
+        log.metrics.set_stages(&stages);
         let mut emitted = Self {
             metrics: log.metrics.rows(),
             ..Self::default()

@@ -6,7 +6,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-use super::text::{Ink, put};
+use super::text::{self, Ink, put};
 use crate::metrics::{MetricRow, Note};
 
 /// The maximum width of a stage's name and of a metric's.
@@ -22,7 +22,7 @@ pub(super) struct MetricLines {
 impl MetricLines {
     pub(super) fn new(rows: &[MetricRow]) -> Self {
         let name = |row: &MetricRow| {
-            let cut = |text: &str| escape(text).chars().take(NAME).collect::<String>();
+            let cut = |text: &str| text::first(&escape(text), NAME);
             format!("{}: {}", cut(&row.stage), cut(&row.name))
         };
         let mut lines: Vec<_> = rows.iter().map(|row| (name(row), row.text())).collect();

@@ -51,11 +51,16 @@ pub fn draw(history: &RunHistory, others: usize, colours: Colours, buffer: &mut 
     stages::draw(&history.stages(), ink, plan.stages, buffer);
     drawing.draw(plan.board, buffer);
     let used = strokes::draw(board, ink, plan.strokes, buffer);
-    let rows = history.counts().map_or(&[][..], |it| &it.metrics);
-    if !rows.is_empty() {
-        let [_, below] = split_rows(plan.strokes, used);
-        MetricLines::new(rows).draw(ink, below, buffer);
+    let Some(counts) = history.counts() else {
+        return;
+    };
+    let [_, mut below] = split_rows(plan.strokes, used);
+    if !counts.metrics.is_empty() {
+        let lines = MetricLines::new(&counts.metrics);
+        lines.draw(ink, below, buffer);
+        [_, below] = split_rows(below, lines.size().1);
     }
+    metrics::draw_notes(&counts.notes, ink, below, buffer);
 }
 
 /// Draws a run without boards: its metrics in the place of the board, and the last notes in that of the strokes.

@@ -227,7 +227,8 @@ fn a_run_without_boards_shows_metrics() {
 fn metrics_of_a_run_with_boards_are_below_the_strokes() {
     let mut history = history(Some(board(5, 5, 5, 2)));
     let mut counts = counts(12.4);
-    counts.metrics = foreign().metrics;
+    let Counts { metrics, notes, .. } = foreign();
+    (counts.metrics, counts.notes) = (metrics, notes);
     history.add(Line::Counts(Box::new(counts)));
     snapshot("metrics_and_boards", &history, Colours::All, (80, 24));
 }
@@ -238,4 +239,6 @@ fn times_and_names() {
     assert_eq!(elapsed, ["1.2 s", "1:01 min", "1:01 h", "25:00 h"]);
     assert_eq!(text::last("ünïcode/name", 5), "…name");
     assert_eq!(text::last("short", 5), "short");
+    assert_eq!(text::first("ünïcode/name", 5), "ünïc…");
+    assert_eq!(text::first("short", 5), "short");
 }

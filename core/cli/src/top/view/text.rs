@@ -73,6 +73,15 @@ pub(super) fn last(text: &str, room: usize) -> String {
     format!("…{end}")
 }
 
+/// A text, or the beginning of a long one.
+pub(super) fn first(text: &str, room: usize) -> String {
+    if text.chars().count() <= room {
+        return text.to_owned();
+    }
+    let beginning: String = text.chars().take(room.saturating_sub(1)).collect();
+    format!("{beginning}…")
+}
+
 /// A rate with significant digits only.
 pub(super) fn rate(rate: f64) -> String {
     match rate {

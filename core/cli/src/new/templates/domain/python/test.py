@@ -66,8 +66,10 @@ class Test(unittest.TestCase):
         targets = {"port": "targets", "body": body}
         one_played = {"port": "played", "body": {"played": 1}}
         answers = ask("planner.py", targets, targets, one_played, targets)
-        names = lambda message: [gesture["name"] for gesture in message["body"].get("gestures", [])]
-        clicks = [[name for message in answer for name in names(message)] for answer in answers]
+        gestures = [[message["body"].get("gestures", []) for message in answer] for answer in answers]
+        clicks = [[gesture["name"] for message in answer for gesture in message] for answer in gestures]
+        [[metrics]] = answers[2:3]
+        self.assertEqual(metrics["body"]["metrics"], [{"kind": "counter", "name": "targets clicked on", "add": 1}])
         self.assertEqual(clicks, [["click at 10, 10", "click at 60, 10"], [], [], ["click at 60, 10"]])
 
     def test_every_target_is_clicked_on_once(self):

@@ -44,6 +44,11 @@ def spots(frame, pixels):
     return sorted(found, key=lambda place: (place["y"], place["x"]))
 
 
+def rectangle(place):
+    """A shape of the overlay, which a report draws over the frame."""
+    return {"form": {"rectangle": {side: place[side] for side in ("x", "y", "width", "height")}}}
+
+
 def process(message=None, finish=None, **_):
     """The messages for a frame. Its body is a note: where the frame comes from."""
     if finish:  # all inputs have ended: the last chance to send something
@@ -53,8 +58,7 @@ def process(message=None, finish=None, **_):
         found = spots(frame, pixels)
     size = {"width": frame["width"], "height": frame["height"]}
     targets = {"frame": message["body"], "size": size, "targets": found}
-    sides = lambda place: {side: place[side] for side in ("x", "y", "width", "height")}
-    overlay = {"shapes": [{"form": {"rectangle": sides(place)}} for place in found]}  # a report draws it over the frame
+    overlay = {"shapes": [rectangle(place) for place in found]}
     return {"messages": [{"port": "targets", "body": targets}, {"port": "overlay", "body": overlay}]}
 
 
