@@ -49,7 +49,7 @@ Exit codes:
   130  stopped by Ctrl-C, SIGTERM or, where it does not reload, SIGHUP;
        or by hand while a pipeline holds the mouse";
 
-/// Sees Flow Free puzzles, solves them and plays them: pipelines of plugins.
+/// Runs pipelines of plugins. Those that come with it see Flow Free puzzles, solve them and play them.
 #[derive(Debug, Parser)]
 #[command(name = "flowpipe", version, after_help = EXIT_CODES, arg_required_else_help = true)]
 pub struct Args {
@@ -100,7 +100,7 @@ pub enum Command {
     Compare(Compare),
     /// Write an HTML page of a recorded run: boards, metrics, frames, timeline, times.
     Report(Report),
-    /// Watch a run: its stages, queues, the board, the strokes. Tab shows the next run, q quits.
+    /// Watch a run: its stages, queues, metrics, the board, the strokes. Tab shows the next run, q quits.
     Top(Top),
     /// Find every error in pipeline files, and list the effects of their stages: which commands they run, which files
     /// they write, whether they drive the mouse. Nothing is started.

@@ -15,7 +15,8 @@ pub struct Replay {
     /// be compared and the recording does not say why.
     #[arg(long)]
     pub verify: bool,
-    /// Run only this stage and the stages after it.
+    /// Run only this stage, also if it has effects that --allow names, and of the stages after it those that a replay runs
+    /// again.
     #[arg(long, value_name = "STAGE")]
     pub from: Option<String>,
     /// Run another plugin in a stage's place, with its default config or with the given one, such as
@@ -43,7 +44,7 @@ pub struct Replay {
     /// Print one JSON object at the end and nothing else on standard output.
     #[arg(long)]
     pub json: bool,
-    /// Don't print the boards.
+    /// Print no boards, gestures and notes: only problems, and the tables at the end.
     #[arg(long, short)]
     pub quiet: bool,
 }

@@ -33,7 +33,7 @@ pub struct Run {
     /// Print one JSON object at the end and nothing else on standard output.
     #[arg(long)]
     pub json: bool,
-    /// Don't print the boards.
+    /// Print no boards, gestures and notes: only problems, and the tables at the end.
     #[arg(long, short)]
     pub quiet: bool,
     /// Act on nothing: log what the mouse would do, and don't move it.

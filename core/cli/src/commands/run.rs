@@ -137,9 +137,11 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
     let mut stdout = flowpipe_terminal::stdout();
     if args.json {
         let all = json!({
-            "boards": tally,
+            "boards": tally.has_boards().then_some(&tally),
             "dry": args.dry_run,
+            "gestures": tally.gestures,
             "metrics": tally.metrics.rows(),
+            "notes": tally.metrics.notes(),
             "report": report,
             "steps": steps.report(),
         });

@@ -1,6 +1,7 @@
 //! The config: its defaults fit its schema and create a stage, and a config that does not fit breaks nothing.
 
 use flowpipe_config::manifest::config_schema;
+use flowpipe_terminal::counted;
 use serde_json::{Map, Value, json};
 
 use crate::plugin_check::protocol::Reporter;
@@ -61,7 +62,7 @@ pub fn check(subject: &Subject, report: &Reporter) {
             }
         }
     }
-    report.pass(format!("{} keys", properties.len()));
+    report.pass(counted(properties.len(), "key"));
 }
 
 fn with(config: &Value, key: &str, value: Value) -> Value {

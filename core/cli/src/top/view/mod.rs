@@ -40,7 +40,11 @@ pub fn draw(history: &RunHistory, others: usize, colours: Colours, buffer: &mut 
         height: area.height.saturating_sub(4),
         ..area
     };
-    if history.counts().is_some_and(|it| !it.boards.has_boards()) {
+    // The first counts come soon, and say what there is to show.
+    let Some(counts) = history.counts() else {
+        return;
+    };
+    if !counts.boards.has_boards() {
         draw_metrics(history, ink, body, buffer);
         return;
     }
@@ -51,9 +55,6 @@ pub fn draw(history: &RunHistory, others: usize, colours: Colours, buffer: &mut 
     stages::draw(&history.stages(), ink, plan.stages, buffer);
     drawing.draw(plan.board, buffer);
     let used = strokes::draw(board, ink, plan.strokes, buffer);
-    let Some(counts) = history.counts() else {
-        return;
-    };
     let [_, mut below] = split_rows(plan.strokes, used);
     if !counts.metrics.is_empty() {
         let lines = MetricLines::new(&counts.metrics);
