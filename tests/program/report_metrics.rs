@@ -132,7 +132,7 @@ fn it_shows_what_the_stages_count_and_measure() {
     assert!(values[1].contains("\u{202f}px"), "{values:?}");
     assert_eq!(
         values[2],
-        "3\u{202f}mmmedian, 95\u{202f}% 5.5\u{202f}mm, most 5.5\u{202f}mm, 10 samples"
+        "3\u{202f}mmmedian, 95\u{202f}% 5.5\u{202f}mm, max 5.5\u{202f}mm, 10 samples"
     );
     assert_eq!(
         browser.value("document.querySelectorAll('.metric .bar').length"),

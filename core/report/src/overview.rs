@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 
+use flowpipe_message::Tone;
 use flowpipe_puzzle::message::{RESULT, SIGHTING, SOLVED, STROKES};
 use flowpipe_recording::Recording;
 use flowpipe_terminal::counted;
 use serde::Serialize;
 
-use crate::boards::Tone;
 use crate::intervals::ends_ns;
 use crate::metrics::MOST_NAMES;
 use crate::pictures::Reel;
@@ -193,15 +193,15 @@ fn notices_of_metrics(story: &Story) -> Vec<String> {
             counted(story.unread, "message")
         ));
     }
-    if story.metrics.unnamed > 0 {
+    if story.metrics.over_limit > 0 {
         notices.push(format!(
             "{} of metrics left out: this page shows the first {MOST_NAMES} different metrics.",
-            counted(story.metrics.unnamed, "value")
+            counted(story.metrics.over_limit, "value")
         ));
     }
     if story.metrics.is_thinned() {
         notices.push(
-            "There are so many samples that some percentiles are those of an even selection."
+            "There are so many samples that some percentiles are those of a random selection."
                 .to_owned(),
         );
     }
