@@ -63,9 +63,14 @@ outputs = { spots = { schema = "spots.spot/1" }, metrics = { schema = "flowpipe.
 
 /// Records the pipeline, and makes the page of it.
 fn page(folder: &Path) -> (PathBuf, Ran) {
-    std::fs::write(folder.join("spots.py"), SPOTS).unwrap();
+    page_of(folder, SPOTS, PIPELINE)
+}
+
+/// The same with another stage or pipeline.
+fn page_of(folder: &Path, spots: &str, of: &str) -> (PathBuf, Ran) {
+    std::fs::write(folder.join("spots.py"), spots).unwrap();
     let recording = folder.join("spots.mcap").display().to_string();
-    let pipeline = pipeline(folder, PIPELINE);
+    let pipeline = pipeline(folder, of);
     run(&["run", &pipeline, "-q", "--record", &recording]).expect(0);
     let ran = run(&["report", &recording]).expect(0);
     (folder.join("spots.html"), ran)
@@ -122,6 +127,10 @@ fn it_shows_what_the_stages_count_and_measure() {
     assert_eq!(figures[0], "Spots found6,000finder");
     assert!(figures[1].starts_with("Frames5"), "{figures:?}");
     assert!(!figures.concat().contains("press"), "{figures:?}");
+    assert_eq!(
+        browser.value("document.querySelector('#figures-more').hidden"),
+        true
+    );
     assert!(texts(&mut browser, "#when")[0].contains("5 sources, the first "));
     assert_eq!(
         texts(&mut browser, ".metric-name"),
@@ -132,7 +141,7 @@ fn it_shows_what_the_stages_count_and_measure() {
     assert!(values[1].contains("\u{202f}px"), "{values:?}");
     assert_eq!(
         values[2],
-        "3\u{202f}mmmedian, 95\u{202f}% 5.5\u{202f}mm, most 5.5\u{202f}mm, 10 samples"
+        "3\u{202f}mmmedian, 95\u{202f}% 5.5\u{202f}mm, max 5.5\u{202f}mm, 10 samples"
     );
     assert_eq!(
         browser.value("document.querySelectorAll('.metric .bar').length"),
@@ -225,6 +234,41 @@ fn the_player_draws_overlays() {
     let complaints = browser.complaints();
     let is_own = |it: &String| it.contains("willReadFrequently");
     assert!(complaints.iter().all(is_own), "{complaints:?}");
+}
+
+#[test]
+fn counters_and_outputs_beyond_the_first_are_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let more = r#"metrics = [{"kind": "counter", "name": f"counter {it}", "add": it} for it in range(8)] + ["#;
+    let spots = SPOTS
+        .replace("metrics = [\n", &format!("{more}\n"))
+        .replace(
+            r#"answer["messages"] += ["#,
+            r#"answer["messages"] += [
+            {"port": "edges", "body": {"shapes": shapes[1:3]}},"#,
+        );
+    let pipeline = PIPELINE.replace(
+        "outputs = { ",
+        r#"outputs = { edges = { schema = "flowpipe.overlay/1" }, "#,
+    );
+    let (page, _) = page_of(folder.path(), &spots, &pipeline);
+    let mut browser = Browser::start();
+    open(&mut browser, &page, "light", 1280);
+    let figures = texts(&mut browser, ".figure");
+    assert_eq!(figures[5], "Counter 525finder");
+    assert!(figures[6].starts_with("Frames5"), "{figures:?}");
+    assert_eq!(
+        texts(
+            &mut browser,
+            r##"#figures-more:not([hidden]) a[href="#metrics"]"##
+        ),
+        ["and 3 more counters"]
+    );
+    // Both outputs are drawn over one frame.
+    let made = texts(&mut browser, ".made")[0].clone();
+    assert!(made.contains("4 shapes by finder.overlay"), "{made}");
+    assert!(made.contains("2 shapes by finder.edges"), "{made}");
+    assert_eq!(browser.complaints(), [""; 0]);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use flowpipe_message::Tone;
 use flowpipe_puzzle::message::{
     BoardResult, BoardState, Outcome, Reading, Sighting, Solved, Stroke, Strokes, Verdict,
 };
@@ -96,19 +97,6 @@ pub struct BoardOutcome {
     pub text: String,
     /// The reason, where it is bad and one is known.
     pub reason: String,
-}
-
-/// Good, bad or neither.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Tone {
-    /// As it was meant.
-    Good,
-    /// Not as it was meant.
-    Bad,
-    /// Unknown.
-    #[default]
-    Plain,
 }
 
 /// Collects boards from messages in the order of time.

@@ -10,7 +10,7 @@ use crate::intervals::{INTERVALS, Intervals};
 use crate::room::Allowance;
 use crate::samples::Samples;
 
-/// All of it.
+/// The metrics of all stages over the time of a run, and their notes.
 #[derive(Debug, Serialize)]
 pub struct MetricHistories {
     /// By stage, in the order of their first metrics.
@@ -21,7 +21,7 @@ pub struct MetricHistories {
     note_count: usize,
     /// How many metrics are left out, because there are too many names.
     #[serde(skip)]
-    pub unnamed: usize,
+    pub over_limit: usize,
     #[serde(skip)]
     names: usize,
     #[serde(skip)]
@@ -66,8 +66,8 @@ enum Values {
     },
     Gauge {
         last: f64,
-        low: f64,
-        high: f64,
+        min: f64,
+        max: f64,
         /// By interval with a value: its place, the least, the greatest and the last value.
         intervals: Vec<(usize, f64, f64, f64)>,
     },
@@ -101,7 +101,7 @@ impl MetricHistories {
             stages: Vec::new(),
             notes: Vec::new(),
             note_count: 0,
-            unnamed: 0,
+            over_limit: 0,
             names: 0,
             places: HashMap::new(),
             stage_places: HashMap::new(),
@@ -158,7 +158,7 @@ impl MetricHistories {
 
     fn named(&mut self, stage: &Name, at_ns: i64, metric: &Metric) {
         let Some((of_stage, place)) = self.place(stage, metric) else {
-            self.unnamed += 1;
+            self.over_limit += 1;
             return;
         };
         let stage = self.stages.get_mut(of_stage);
@@ -177,19 +177,19 @@ impl MetricHistories {
             (
                 Values::Gauge {
                     last,
-                    low,
-                    high,
+                    min,
+                    max,
                     intervals,
                 },
                 &Metric::Gauge { value, .. },
             ) => {
                 *last = value;
-                *low = low.min(value);
-                *high = high.max(value);
+                *min = min.min(value);
+                *max = max.max(value);
                 match intervals.last_mut() {
-                    Some((place, low, high, last)) if *place == interval => {
-                        *low = low.min(value);
-                        *high = high.max(value);
+                    Some((place, min, max, last)) if *place == interval => {
+                        *min = min.min(value);
+                        *max = max.max(value);
                         *last = value;
                     }
                     _ => intervals.push((interval, value, value, value)),
@@ -245,12 +245,12 @@ impl Values {
                 Some(("counter", Self::Counter { total, intervals }))
             }
             Metric::Gauge { value, .. } => {
-                let (last, low, high) = (*value, *value, *value);
+                let (last, min, max) = (*value, *value, *value);
                 let intervals = Vec::new();
                 let gauge = Self::Gauge {
                     last,
-                    low,
-                    high,
+                    min,
+                    max,
                     intervals,
                 };
                 Some(("gauge", gauge))
@@ -314,7 +314,7 @@ mod tests {
         assert_eq!(metrics[0]["intervals"].as_array().unwrap().len(), INTERVALS);
         assert_eq!(
             metrics[1],
-            json!({ "kind": "gauge", "name": "mines left", "unit": "mines", "last": -3.0, "low": -3.0, "high": 10.0,
+            json!({ "kind": "gauge", "name": "mines left", "unit": "mines", "last": -3.0, "min": -3.0, "max": 10.0,
                     "intervals": [[0, 10.0, 10.0, 10.0], [1, -3.0, -3.0, -3.0]] })
         );
         assert_eq!(metrics[2]["count"], 3);
@@ -338,7 +338,7 @@ mod tests {
         let json = json_of(&histories);
         let metrics = json["stages"][0]["metrics"].as_array().unwrap();
         assert_eq!(metrics.len(), MOST_NAMES);
-        assert_eq!(histories.unnamed, 1 + MOST_NAMES);
+        assert_eq!(histories.over_limit, 1 + MOST_NAMES);
     }
 
     #[test]
@@ -372,5 +372,20 @@ mod tests {
             (&metrics[1]["count"], &metrics[1]["kept"]),
             (&json!(60), &json!(60))
         );
+    }
+
+    #[test]
+    fn of_pairs_both_values_are_kept() {
+        let pair = Metric::distribution("pair", vec![1.0, 2.0]);
+        let histories = of(&vec![vec![pair]; MOST_SAMPLES]);
+        assert!(histories.is_thinned());
+        let json = json_of(&histories);
+        let pair = &json["stages"][0]["metrics"][0];
+        let kept = pair["kept"].as_u64().unwrap();
+        assert!((40_000..=100_000).contains(&kept), "{kept}");
+        for bar in [0, 1] {
+            let share = pair["bars"][bar].as_f64().unwrap() / kept as f64;
+            assert!((share - 0.5).abs() < 0.02, "{share}");
+        }
     }
 }

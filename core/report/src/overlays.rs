@@ -1,10 +1,10 @@
-//! Which shapes stages have drawn over which frame.
+//! Which shapes outputs of stages have drawn over which frame.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use flowpipe_message::Overlay;
-use flowpipe_recording::{Name, RecordedMessage, Recording};
+use flowpipe_recording::{RecordedMessage, Recording, Topic};
 use serde::Serialize;
 
 use crate::drawings::Drawings;
@@ -15,9 +15,9 @@ use crate::room::Allowance;
 pub struct Overlays {
     #[serde(flatten)]
     drawings: Drawings,
-    /// The stages that drew, in the pipeline's order.
-    stages: Vec<String>,
-    /// The frame, the stage and its drawing, by frame and in the order of the stages.
+    /// The outputs with overlays in the pipeline's order: the stage, and the output too if the stage has several.
+    outputs: Vec<String>,
+    /// The frame, the output and its drawing, by frame and in the order of the outputs.
     over: Vec<(usize, usize, usize)>,
     /// How many overlays are left out to keep the page small.
     #[serde(skip)]
@@ -27,9 +27,9 @@ pub struct Overlays {
     pub malformed: usize,
 }
 
-/// The messages of overlays, by the frame and the stage, each in the order of time.
+/// The messages of overlays, by the frame and the output, each in the order of time.
 #[derive(Debug, Default)]
-pub struct OverlayMessages<'a>(BTreeMap<(usize, Name), Vec<OverlayMessage<'a>>>);
+pub struct OverlayMessages<'a>(BTreeMap<(usize, Topic), Vec<OverlayMessage<'a>>>);
 
 /// A message that has not been read yet.
 #[derive(Clone, Copy, Debug)]
@@ -53,7 +53,7 @@ impl<'a> OverlayMessages<'a> {
     pub fn add(&mut self, frame: usize, message: &'a RecordedMessage, body: &str) {
         let mut hasher = DefaultHasher::new();
         body.hash(&mut hasher);
-        let key = (frame, message.topic().stage.clone());
+        let key = (frame, message.topic().clone());
         self.0.entry(key).or_default().push(OverlayMessage {
             message,
             hash: hasher.finish(),
@@ -61,18 +61,19 @@ impl<'a> OverlayMessages<'a> {
         });
     }
 
-    /// Reads them. Of those of one stage on one frame the last valid one counts. Where there are too many, those that
-    /// are drawn are spread over the run. `drawn`: is given each message that is drawn, with the number of its shapes.
+    /// Reads them. Of those of one output on one frame the last valid one counts. Where there are too many, those
+    /// that are drawn are spread over the run. `drawn`: is given each message that is drawn, with the number of its
+    /// shapes.
     pub fn read(
         &self,
         recording: &Recording,
         mut drawn: impl FnMut(&RecordedMessage, usize),
     ) -> Overlays {
-        let names = self.stages(recording);
-        let stages: HashMap<&Name, usize> = names.iter().copied().zip(0..).collect();
+        let topics = self.topics(recording);
+        let outputs: HashMap<&Topic, usize> = topics.iter().copied().zip(0..).collect();
         let mut overlays = Overlays {
             drawings: Drawings::new(CHARACTERS),
-            stages: names.iter().map(|name| name.to_string()).collect(),
+            outputs: topics.iter().map(|topic| label(topic, &topics)).collect(),
             over: Vec::new(),
             left_out: 0,
             malformed: 0,
@@ -85,7 +86,7 @@ impl<'a> OverlayMessages<'a> {
             known: HashMap::new(),
             room: Allowance::of(READ),
         };
-        for (((frame, stage), messages), _) in all {
+        for (((frame, topic), messages), _) in all {
             for message in messages.iter().rev() {
                 match reader.read(message, &mut overlays.drawings) {
                     ReadOverlay::Malformed => overlays.malformed += 1,
@@ -94,8 +95,8 @@ impl<'a> OverlayMessages<'a> {
                         break;
                     }
                     ReadOverlay::Drawing(drawing) => {
-                        let stage = stages.get(stage).copied().unwrap_or(0);
-                        overlays.over.push((*frame, stage, drawing));
+                        let output = outputs.get(topic).copied().unwrap_or(0);
+                        overlays.over.push((*frame, output, drawing));
                         drawn(message.message, overlays.drawings.shape_count(drawing));
                         break;
                     }
@@ -106,17 +107,31 @@ impl<'a> OverlayMessages<'a> {
         overlays
     }
 
-    /// The stages that drew, in the pipeline's order.
-    fn stages(&self, recording: &Recording) -> Vec<&Name> {
-        let places = recording.about().stages.iter().zip(0..);
-        let places: HashMap<&str, usize> = places
-            .map(|(it, place)| (it.name.as_str(), place))
-            .collect();
-        let order = |name: &Name| places.get(name.as_str()).copied().unwrap_or(usize::MAX);
-        let names: BTreeSet<&Name> = self.0.keys().map(|(_, stage)| stage).collect();
-        let mut names: Vec<&Name> = names.into_iter().collect();
-        names.sort_by_key(|name| order(name));
-        names
+    /// The outputs with overlays, in the pipeline's order.
+    fn topics(&self, recording: &Recording) -> Vec<&Topic> {
+        let stages = recording.about().stages.iter();
+        let all = stages.flat_map(|stage| {
+            let outputs = stage.outputs.iter();
+            outputs.map(|(output, _)| (stage.name.as_str(), output.as_str()))
+        });
+        let places: HashMap<(&str, &str), usize> = all.zip(0..).collect();
+        let place = |topic: &Topic| {
+            let place = places.get(&(topic.stage.as_str(), topic.port.as_str()));
+            place.copied().unwrap_or(usize::MAX)
+        };
+        let topics: BTreeSet<&Topic> = self.0.keys().map(|(_, topic)| topic).collect();
+        let mut topics: Vec<&Topic> = topics.into_iter().collect();
+        topics.sort_by_key(|topic| place(topic));
+        topics
+    }
+}
+
+/// What the page calls an output: its stage, and the output too if another one of the stage has overlays.
+fn label(topic: &Topic, all: &[&Topic]) -> String {
+    let has_several = all.iter().filter(|it| it.stage == topic.stage).count() > 1;
+    match has_several {
+        true => format!("{}.{}", topic.stage, topic.port),
+        false => topic.stage.to_string(),
     }
 }
 

@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 
+use flowpipe_message::Tone;
 use flowpipe_puzzle::message::{RESULT, SIGHTING, SOLVED, STROKES};
 use flowpipe_recording::Recording;
 use flowpipe_terminal::counted;
 use serde::Serialize;
 
-use crate::boards::Tone;
 use crate::intervals::ends_ns;
 use crate::metrics::MOST_NAMES;
 use crate::pictures::Reel;
@@ -178,12 +178,12 @@ fn notices(recording: &Recording, story: &Story, reel: &Reel) -> Vec<String> {
     notices
 }
 
-/// What is missing of metrics and overlays.
+/// What is missing of metrics, overlays and gestures.
 fn notices_of_metrics(story: &Story) -> Vec<String> {
     let mut notices = Vec::new();
     if story.malformed > 0 {
         notices.push(format!(
-            "{} left out: they are no valid metrics or overlays.",
+            "{} left out: they are no valid metrics, overlays or gestures.",
             counted(story.malformed, "message")
         ));
     }
@@ -193,17 +193,31 @@ fn notices_of_metrics(story: &Story) -> Vec<String> {
             counted(story.unread, "message")
         ));
     }
-    if story.metrics.unnamed > 0 {
+    if story.metrics.over_limit > 0 {
         notices.push(format!(
             "{} of metrics left out: this page shows the first {MOST_NAMES} different metrics.",
-            counted(story.metrics.unnamed, "value")
+            counted(story.metrics.over_limit, "value")
         ));
     }
     if story.metrics.is_thinned() {
         notices.push(
-            "There are so many samples that some percentiles are those of an even selection."
+            "There are so many samples that some percentiles are those of a random selection."
                 .to_owned(),
         );
+    }
+    if story.without_sentence > 0 {
+        notices.push(format!(
+            "{} without a description beside their frames: there are too many.",
+            counted(story.without_sentence, "message")
+        ));
+    }
+    if story.overlays_without_frame > 0 {
+        let one = story.overlays_without_frame == 1;
+        notices.push(format!(
+            "{} left out: {} from no frame.",
+            counted(story.overlays_without_frame, "overlay"),
+            if one { "it descends" } else { "they descend" }
+        ));
     }
     if story.overlays.left_out > 0 {
         notices.push(format!(

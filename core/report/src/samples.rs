@@ -1,16 +1,19 @@
-//! The samples of one distribution: all are counted, and of very many every second, fourth and so on is kept.
+//! The samples of one distribution: all are counted, and of very many a random selection is kept.
 
 use serde::{Serialize, Serializer};
 
-/// Samples in the order in which they came.
+/// Samples of a distribution. The count and the extremes are exact.
 #[derive(Clone, Debug)]
 pub struct Samples {
+    /// In no order.
     kept: Vec<f64>,
-    /// One of so many is kept.
-    every: u64,
+    /// The most that are kept. Of more, each has the same chance to be among them (Vitter 1985, algorithm R).
+    capacity: usize,
     count: u64,
-    low: f64,
-    high: f64,
+    min: f64,
+    max: f64,
+    /// The state of a linear congruential generator, so that a recording always gives the same page.
+    random: u64,
 }
 
 /// What the page shows of them.
@@ -21,13 +24,13 @@ struct SampleSummary {
     /// How many of them the quantiles and bars are of.
     kept: usize,
     /// The least.
-    low: f64,
+    min: f64,
     /// Half are at most this.
     p50: f64,
     /// 95 of 100 are.
     p95: f64,
     /// The greatest.
-    high: f64,
+    max: f64,
     /// Where these two lie between both ends of the bars, from 0 to 1.
     places: [f64; 2],
     /// Bars of one width, from the least to the greatest: how many.
@@ -44,10 +47,11 @@ impl Samples {
     pub fn new() -> Self {
         Self {
             kept: Vec::new(),
-            every: 1,
+            capacity: usize::MAX,
             count: 0,
-            low: f64::INFINITY,
-            high: f64::NEG_INFINITY,
+            min: f64::INFINITY,
+            max: f64::NEG_INFINITY,
+            random: 0,
         }
     }
 
@@ -58,27 +62,44 @@ impl Samples {
 
     /// Whether some are not kept.
     pub fn is_thinned(&self) -> bool {
-        self.every > 1
+        self.kept.len() as u64 != self.count
     }
 
     /// One more.
     pub fn add(&mut self, value: f64) {
-        if self.count.is_multiple_of(self.every) {
-            self.kept.push(value);
-        }
         self.count += 1;
-        self.low = self.low.min(value);
-        self.high = self.high.max(value);
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
+        if self.kept.len() < self.capacity {
+            self.kept.push(value);
+            return;
+        }
+        let place = self.below(self.count);
+        if let Some(kept) = self.kept.get_mut(place as usize) {
+            *kept = value;
+        }
     }
 
-    /// Keeps every second of those that are kept, and of those to come.
+    /// Keeps a random half of those that are kept, and no more from now on.
     pub fn halve(&mut self) {
-        let mut is_kept = false;
-        self.kept.retain(|_| {
-            is_kept = !is_kept;
-            is_kept
-        });
-        self.every = self.every.saturating_mul(2);
+        self.capacity = self.kept.len() / 2;
+        // The first places of a shuffled list.
+        for place in 0..self.capacity {
+            let others = self.kept.len() - place;
+            let other = place + self.below(others as u64) as usize;
+            self.kept.swap(place, other);
+        }
+        self.kept.truncate(self.capacity);
+    }
+
+    /// A random number below this one, which is not 0.
+    fn below(&mut self, limit: u64) -> u64 {
+        // Knuth's constants for 64 bits; the upper bits are the random ones.
+        self.random = self
+            .random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.random >> 33) % limit
     }
 
     /// `None`: there are none.
@@ -91,7 +112,7 @@ impl Samples {
         };
         let (p50, p95) = (quantile(0.5)?, quantile(0.95)?);
         // Halves, since the distance of both ends may be no finite number.
-        let span = self.high / 2.0 - self.low / 2.0;
+        let span = self.max / 2.0 - self.min / 2.0;
         let is_whole = sorted.iter().all(|value| value.fract() == 0.0);
         let has_bar_each = is_whole && 2.0 * span < MOST_BARS;
         let bars = match has_bar_each {
@@ -99,7 +120,7 @@ impl Samples {
             false => BARS as f64,
         };
         let share = |value: f64| {
-            let above = value / 2.0 - self.low / 2.0;
+            let above = value / 2.0 - self.min / 2.0;
             match has_bar_each {
                 // The middle of its bar.
                 true => (2.0 * above + 0.5) / bars,
@@ -115,10 +136,10 @@ impl Samples {
         Some(SampleSummary {
             count: self.count,
             kept: sorted.len(),
-            low: self.low,
+            min: self.min,
             p50,
             p95,
-            high: self.high,
+            max: self.max,
             places: [share(p50), share(p95)],
             bars: counts,
         })
@@ -131,10 +152,10 @@ impl Serialize for Samples {
         let none = SampleSummary {
             count: 0,
             kept: 0,
-            low: 0.0,
+            min: 0.0,
             p50: 0.0,
             p95: 0.0,
-            high: 0.0,
+            max: 0.0,
             places: [0.0; 2],
             bars: Vec::new(),
         };
@@ -156,10 +177,7 @@ mod tests {
     fn quantiles_and_bars() {
         let summary = of((1..=100).map(f64::from)).summary().unwrap();
         assert_eq!((summary.p50, summary.p95), (50.0, 95.0));
-        assert_eq!(
-            (summary.low, summary.high, summary.count),
-            (1.0, 100.0, 100)
-        );
+        assert_eq!((summary.min, summary.max, summary.count), (1.0, 100.0, 100));
         assert_eq!(summary.bars.len(), BARS);
         assert_eq!(summary.bars.iter().sum::<u64>(), 100);
         // Whole numbers that are close to each other have a bar each.
@@ -188,15 +206,45 @@ mod tests {
     }
 
     #[test]
-    fn of_many_an_even_share_is_kept() {
-        let mut samples = of((0..8).map(f64::from));
+    fn of_many_each_has_the_same_chance() {
+        let mut samples = of((0..40_000).map(f64::from));
+        assert!(!samples.is_thinned());
         samples.halve();
-        assert_eq!(samples.kept, [0.0, 2.0, 4.0, 6.0]);
-        (8..12).for_each(|value| samples.add(f64::from(value)));
-        assert_eq!(samples.kept, [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]);
+        (40_000..70_000).for_each(|value| samples.add(f64::from(value)));
+        samples.halve();
+        (70_000..100_000).for_each(|value| samples.add(f64::from(value)));
         assert!(samples.is_thinned());
         let summary = samples.summary().unwrap();
-        assert_eq!((summary.count, summary.kept), (12, 6));
-        assert_eq!(summary.high, 11.0);
+        assert_eq!((summary.count, summary.kept), (100_000, 10_000));
+        assert_eq!((summary.min, summary.max), (0.0, 99_999.0));
+        // A thousand of each tenth: the standard deviation is 30.
+        let mut tenths = [0; 10];
+        for value in &samples.kept {
+            tenths[(value / 10_000.0) as usize] += 1;
+        }
+        assert!(
+            tenths.iter().all(|it| (850..1_150).contains(it)),
+            "{tenths:?}"
+        );
+        // None is kept twice.
+        samples.kept.sort_by(f64::total_cmp);
+        samples.kept.dedup();
+        assert_eq!(samples.kept.len(), 10_000);
+    }
+
+    #[test]
+    fn of_alternating_values_each_is_kept() {
+        let mut samples = Samples::new();
+        for _ in 0..5 {
+            for value in 0..20_000 {
+                samples.add(f64::from(1 + value % 2));
+            }
+            samples.halve();
+        }
+        let summary = samples.summary().unwrap();
+        assert!(summary.kept > 600, "{summary:?}");
+        // Half of them: the standard deviation is less than 2 %.
+        let ones = summary.bars[0] as f64 / summary.kept as f64;
+        assert!((ones - 0.5).abs() < 0.1, "{summary:?}");
     }
 }

@@ -1,6 +1,6 @@
 //! Messages as sentences.
 
-use flowpipe_message::{Metric, Metrics};
+use flowpipe_message::{GestureOutcome, Gestures, Metric, Metrics};
 use flowpipe_puzzle::message::{
     BoardResult, BoardState, Outcome, Reading, Sighting, Solved, Stroke, Strokes, Verdict,
 };
@@ -154,6 +154,54 @@ pub fn metrics(metrics: &Metrics) -> String {
     }
 }
 
+/// What a pointer and keys are to do: the names of the first gestures.
+pub fn gestures(gestures: &Gestures) -> String {
+    /// More than these are only counted.
+    const MOST: usize = 4;
+    /// The most characters of a name.
+    const LONGEST: usize = 60;
+    let all = &gestures.gestures;
+    let planned = format!("{} planned", counted(all.len(), "gesture"));
+    let names = all.iter().take(MOST);
+    let mut names: Vec<String> = names.map(|it| shortened(&it.name, LONGEST)).collect();
+    let more = all.len().saturating_sub(MOST);
+    if more > 0 {
+        names.push(format!("{more} more"));
+    }
+    match names.is_empty() {
+        true => planned,
+        false => format!("{planned}: {}", names.join("; ")),
+    }
+}
+
+/// What became of gestures; `planned`: how many they were, where that is known.
+pub fn gesture_outcome(outcome: &GestureOutcome, planned: Option<usize>) -> String {
+    /// The most characters of a reason.
+    const LONGEST: usize = 300;
+    let played = match planned {
+        Some(planned) if planned != outcome.played => {
+            format!(
+                "{} of {} played",
+                outcome.played,
+                counted(planned, "gesture")
+            )
+        }
+        _ => format!("{} played", counted(outcome.played, "gesture")),
+    };
+    match &outcome.refused {
+        Some(reason) => format!("{played}; refused: {}", shortened(reason, LONGEST)),
+        None => played,
+    }
+}
+
+/// At most so many characters of a text, and a mark where there are more.
+fn shortened(text: &str, longest: usize) -> String {
+    match text.char_indices().nth(longest) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
 /// A number of at most some ten characters.
 fn number(value: f64) -> String {
     let size = value.abs();
@@ -167,6 +215,8 @@ fn number(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use flowpipe_message::{FrameNote, Gesture, Rectangle};
+
     use super::*;
 
     #[test]
@@ -189,6 +239,36 @@ mod tests {
         assert_eq!(
             [0.0, -0.5, 1e-9, 1_000.0].map(number),
             ["0", "-0.5", "1.000e-9", "1000"]
+        );
+    }
+
+    #[test]
+    fn gestures_are_short() {
+        let frame = || FrameNote::of("a");
+        let of = |names: &[&str]| {
+            let all = names.iter().map(|&name| Gesture::new(name, Vec::new()));
+            let bounds = Rectangle::new(0.0, 0.0, 1.0, 1.0);
+            gestures(&Gestures::new("planner", frame(), bounds, all.collect()))
+        };
+        assert_eq!(of(&[]), "0 gestures planned");
+        assert_eq!(of(&["open 1, 2"]), "1 gesture planned: open 1, 2");
+        assert_eq!(
+            of(&["a", "b", "c", "d", "e", "f"]),
+            "6 gestures planned: a; b; c; d; 2 more"
+        );
+        let long = "ü".repeat(61);
+        let expected = format!("1 gesture planned: {}…", "ü".repeat(60));
+        assert_eq!(of(&[&long]), expected);
+        let outcome = |played| GestureOutcome::new("mouse", frame(), played);
+        assert_eq!(gesture_outcome(&outcome(3), Some(3)), "3 gestures played");
+        assert_eq!(
+            gesture_outcome(&outcome(0).with_refused("no"), Some(1)),
+            "0 of 1 gesture played; refused: no"
+        );
+        let reason = gesture_outcome(&outcome(1).with_refused("x".repeat(9_999)), None);
+        assert_eq!(
+            reason,
+            format!("1 gesture played; refused: {}…", "x".repeat(300))
         );
     }
 }

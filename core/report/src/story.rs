@@ -2,7 +2,10 @@
 
 use std::collections::HashMap;
 
-use flowpipe_message::{FRAME, FrameNote, METRICS, Metrics, OVERLAY};
+use flowpipe_message::{
+    FRAME, FrameNote, GESTURE_OUTCOME, GESTURES, GestureOutcome, Gestures, METRICS, Metrics,
+    OVERLAY,
+};
 use flowpipe_puzzle::message::{
     BoardResult, OUTCOME, Outcome, RESULT, SIGHTING, SOLVED, STROKES, Sighting, Solved, Strokes,
 };
@@ -24,10 +27,10 @@ use crate::sources::Sources;
 /// The mark that actuators set at the first press.
 pub const ACTION: &str = "action";
 
-/// The most bytes of metrics and of notes of frames that are read.
+/// The most bytes of metrics and of notes of frames that are read, and of gestures with their outcomes.
 const READ: usize = 32 << 20;
 
-/// The most bytes of sentences of metrics and overlays.
+/// The most bytes of sentences of messages that are not about boards.
 const SENTENCES: usize = 1 << 20;
 
 /// What a recording contains about puzzles, and what stages of any pipeline report of their work.
@@ -51,10 +54,14 @@ pub struct Story {
     pub overlays: Overlays,
     /// What the frames show.
     pub sources: Sources,
-    /// How many messages of metrics and overlays are not valid.
+    /// How many messages of metrics, overlays and gestures are not valid.
     pub malformed: usize,
     /// How many messages of metrics are left out, because there are too many.
     pub unread: usize,
+    /// How many messages have no sentence, because there are too many.
+    pub without_sentence: usize,
+    /// How many overlays are left out, because they descend from no frame.
+    pub overlays_without_frame: usize,
 }
 
 /// A message.
@@ -82,9 +89,14 @@ struct StoryBuilder<'a> {
     metrics: MetricHistories,
     overlays: OverlayMessages<'a>,
     sources: Sources,
+    /// By message of gestures: how many they are.
+    gestures: HashMap<(Topic, u64), usize>,
     malformed: usize,
     unread: usize,
+    without_sentence: usize,
+    overlays_without_frame: usize,
     reading: Allowance,
+    reading_gestures: Allowance,
     sentences: Allowance,
 }
 
@@ -109,9 +121,13 @@ impl Story {
             metrics: MetricHistories::new(Intervals::until(ends_ns(recording))),
             overlays: OverlayMessages::default(),
             sources: Sources::default(),
+            gestures: HashMap::new(),
             malformed: 0,
             unread: 0,
+            without_sentence: 0,
+            overlays_without_frame: 0,
             reading: Allowance::of(READ),
+            reading_gestures: Allowance::of(READ),
             sentences: Allowance::of(SENTENCES),
         };
         for message in messages {
@@ -132,6 +148,8 @@ impl Story {
             sources,
             malformed,
             unread,
+            without_sentence,
+            overlays_without_frame,
             ..
         } = builder;
         Self {
@@ -146,6 +164,8 @@ impl Story {
             overlays,
             sources,
             unread,
+            without_sentence,
+            overlays_without_frame,
         }
     }
 }
@@ -185,6 +205,7 @@ impl<'a> StoryBuilder<'a> {
             FRAME => return self.frame_note(message),
             METRICS => return self.metrics(message),
             OVERLAY => return self.overlay(message),
+            GESTURES | GESTURE_OUTCOME => return self.gesture_message(message),
             _ => {}
         }
         if !self.room.is_left(message.body.len(), self.shapes.cells()) {
@@ -204,10 +225,12 @@ impl<'a> StoryBuilder<'a> {
         }
     }
 
-    /// The sentence of a message of metrics or an overlay, while there is room for it.
+    /// The sentence of a message that is not about boards, while there is room for it.
     fn say(&mut self, key: (Topic, u64), sentence: String) {
         if self.sentences.take(sentence.len()) {
             self.words.insert(key, sentence);
+        } else {
+            self.without_sentence += 1;
         }
     }
 
@@ -239,7 +262,46 @@ impl<'a> StoryBuilder<'a> {
     fn overlay(&mut self, message: &StoryMessage<'a>) {
         if let Some(frame) = self.at(message).frame {
             self.overlays.add(frame, message.recorded, &message.body);
+        } else {
+            self.overlays_without_frame += 1;
         }
+    }
+
+    fn gesture_message(&mut self, message: &StoryMessage<'_>) {
+        if !self.reading_gestures.take(message.body.len()) {
+            self.without_sentence += 1;
+            return;
+        }
+        let sentence = match message.schema {
+            GESTURES => self.gestures(message),
+            _ => self.gesture_outcome(message),
+        };
+        match sentence {
+            Some(sentence) => self.say(message.key(), sentence),
+            None => self.malformed += 1,
+        }
+    }
+
+    /// Those that an actuator refuses as a whole have a sentence too: their outcome says why.
+    fn gestures(&mut self, message: &StoryMessage<'_>) -> Option<String> {
+        let gestures: Gestures = message.parse()?;
+        self.gestures.insert(message.key(), gestures.gestures.len());
+        Some(sentences::gestures(&gestures))
+    }
+
+    fn gesture_outcome(&self, message: &StoryMessage<'_>) -> Option<String> {
+        let outcome: GestureOutcome = message.parse()?;
+        let planned = self.taken(message);
+        let planned = planned.and_then(|taken| self.gestures.get(&taken).copied());
+        Some(sentences::gesture_outcome(&outcome, planned))
+    }
+
+    /// The message that the call took which emitted this one.
+    fn taken(&self, message: &StoryMessage<'_>) -> Option<(Topic, u64)> {
+        let call = self.lineage.call(message.topic, message.sequence)?;
+        let taken = call.took.as_ref()?;
+        let topic = Topic::new(taken.from.clone(), taken.output.clone());
+        Some((topic, taken.sequence))
     }
 
     fn at(&self, message: &StoryMessage<'_>) -> MessagePosition {
@@ -291,11 +353,8 @@ impl<'a> StoryBuilder<'a> {
         let outcome: Outcome = message.parse()?;
         let at = self.at(message);
         let call = self.lineage.call(message.topic, message.sequence);
-        let took = call.and_then(|call| call.took.as_ref());
-        let played = took.and_then(|took| {
-            let topic = Topic::new(took.from.clone(), took.output.clone());
-            self.attempts.get(&(topic, took.sequence)).copied()
-        });
+        let taken = self.taken(message);
+        let played = taken.and_then(|taken| self.attempts.get(&taken).copied());
         if let Some(place) = played {
             let mark = call.and_then(|call| call.marks.iter().find(|mark| mark.name == ACTION));
             let pressed = mark.map(|mark| mark.at_ns - at.captured_ns);
@@ -329,123 +388,4 @@ pub fn work_ns(call: &Call) -> i64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::fs::File;
-
-    use flowpipe_recording::entry::{About, AboutStage};
-    use flowpipe_recording::{Schemas, Writer};
-    use serde_json::{Value, json};
-
-    use super::*;
-    use crate::overview::has_boards;
-
-    /// A run of a source and a stage; each message one millisecond after the one before: output, schema and body.
-    fn recorded(outputs: &[&str], messages: &[(&str, &str, Value)]) -> Recording {
-        let stage = |name: &str, inputs: &[&str], outputs: &[&str]| AboutStage {
-            name: name.to_owned(),
-            role: String::new(),
-            plugins: Vec::new(),
-            inputs: inputs.iter().map(|&it| it.to_owned()).collect(),
-            outputs: outputs
-                .iter()
-                .map(|&it| (it.to_owned(), it.to_owned()))
-                .collect(),
-            timeout_ns: None,
-            isolated: false,
-            workers: 1,
-        };
-        let about = About {
-            format: flowpipe_recording::FORMAT,
-            flowpipe: String::new(),
-            name: String::new(),
-            file: String::new(),
-            started_unix_ns: 0,
-            since_ns: None,
-            excerpt: false,
-            dry: false,
-            stages: vec![
-                stage("source", &[], &[FRAME, METRICS]),
-                stage("finder", &["in"], outputs),
-            ],
-            edges: Vec::new(),
-        };
-        let file = tempfile::NamedTempFile::new().unwrap();
-        let to = File::create(file.path()).unwrap();
-        let mut writer = Writer::new(to, &about, "", Schemas::new()).unwrap();
-        for (number, (stage, schema, body)) in (1..).zip(messages) {
-            let at = number as i64 * 1_000_000;
-            let topic = Topic::new(*stage, *schema);
-            let body = body.to_string();
-            writer
-                .message(&topic, schema, &body, number, (at, at))
-                .unwrap();
-        }
-        writer.finish().unwrap();
-        Recording::open(file.path()).unwrap()
-    }
-
-    fn circle(radius: f64) -> Value {
-        json!({ "shapes": [{ "form": { "circle": { "at": [1, 1], "radius": radius } } }] })
-    }
-
-    #[test]
-    fn a_recording_without_boards_has_metrics_and_overlays() {
-        let frame = |source: &str| ("source", FRAME, json!({ "source": source }));
-        let overlay = |radius: f64| ("finder", OVERLAY, circle(radius));
-        let counter = json!({ "metrics": [{ "kind": "counter", "name": "spots", "add": 2 }] });
-        let recording = recorded(
-            &["spots.spot/1", METRICS, OVERLAY],
-            &[
-                frame("one"),
-                ("source", METRICS, counter.clone()),
-                overlay(1.0),
-                overlay(2.0),
-                // It is not valid, so that it replaces nothing.
-                overlay(-3.0),
-                frame("two"),
-                ("finder", METRICS, counter),
-                (
-                    "finder",
-                    METRICS,
-                    json!({ "metrics": [{ "kind": "counter" }] }),
-                ),
-                frame("one"),
-                overlay(2.0),
-            ],
-        );
-        let story = Story::of(&recording);
-        assert!(!has_boards(&recording, &story));
-        assert_eq!(story.frames.all.len(), 3);
-        assert_eq!(story.malformed, 2);
-        assert_eq!(
-            (story.sources.first.as_str(), story.sources.count()),
-            ("one", 2)
-        );
-        // The second frame has no overlay, and the same one over two frames is stored once.
-        let overlays = json!(story.overlays);
-        assert_eq!(overlays["over"], json!([[0, 0, 0], [2, 0, 0]]));
-        assert_eq!(overlays["stages"], json!(["finder"]));
-        assert_eq!(overlays["drawings"], json!([[0, 1]]));
-        assert_eq!(overlays["shapes"][0]["numbers"], json!([1.0, 1.0, 2.0]));
-        let metrics = json!(story.metrics);
-        assert_eq!(metrics["stages"][0]["stage"], "source");
-        assert_eq!(metrics["stages"][1]["metrics"][0]["total"], "2");
-        let words: Vec<&str> = story.words.values().map(String::as_str).collect();
-        assert_eq!(words.iter().filter(|it| **it == "spots +2").count(), 2);
-        assert_eq!(words.iter().filter(|it| **it == "1 shape").count(), 2);
-    }
-
-    #[test]
-    fn outputs_for_boards_are_enough() {
-        for (schema, expected) in [
-            (SIGHTING, true),
-            (RESULT, true),
-            (OUTCOME, false),
-            ("*", false),
-        ] {
-            let recording = recorded(&[schema], &[]);
-            let story = Story::of(&recording);
-            assert_eq!(has_boards(&recording, &story), expected, "{schema}");
-        }
-    }
-}
+mod tests;

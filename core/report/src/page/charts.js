@@ -35,13 +35,13 @@ function countChart(label, counts, ink) {
 /** A step for each value, over the pale range of the values of its interval. */
 function valueChart(label, gauge, ink) {
   return chart(label, (context, width, height) => {
-    const [low, high] = [gauge.low / 2, gauge.high / 2];
-    const at = (value) => (high > low ? height - 3 - ((value / 2 - low) / (high - low)) * (height - 6) : height / 2);
+    const [min, max] = [gauge.min / 2, gauge.max / 2];
+    const at = (value) => (max > min ? height - 3 - ((value / 2 - min) / (max - min)) * (height - 6) : height / 2);
     const step = width / data.intervals;
     context.fillStyle = ink();
     context.globalAlpha = 0.25;
-    for (const [interval, least, most] of gauge.intervals) {
-      if (most > least) context.fillRect(interval * step, at(most), Math.max(1.5, step), at(least) - at(most));
+    for (const [interval, least, greatest] of gauge.intervals) {
+      if (greatest > least) context.fillRect(interval * step, at(greatest), Math.max(1.5, step), at(least) - at(greatest));
     }
     context.globalAlpha = 1;
     context.strokeStyle = ink();

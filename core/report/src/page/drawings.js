@@ -1,10 +1,10 @@
 // What stages drew over frames: shapes in pixels of the frame.
 
-/** By frame: the drawings over it, as [stage, drawing]. */
+/** By frame: the drawings over it, as [output, drawing]. */
 const drawingsOf = new Map();
-for (const [frame, stage, drawing] of data.overlays.over) {
+for (const [frame, output, drawing] of data.overlays.over) {
   if (!drawingsOf.has(frame)) drawingsOf.set(frame, []);
-  drawingsOf.get(frame).push([data.overlays.stages[stage], drawing]);
+  drawingsOf.get(frame).push([data.overlays.outputs[output], drawing]);
 }
 
 /** The shapes of a drawing, the first one drawn first. */
@@ -91,12 +91,12 @@ function paintDrawing(context, shapes, pixel) {
 
 /** The label of the topmost shape at a point of the frame, or nothing. */
 function labelAt(frame, x, y, reach) {
-  for (const [stage, drawing] of [...(drawingsOf.get(frame) ?? [])].reverse()) {
+  for (const [output, drawing] of [...(drawingsOf.get(frame) ?? [])].reverse()) {
     const found = shapesOf(drawing).findLast((shape) => {
       const [left, top, right, bottom] = boundsOf(shape);
       return shape.label && x >= left - reach && x <= right + reach && y >= top - reach && y <= bottom + reach;
     });
-    if (found) return `${stage}: ${found.label}`;
+    if (found) return `${output}: ${found.label}`;
   }
   return '';
 }

@@ -65,9 +65,9 @@ function counterCard(counter, place) {
 }
 
 function gaugeCard(gauge, place) {
-  const [low, high] = [amount(gauge.low, gauge.unit), amount(gauge.high, gauge.unit)];
-  const label = `${gauge.name} over the run, from ${low} to ${high}`;
-  return [amount(gauge.last, gauge.unit), 'at the end', valueChart(label, gauge, () => stageColour(place)), low === high ? `always ${low}` : `from ${low} to ${high}`];
+  const [min, max] = [amount(gauge.min, gauge.unit), amount(gauge.max, gauge.unit)];
+  const label = `${gauge.name} over the run, from ${min} to ${max}`;
+  return [amount(gauge.last, gauge.unit), 'at the end', valueChart(label, gauge, () => stageColour(place)), min === max ? `always ${min}` : `from ${min} to ${max}`];
 }
 
 function distributionCard(samples, place) {
@@ -88,13 +88,13 @@ function distributionCard(samples, place) {
     return mark;
   });
   const kept = samples.kept < samples.count ? `, percentiles of ${count(samples.kept)} of them` : '';
-  const label = `${samples.name}: half at most ${of(samples.p50)}, 95 of 100 at most ${of(samples.p95)}, from ${of(samples.low)} to ${of(samples.high)}`;
+  const label = `${samples.name}: half at most ${of(samples.p50)}, 95 of 100 at most ${of(samples.p95)}, from ${of(samples.min)} to ${of(samples.max)}`;
   return [
     of(samples.p50),
-    `median, 95${THIN}% ${of(samples.p95)}, most ${of(samples.high)}, ${counted(samples.count, 'sample')}${kept}`,
+    `median, 95${THIN}% ${of(samples.p95)}, max ${of(samples.max)}, ${counted(samples.count, 'sample')}${kept}`,
     element('div', { class: 'bars', role: 'img', 'aria-label': label }, bars, marks),
-    of(samples.low),
-    of(samples.high),
+    of(samples.min),
+    of(samples.max),
   ];
 }
 

@@ -28,6 +28,9 @@ function showOverview() {
   if (!run.has_boards) {
     const counters = inOrder(data.metrics.stages).flatMap((stage) => stage.metrics.filter((metric) => metric.kind === 'counter').map((metric) => [stage.stage, metric]));
     for (const [stage, counter] of counters.slice(0, MOST_COUNTERS)) figures.push([capital(counter.name), total(counter), stage]);
+    const more = counters.length - MOST_COUNTERS;
+    byId('figures-more').hidden = more <= 0;
+    byId('figures-more').firstElementChild.textContent = `and ${counted(more, 'more counter')}`;
   }
   const rate = seconds > 0 && run.frames > 1 ? `${(run.frames / seconds).toFixed(1)} a second` : 'captured';
   figures.push(['Frames', count(run.frames), rate]);

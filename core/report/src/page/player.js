@@ -195,7 +195,7 @@ const player = {
   /** What was made of a frame, in words. */
   seen(frame) {
     const look = frames.look(frame);
-    const parts = (drawingsOf.get(frame) ?? []).map(([stage, drawing]) => `${counted(shapesOf(drawing).length, 'shape')} by ${stage}`);
+    const parts = (drawingsOf.get(frame) ?? []).map(([output, drawing]) => `${counted(shapesOf(drawing).length, 'shape')} by ${output}`);
     if (look) parts.unshift(look.refused ?? `${data.shapes[look.shape].title}, ${look.state}`);
     else if (data.overview.has_boards) parts.unshift('no stage made anything of it');
     return parts.join('; ');
