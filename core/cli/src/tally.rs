@@ -340,8 +340,8 @@ impl Tally {
         // In a dry run the mouse draws nothing.
         self.played += u64::from(!self.dry || result.strokes > 0);
         self.accepted += u64::from(result.solved);
-        self.strokes += result.strokes as u64;
-        self.strokes_refused += result.repeated as u64;
+        self.strokes = self.strokes.saturating_add(result.strokes as u64);
+        self.strokes_refused = self.strokes_refused.saturating_add(result.repeated as u64);
         let board = result.puzzle.board();
         let what = match &result.reason {
             None => paint("done", GOOD, colours),

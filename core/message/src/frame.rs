@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Point;
+use crate::overlay::FARTHEST;
 
 /// Where a frame's pixels come from: the body of a frame message.
 #[non_exhaustive]
@@ -33,6 +34,19 @@ fn one() -> f64 {
 }
 
 impl FrameNote {
+    /// Checks that its place on the screen makes sense: finite, within [`FARTHEST`] pixels, with a scale above 0.
+    ///
+    /// # Errors
+    /// That it does not.
+    pub fn check(&self) -> Result<(), String> {
+        let is_place = self.origin.iter().all(|value| value.abs() <= FARTHEST);
+        let is_scale = self.scale > 0.0 && self.scale <= FARTHEST;
+        match is_place && is_scale {
+            true => Ok(()),
+            false => Err("a frame whose place on the screen makes no sense".to_owned()),
+        }
+    }
+
     /// A frame that lies at the screen's corner, pixel for pixel.
     #[must_use]
     pub fn of(source: impl Into<String>) -> Self {

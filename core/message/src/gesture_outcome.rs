@@ -4,6 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::FrameNote;
+use crate::gestures::MOST_ACTIONS;
+
+/// The longest time that gestures take, in nanoseconds: a day.
+const LONGEST_NS: i64 = 86_400_000_000_000;
 
 /// What became of gestures.
 #[non_exhaustive]
@@ -34,6 +38,24 @@ impl GestureOutcome {
             act_ns: 0,
             frame,
         }
+    }
+
+    /// Checks that it can be true: as many gestures as a message can have, a time that is not negative, and a frame
+    /// whose place makes sense.
+    ///
+    /// # Errors
+    /// What can't be.
+    pub fn check(&self) -> Result<(), String> {
+        if self.played > MOST_ACTIONS {
+            return Err(format!(
+                "{} gestures, the most are {MOST_ACTIONS}",
+                self.played
+            ));
+        }
+        if !(0..=LONGEST_NS).contains(&self.act_ns) {
+            return Err(format!("a time of {} ns", self.act_ns));
+        }
+        self.frame.check()
     }
 
     /// The same, and why the other gestures were not played.

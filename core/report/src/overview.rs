@@ -128,7 +128,7 @@ fn notices(recording: &Recording, story: &Story, reel: &Reel) -> Vec<String> {
         );
     }
     let dropped = recording.dropped_lineages().iter();
-    let dropped: u64 = dropped.map(|dropped| dropped.count()).sum();
+    let dropped = dropped.fold(0_u64, |sum, dropped| sum.saturating_add(dropped.count()));
     if dropped > 0 {
         notices.push(format!(
             "The recorder could not keep up: {} with all that descends from {} not in the recording.",

@@ -38,8 +38,13 @@ impl Check for FlowFreeCheck {
             SIGHTING => sighting::judge(message, &self.accepted),
             SOLVED => solved::judge(parent, message, &self.accepted),
             STROKES => strokes::judge(parent, message),
-            OUTCOME => read::<Outcome>(message).map(|_| None),
-            RESULT => read::<BoardResult>(message).map(|_| None),
+            OUTCOME => read(message).and_then(|outcome: Outcome| {
+                outcome.frame.check()?;
+                check_figures(&[], outcome.act_ns)
+            }),
+            RESULT => read(message).and_then(|result: BoardResult| {
+                check_figures(&[result.strokes, result.repeated], result.took_ns)
+            }),
             other => Err(format!("a message of schema {other}")),
         };
         Ok(match judged {
@@ -52,6 +57,22 @@ impl Check for FlowFreeCheck {
 
 /// `Ok(None)`: accepted. `Ok(Some(why))`: accepted, but not a solution. `Err(why)`: refused.
 type Judged = std::result::Result<Option<String>, String>;
+
+/// More strokes than this are on no board.
+const MOST_STROKES: usize = 10_000_000;
+/// The longest time of a board, in nanoseconds: a year.
+const LONGEST_NS: i64 = 365 * 86_400_000_000_000;
+
+/// Checks counts of strokes, and a time in nanoseconds.
+fn check_figures(strokes: &[usize], took_ns: i64) -> Judged {
+    if let Some(count) = strokes.iter().find(|count| **count > MOST_STROKES) {
+        return Err(format!("{count} strokes"));
+    }
+    if !(0..=LONGEST_NS).contains(&took_ns) {
+        return Err(format!("a time of {took_ns} ns"));
+    }
+    Ok(None)
+}
 
 fn read<T: DeserializeOwned>(message: &Message<'_>) -> std::result::Result<T, String> {
     serde_json::from_slice(message.json())

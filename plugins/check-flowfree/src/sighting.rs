@@ -8,6 +8,16 @@ use crate::{Judged, read};
 
 pub fn judge(message: &Message<'_>, accepted: &AcceptedPuzzles) -> Judged {
     let sighting: Sighting = read(message)?;
+    check(&sighting)?;
+    if let Reading::Board(seen) = sighting.reading {
+        accepted.keep(message.json(), seen.puzzle);
+    }
+    Ok(None)
+}
+
+/// Checks a sighting, also one that another message contains.
+pub fn check(sighting: &Sighting) -> Result<(), String> {
+    sighting.frame.check()?;
     let confidence = match &sighting.reading {
         Reading::Board(seen) => {
             check_board(seen)?;
@@ -18,10 +28,7 @@ pub fn judge(message: &Message<'_>, accepted: &AcceptedPuzzles) -> Judged {
     if !(0.0..=1.0).contains(&confidence) {
         return Err(format!("a confidence of {confidence}, it must be 0 to 1"));
     }
-    if let Reading::Board(seen) = sighting.reading {
-        accepted.keep(message.json(), seen.puzzle);
-    }
-    Ok(None)
+    Ok(())
 }
 
 /// Checks the parts of a board against each other.

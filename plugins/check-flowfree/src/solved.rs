@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::accepted::AcceptedPuzzles;
-use crate::{Judged, asked, list, read};
+use crate::{Judged, asked, list, read, sighting};
 
 pub fn judge(
     parent: Option<&Message<'_>>,
@@ -34,6 +34,7 @@ pub fn judge(
     {
         return Err("it answers another sighting than it received".to_owned());
     }
+    sighting::check(&solved.sighting)?;
     let board = solved
         .sighting
         .board()

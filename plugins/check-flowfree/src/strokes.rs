@@ -5,7 +5,7 @@ use flowpipe_plugin::puzzle::check;
 use flowpipe_plugin::puzzle::message::{SOLVED, Solved, Strokes};
 use flowpipe_plugin::puzzle::stroke_check::check_strokes;
 
-use crate::{Judged, asked, list, read};
+use crate::{Judged, asked, list, read, sighting};
 
 pub fn judge(parent: Option<&Message<'_>>, message: &Message<'_>) -> Judged {
     let strokes: Strokes = read(message)?;
@@ -17,6 +17,7 @@ pub fn judge(parent: Option<&Message<'_>>, message: &Message<'_>) -> Judged {
             return Err("strokes for another solution than was asked for".to_owned());
         }
     }
+    sighting::check(&strokes.sighting)?;
     let board = strokes
         .sighting
         .board()

@@ -25,12 +25,10 @@ impl Check for MessageCheck {
         let judged = match message.schema() {
             FRAME => judge_frame(message),
             GESTURES => read::<Gestures>(message).and_then(|gestures| {
-                check_note(&gestures.frame)?;
+                gestures.frame.check()?;
                 gestures.check()
             }),
-            GESTURE_OUTCOME => {
-                read::<GestureOutcome>(message).and_then(|outcome| check_note(&outcome.frame))
-            }
+            GESTURE_OUTCOME => read::<GestureOutcome>(message).and_then(|outcome| outcome.check()),
             METRICS => read::<Metrics>(message).and_then(|metrics| metrics.check()),
             OVERLAY => read::<Overlay>(message).and_then(|overlay| overlay.check()),
             other => Err(format!("a message of schema {other}")),
@@ -47,19 +45,11 @@ fn read<T: DeserializeOwned>(message: &Message<'_>) -> std::result::Result<T, St
 }
 
 fn judge_frame(message: &Message<'_>) -> Judged {
-    let note = read(message)?;
+    let note: FrameNote = read(message)?;
     if message.frame().is_none() {
         return Err("a frame without pixels".to_owned());
     }
-    check_note(&note)
-}
-
-fn check_note(note: &FrameNote) -> Judged {
-    let finite = note.origin.iter().all(|value| value.is_finite());
-    if !finite || !note.scale.is_finite() || note.scale <= 0.0 {
-        return Err("a frame whose place on the screen makes no sense".to_owned());
-    }
-    Ok(())
+    note.check()
 }
 
 flowpipe_plugin::export!(MessageCheck);

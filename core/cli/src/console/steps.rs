@@ -72,27 +72,27 @@ impl Steps {
         }
         let mut times: Vec<(String, i64)> = Vec::new();
         let mut add = |name: &str, time: i64| match times.iter_mut().find(|it| it.0 == name) {
-            Some((_, sum)) => *sum += time,
+            Some((_, sum)) => *sum = sum.saturating_add(time),
             None => times.push((name.to_owned(), time)),
         };
-        let (mut before, mut waiting) = (origin.captured_ns, 0);
+        let (mut before, mut waiting) = (origin.captured_ns, 0_i64);
         let last = lineage.hops.len().saturating_sub(1);
         for (index, hop) in lineage.hops.iter().enumerate() {
             let stage = self.stages.get(hop.stage as usize);
             let stage = stage.map_or("?", String::as_str);
             // The time of the source before the capture does not count.
             let taken = hop.taken_ns.max(before);
-            waiting += taken - before;
+            waiting = waiting.saturating_add(taken.saturating_sub(before));
             let done = if index == last {
-                hop.emitted_ns - outcome.act_ns
+                hop.emitted_ns.saturating_sub(outcome.act_ns)
             } else {
                 hop.emitted_ns
             };
-            add(stage, done - taken);
+            add(stage, done.saturating_sub(taken));
             before = done;
         }
         add("waiting", waiting);
-        add("in all", before - origin.captured_ns);
+        add("in all", before.saturating_sub(origin.captured_ns));
         for (name, time) in times {
             let time = u64::try_from(time).unwrap_or(0);
             match self.rows.iter_mut().find(|row| row.name == name) {

@@ -27,7 +27,7 @@ impl GestureCounts {
 
     /// Counts planned gestures.
     pub fn plan(&mut self, gestures: &Gestures) {
-        self.planned += gestures.gestures.len() as u64;
+        self.planned = self.planned.saturating_add(gestures.gestures.len() as u64);
     }
 
     /// Counts what became of gestures, and prints it.
@@ -41,7 +41,7 @@ impl GestureCounts {
         out: &mut impl Write,
         colours: bool,
     ) -> std::io::Result<()> {
-        self.played += outcome.played as u64;
+        self.played = self.played.saturating_add(outcome.played as u64);
         self.refused += u64::from(outcome.refused.is_some());
         let source = escaped(&outcome.frame.source);
         let played = match (outcome.played, &outcome.refused) {

@@ -111,7 +111,7 @@ function picture(board, index, title, view, painted) {
     if (shown) {
       context.drawImage(shown.bitmap, ...shown.area);
       shown.bitmap.close();
-    } else {
+    } else if (look) {
       paintGrid(context, look, pixel, true);
     }
     if (painted) paintPipes(context, look, board.drawn ?? board.solution, 0.34, 0.92);
