@@ -8,8 +8,12 @@ use serde_json::{Value, json};
 
 /// Vision that reports two spots of each picture, its metrics and an overlay. Its arguments change what it says.
 const VISION: &str = r#"
-import json, sys
+import json, os, sys
 changes = sys.argv[1:]
+if "varies" in changes:
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "runs"), "a+") as file:
+        file.write("x")
+    runs = os.path.getsize(file.name)
 for asked in map(json.loads, sys.stdin):
     answer = {"id": asked["id"]}
     if "message" in asked:
@@ -19,11 +23,14 @@ for asked in map(json.loads, sys.stdin):
         if "reordered" in changes:
             spots = dict(reversed(spots.items()))
         metrics = [
-            {"kind": "counter", "name": "frames read", "add": 2 if "counts" in changes else 1},
+            {"kind": "counter", "name": "frames read", "add": runs if "varies" in changes else 2 if "counts" in changes else 1},
             {"kind": "gauge", "name": "brightness", "value": 0.5 if "bright" in changes else 0.25, "unit": "%"},
             {"kind": "distribution", "name": "time to read", "values": [len(changes), 1.5], "unit": "ms"},
             {"kind": "note", "text": "read it"},
         ]
+        if "names" in changes:
+            metrics = [{"kind": "counter", "name": f"name {i}", "add": 1} for i in range(300)]
+            metrics[299]["add"] = 2 if "last" in changes else 1
         circle = {"at": [100, 100], "radius": 20.0 if "bright" in changes else 10.0}
         outcome = {"actuator": "none", "played": 0, "act_ns": len(changes), "frame": asked["message"]["body"]}
         answer["messages"] = [
@@ -34,6 +41,9 @@ for asked in map(json.loads, sys.stdin):
         ]
         if "twice" in changes and is_second:
             answer["messages"].append({"port": "spots", "body": spots})
+        decide = {"only-overlays": ["overlay"], "only-counters": ["metrics"], "no-counters": ["spots", "overlay", "outcome"]}
+        for kept in [decide[change] for change in changes if change in decide]:
+            answer["messages"] = [it for it in answer["messages"] if it["port"] in kept]
         if "silent" in changes:
             answer["messages"] = []
         if "fails" in changes and is_second:
@@ -134,7 +144,8 @@ fn equal_messages_are_the_same() {
     let (_, a, _) = domain();
     let ran = compare(a, &["--repeat", "2"]).expect(0);
     assert!(
-        ran.stdout.ends_with("6 messages on 3 frames: the same\n"),
+        ran.stdout
+            .ends_with("6 messages on 3 frames and 1 counter: the same\n"),
         "{}",
         ran.stdout
     );
@@ -145,7 +156,7 @@ fn equal_messages_are_the_same() {
 fn the_first_field_that_differs_is_named() {
     let found = compared("moved", 1);
     let difference = json!({
-        "what": "field", "pointer": "/spots/1/y", "a": "4", "b": "5", "frame": 1, "from": "screen.out",
+        "what": "field", "pointer": "/spots/1/y", "a": { "value": 4 }, "b": { "value": 5 }, "frame": 1, "from": "screen.out",
         "schema": "spots.targets/1", "stage": "vision", "number": 1,
     });
     assert_eq!(found["differences"], json!([difference]));
@@ -202,8 +213,9 @@ fn counters_decide_and_other_metrics_do_not() {
     );
     let ran = compare(&changed("bright"), &[]).expect(0);
     assert!(
-        ran.stdout
-            .contains("6 messages on 3 frames: the same, 3 overlays differ, which does not count"),
+        ran.stdout.contains(
+            "6 messages on 3 frames and 1 counter: the same, 3 overlays differ, which does not count"
+        ),
         "{}",
         ran.stdout
     );
@@ -232,8 +244,9 @@ fn pipelines_that_emit_nothing_are_not_the_same() {
     let silent = changed("silent");
     let ran = run(&["compare", &silent, &silent, recording]).expect(4);
     assert!(
-        ran.stdout
-            .contains("there is nothing to compare: neither emits a message on the recording"),
+        ran.stdout.contains(
+            "there is nothing to compare: neither emits a message or a counter that decides"
+        ),
         "{}",
         ran.stdout
     );
@@ -242,4 +255,66 @@ fn pipelines_that_emit_nothing_are_not_the_same() {
         .expect(4)
         .json();
     assert_eq!(found["schemas"], json!([]));
+}
+
+/// Counters alone are compared, and what is not counted as zero is.
+#[test]
+fn what_was_compared_is_named() {
+    let (_, _, recording) = domain();
+    let counters = changed("only-counters");
+    let ran = run(&["compare", &counters, &counters, recording]).expect(0);
+    assert!(
+        ran.stdout.ends_with("\n1 counter: the same\n"),
+        "{}",
+        ran.stdout
+    );
+    let overlays = changed("only-overlays");
+    let ran = run(&["compare", &overlays, &overlays, recording]).expect(4);
+    let words =
+        "\nthere is nothing to compare: neither emits a message or a counter that decides\n";
+    assert!(ran.stdout.ends_with(words), "{}", ran.stdout);
+    let bright = changed("only-overlays bright");
+    let ran = run(&["compare", &overlays, &bright, recording]).expect(4);
+    let words = "that decides, 3 overlays differ, which does not count\n";
+    assert!(ran.stdout.ends_with(words), "{}", ran.stdout);
+}
+
+#[test]
+fn a_stage_that_loses_all_its_counters_differs() {
+    let found = compared("no-counters", 1);
+    assert_eq!(found["differences"], json!([]));
+    let counter = json!({
+        "stage": "vision", "name": "frames read", "a": { "counter": 3 }, "b": { "counter": 0 }, "differs": true,
+    });
+    assert_eq!(found["metrics"][0], counter);
+    let ran = compare(&changed("no-counters"), &[]).expect(1);
+    let words = "6 messages on 3 frames: the same, 1 of 1 counter differs\n";
+    assert!(ran.stdout.ends_with(words), "{}", ran.stdout);
+}
+
+/// More names than a run shows.
+#[test]
+fn counters_of_many_names_differ() {
+    let (_, _, recording) = domain();
+    let names = changed("names");
+    let ran = run(&["compare", &names, &changed("names last"), recording]).expect(1);
+    let words = "6 messages on 3 frames: the same, 1 of 300 counters differs\n";
+    assert!(ran.stdout.ends_with(words), "{}", ran.stdout);
+}
+
+/// A counter that varies from round to round, with equal first rounds.
+#[test]
+fn counters_of_later_rounds_are_compared() {
+    let folder = domain().0.path();
+    let varies = changed("varies");
+    let _ = std::fs::remove_file(folder.join("runs"));
+    let found = compare(&varies, &["--repeat", "2", "--json"])
+        .expect(0)
+        .json();
+    assert_eq!(found["b"]["unsteady"], 1, "{found:#}");
+    assert_eq!(found["a"]["unsteady"], 0);
+    let _ = std::fs::remove_file(folder.join("runs"));
+    let ran = compare(&varies, &["--repeat", "2"]).expect(0);
+    let words = "answers differently in a later round on 1 result\n";
+    assert!(ran.stdout.contains(words), "{}", ran.stdout);
 }

@@ -465,10 +465,11 @@ fn inputs_of_other_domains_are_called_what_they_are() {
     for schema in ["metrics", "overlay", "gesture-outcome"] {
         let schema = format!("flowpipe.{schema}/1");
         let ran = checked(&format!("input = {{ schema = \"{schema}\" }}"));
-        let words = format!("33 messages of {schema}: 33 answered, 0 skipped, 0 wrong");
+        let words = format!("3 messages of {schema}: 3 answered, 0 skipped, 0 wrong");
         assert!(ran.contains(&words) && !ran.contains("board"), "{ran}");
     }
     let ran = checked("spots = { schema = \"spots.targets/1\" }");
-    let words = "input `spots`: there are no samples of spots.targets/1, a schema that flowpipe does not know";
+    let words = "input `spots`: there are no samples of spots.targets/1, a schema that flowpipe does not know: \
+                 test its answers with messages of your own";
     assert!(ran.contains(words) && !ran.contains("board"), "{ran}");
 }

@@ -24,25 +24,36 @@ for asked in map(json.loads, sys.stdin):
             "spots": [spots],
             "silent": [],
             "many": [spots] * 150,
+            "sighting": [{"port": "any", "schema": "flowpipe.sighting/1", "body": {
+                "frame": asked["message"]["body"],
+                "reading": {"status": "refused", "step": "board", "reason": f"call {calls}", "confidence": 0.0},
+            }}],
         }.get(how, [spots, {"port": "overlay", "body": {"shapes": [circle]}}])
         if how == "fails":
             answer = {"id": asked["id"], "error": "no such thing"}
     print(json.dumps(answer), flush=True)
 "#;
 
-fn config(folder: &Path, how: &str) -> String {
+const OUTPUTS: &str =
+    "spots = { schema = \"spots.size/1\" }, overlay = { schema = \"flowpipe.overlay/1\" }";
+
+fn config(folder: &Path, how: &str, outputs: &str) -> String {
     let script = folder.join("vision.py");
     std::fs::write(&script, VISION).unwrap();
     format!(
         "{{ command = [\"python3\", '{}', \"{how}\"], inputs = {{ frame = {{ schema = \"flowpipe.frame/1\" }} }}, \
-         outputs = {{ spots = {{ schema = \"spots.size/1\" }}, overlay = {{ schema = \"flowpipe.overlay/1\" }} }} }}",
+         outputs = {{ {outputs} }} }}",
         script.display()
     )
 }
 
 fn see(how: &str, args: &[&str]) -> Ran {
+    see_with(how, OUTPUTS, args)
+}
+
+fn see_with(how: &str, outputs: &str, args: &[&str]) -> Ran {
     let folder = tempfile::tempdir().unwrap();
-    let config = config(folder.path(), how);
+    let config = config(folder.path(), how, outputs);
     run(&[&["see", "--plugin", "exec", "--config", &config], args].concat())
 }
 
@@ -76,6 +87,21 @@ fn each_message_is_printed_with_its_schema() {
         1,
         "of the first call"
     );
+}
+
+/// A plugin that does not declare what it emits.
+#[test]
+fn a_sighting_of_an_output_of_any_schema_counts_as_one_call() {
+    let outputs = "any = { schema = \"*\" }";
+    let args = [BOARD, OTHER, "--repeat", "3"];
+    let ran = see_with("sighting", outputs, &args).expect(4);
+    assert_eq!(
+        ran.stdout.matches("of 3 calls").count(),
+        2,
+        "{}",
+        ran.stdout
+    );
+    assert!(ran.stdout.contains("refused at step"), "{}", ran.stdout);
 }
 
 #[test]
@@ -132,6 +158,9 @@ fn no_message_and_failures_have_exit_codes_of_their_own() {
         "{}",
         ran.stdout
     );
+    let record = see("many", &[BOARD, "--json"]).expect(0).json();
+    let listed = record["messages"].as_array().unwrap().len();
+    assert_eq!((listed, &record["messages_left_out"]), (100, &json!(50)));
     // A file that is no picture.
     see(
         "spots",

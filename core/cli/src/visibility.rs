@@ -1,9 +1,9 @@
 //! Which stages of a pipeline have their messages shown.
 
-use flowpipe_config::manifest::{Manifest, Port};
+use flowpipe_config::manifest::Manifest;
 use flowpipe_config::pipeline::Pipeline;
 use flowpipe_host::catalogue::{Catalogue, Found};
-use flowpipe_puzzle::message::{RESULT, SIGHTING, SOLVED, STROKES};
+use flowpipe_puzzle::message::{RESULT, concerns_boards};
 
 /// The stages of a pipeline, and which of them are shown.
 pub struct Visibility {
@@ -53,13 +53,9 @@ pub fn is_shown(found: Option<&Found>) -> bool {
 }
 
 fn emits_boards(found: &Found) -> bool {
-    found.manifest.outputs.iter().any(is_of_boards)
-}
-
-/// Whether messages of an output concern boards. An actuator of gestures may play strokes too, so that outcomes say
-/// nothing. Those of an output of any schema are counted once there are some.
-fn is_of_boards(output: &Port) -> bool {
-    [SIGHTING, SOLVED, STROKES, RESULT].contains(&output.schema.as_str())
+    // Messages of an output of any schema are counted once there are some.
+    let mut outputs = found.manifest.outputs.iter();
+    outputs.any(|port| concerns_boards(&port.schema))
 }
 
 /// A referee emits the results of boards.

@@ -52,6 +52,13 @@ pub const RESULT: &str = "flowpipe.result/1";
 /// The plugin that checks these messages before they are sent: outputs name it.
 pub const CHECK: &str = "check-flowfree";
 
+/// Whether a stage that emits messages of this schema works on boards. Outcomes do not show it: an actuator that plays
+/// gestures of any domain declares an output of them too.
+#[must_use]
+pub fn concerns_boards(schema: &str) -> bool {
+    [SIGHTING, SOLVED, STROKES, RESULT].contains(&schema)
+}
+
 /// The JSON Schema of each message, by schema id.
 #[must_use]
 pub fn schemas() -> [(&'static str, Schema); 5] {

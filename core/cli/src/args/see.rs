@@ -19,9 +19,9 @@ pub struct See {
     /// Print JSON Lines: one object for each picture.
     #[arg(long)]
     pub json: bool,
-    /// Draw what vision reads, or the shapes of the flowpipe.overlay/1 that it emits, over each picture into this PNG file; several into FILE-1.png, FILE-2.png … in their
-    /// order. Into a folder (one that exists, or a name that ends in `/`) as
-    /// 1.png, 2.png ….
+    /// Draw what vision reads, or the shapes of the flowpipe.overlay/1 that it emits, over each picture into this PNG
+    /// file; several into FILE-1.png, FILE-2.png … in their order. Into a folder (one that exists, or a name that ends
+    /// in `/`) as 1.png, 2.png ….
     #[arg(long, value_name = "FILE|DIR")]
     pub overlay: Option<PathBuf>,
     /// Save a picture of each step in this folder; for several pictures in folders 1, 2 … in it. The plugin must

@@ -6,13 +6,15 @@ use flowpipe_config::pipeline::PortRef;
 use flowpipe_engine::run::{Completion, Observer, Task, TaskResult};
 use flowpipe_host::message::Message;
 use flowpipe_host::problem::{Problem, ProblemKind};
+use flowpipe_message::METRICS;
 use flowpipe_puzzle::message::{OUTCOME, SIGHTING, SOLVED, STROKES};
 use flowpipe_recording::entry::Event;
 
 use crate::compare::frame::StageFailure;
-use crate::compare::messages::log::{MessageLog, Root, pixels_hash};
+use crate::compare::messages::log::{Content, MessageLog, Root};
 
-/// Collects the messages of a run. They are parsed later: parsing would slow the pipeline down.
+/// Collects the messages of a run. They are parsed later, because parsing would slow the pipeline down. Only JSON that
+/// is too much to keep is parsed at once, for its hash.
 pub struct Collector {
     kept: KeptMessages,
     /// Whether the messages of a stage are kept, by stage.
@@ -112,6 +114,18 @@ impl Collector {
         std::mem::take(&mut self.lock())
     }
 
+    /// Adds a message to the log. The other stages do not wait for hashes.
+    fn log(&self, message: &Message) {
+        if message.schema() == METRICS {
+            // Without what the checks have parsed.
+            self.lock().log.add_metrics(message.without_frame());
+            return;
+        }
+        let keeps_json = self.lock().log.reserve(message);
+        let content = Content::of(message, keeps_json);
+        self.lock().log.add(message, content);
+    }
+
     fn lock(&self) -> MutexGuard<'_, Collected> {
         // No code that holds the lock can panic.
         self.collected
@@ -125,9 +139,7 @@ impl Observer for Collector {
         let is_kept = self.is_kept.get(stage).copied().unwrap_or(true);
         if self.kept == KeptMessages::All {
             if is_kept {
-                // The other stages do not wait for the pixels.
-                let pixels = message.frame().map(pixels_hash);
-                self.lock().log.add(message, pixels);
+                self.log(message);
             }
             return;
         }

@@ -36,7 +36,7 @@ pub struct PipelineSummary {
     pub changes: Vec<StageChange>,
     /// The failures outside of boards.
     pub failures: Vec<RepeatedFailure>,
-    /// How many boards it answered differently in a later round; without boards, how many messages differed.
+    /// How many boards it answered differently in a later round; without boards, how many messages and counters differed.
     pub unsteady: usize,
     /// The time of each round, seconds.
     pub seconds: Vec<f64>,

@@ -15,8 +15,8 @@ use crate::args::Global;
 use crate::compare::collect::{Collected, Collector, KeptMessages};
 use crate::compare::comparison::{PipelineSummary, RepeatedFailure};
 use crate::compare::frame::{Frames, MessageSources, StageFailure, frames};
+use crate::compare::messages::compared_metrics::compare;
 use crate::compare::messages::joined::{EmittedMessages, join};
-use crate::compare::messages::log::MOST_MESSAGES;
 use crate::compare::offline::{Offline, manifest, offline};
 use crate::compare::pair::pairs;
 use crate::compare::times::WorkSamples;
@@ -71,18 +71,14 @@ impl Results for EmittedMessages {
         collected: Collected,
         sources: &MessageSources,
     ) -> Result<(Self, Vec<Arc<StageFailure>>), String> {
-        if collected.log.is_full {
-            return Err(format!(
-                "it emits more than {MOST_MESSAGES} messages, which are too many to compare: \
-                 choose a shorter recording"
-            ));
-        }
         let failures = collected.problems.into_iter().map(|it| it.failed);
-        Ok((Self::new(collected.log, sources), failures.collect()))
+        Ok((Self::new(collected.log, sources)?, failures.collect()))
     }
 
     fn differences(&self, later: &Self) -> usize {
-        join(self, later).deciding()
+        let metrics = compare(&self.metrics, &later.metrics);
+        let counters = metrics.iter().filter(|row| row.differs).count();
+        join(self, later).deciding() + counters
     }
 }
 

@@ -3,6 +3,8 @@
 mod row;
 mod samples;
 
+use std::collections::HashMap;
+use std::mem::{Discriminant, discriminant};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use flowpipe_host::message::Message;
@@ -24,12 +26,16 @@ const NOTES: usize = 20;
 #[derive(Clone, Debug, Default)]
 pub struct RunMetrics(Arc<Mutex<MetricTotals>>);
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct MetricTotals {
     /// The stages' names, by index.
     stages: Vec<String>,
     /// In the order in which they came.
     totals: Vec<Total>,
+    /// The places of the totals, by stage and kind, and by name.
+    places: HashMap<(usize, Discriminant<Metric>), HashMap<String, usize>>,
+    /// The most totals.
+    most_names: usize,
     /// Metrics of further names.
     left_out: u64,
     /// The last notes, oldest first.
@@ -52,11 +58,30 @@ enum TotalValue {
     Distribution(Samples),
 }
 
+impl Default for MetricTotals {
+    fn default() -> Self {
+        Self {
+            stages: Vec::new(),
+            totals: Vec::new(),
+            places: HashMap::new(),
+            most_names: MOST_NAMES,
+            left_out: 0,
+            notes: Vec::new(),
+        }
+    }
+}
+
 impl RunMetrics {
     /// No metrics, of a pipeline with these stages.
     pub fn new(stages: Vec<String>) -> Self {
+        Self::with_limit(stages, MOST_NAMES)
+    }
+
+    /// No metrics, of a pipeline with these stages, which keep so many by stage and name.
+    pub fn with_limit(stages: Vec<String>, most_names: usize) -> Self {
         let state = MetricTotals {
             stages,
+            most_names,
             ..MetricTotals::default()
         };
         Self(Arc::new(Mutex::new(state)))
@@ -110,10 +135,11 @@ impl RunMetrics {
 
     /// A notice of metrics that are not kept.
     pub fn left_out(&self) -> Option<String> {
-        let left_out = self.lock().left_out;
-        (left_out > 0).then(|| {
-            let counted = counted(left_out as usize, "value");
-            format!("{counted} of further metrics left out: a run keeps {MOST_NAMES}")
+        let state = self.lock();
+        (state.left_out > 0).then(|| {
+            let counted = counted(state.left_out as usize, "value");
+            let most = state.most_names;
+            format!("{counted} of further metrics left out: a run keeps {most}")
         })
     }
 
@@ -129,18 +155,20 @@ impl MetricTotals {
 
     fn sum(&mut self, stage: usize, metric: &Metric) {
         let Some(name) = metric.name() else { return };
-        let is_same = |total: &Total| {
-            total.stage == stage && total.name == name && total.value.is_kind_of(metric)
+        let places = self.places.entry((stage, discriminant(metric)));
+        let places = places.or_default();
+        let place = match places.get(name) {
+            Some(&place) => place,
+            None if self.totals.len() >= self.most_names => {
+                self.left_out += 1;
+                return;
+            }
+            None => {
+                places.insert(name.to_owned(), self.totals.len());
+                self.totals.push(Total::of(stage, name, metric));
+                self.totals.len() - 1
+            }
         };
-        let place = self.totals.iter().position(is_same);
-        let place = place.unwrap_or(self.totals.len());
-        if place == MOST_NAMES {
-            self.left_out += 1;
-            return;
-        }
-        if place == self.totals.len() {
-            self.totals.push(Total::of(stage, name, metric));
-        }
         let Some(total) = self.totals.get_mut(place) else {
             return;
         };
@@ -176,15 +204,6 @@ impl Total {
 }
 
 impl TotalValue {
-    fn is_kind_of(&self, metric: &Metric) -> bool {
-        matches!(
-            (self, metric),
-            (Self::Counter(_), Metric::Counter { .. })
-                | (Self::Gauge(_), Metric::Gauge { .. })
-                | (Self::Distribution(_), Metric::Distribution { .. })
-        )
-    }
-
     fn shown(&self) -> MetricValue {
         match self {
             Self::Counter(count) => MetricValue::Counter(*count),

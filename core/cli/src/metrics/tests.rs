@@ -80,6 +80,20 @@ fn a_run_of_many_names_and_notes_keeps_few() {
 }
 
 #[test]
+fn the_most_names_may_be_others() {
+    let metrics = RunMetrics::with_limit(Vec::new(), 2);
+    for name in ["a", "b", "c", "a"] {
+        metrics.add(&message(0, vec![Metric::counter(name, 1)]));
+    }
+    let counts: Vec<String> = metrics.rows().iter().map(MetricRow::text).collect();
+    assert_eq!(counts, ["2", "1"]);
+    assert_eq!(
+        metrics.left_out().as_deref(),
+        Some("1 value of further metrics left out: a run keeps 2")
+    );
+}
+
+#[test]
 fn what_is_not_metrics_adds_nothing() {
     let metrics = run();
     let other = Message::detached(METRICS, b"[1]").unwrap();

@@ -60,6 +60,26 @@ pub fn boards() -> Vec<SampleBoard> {
     boards
 }
 
+/// The messages of a schema, each once. With a message of a board comes the board; messages that belong to no domain come
+/// with none. Empty: there are no samples of the schema.
+pub fn messages<'a>(
+    boards: &'a [SampleBoard],
+    schema: &str,
+) -> Vec<(Option<&'a SampleBoard>, SampleMessage)> {
+    if let Some((schema, bodies)) = neutral_samples::of(schema) {
+        let numbered = (1..).zip(bodies);
+        let message = |(number, body): (usize, Value)| SampleMessage {
+            name: format!("message {number} of {schema}"),
+            schema: schema.to_owned(),
+            body,
+            picture: None,
+        };
+        return numbered.map(|it| (None, message(it))).collect();
+    }
+    let of_board = |board: &'a SampleBoard| Some((Some(board), board.message(schema)?));
+    boards.iter().filter_map(of_board).collect()
+}
+
 /// A larger plain board with one solution.
 pub fn large(side: usize) -> Option<SampleBoard> {
     generated(side, "plain", &[])
@@ -194,11 +214,10 @@ impl SampleBoard {
         Some((SIZE.0, SIZE.1, pixels.into_bgra()))
     }
 
-    /// The board as a message of that schema; `*` is a sighting. Messages that belong to no domain are not of the board.
-    /// `None`: the schema is unknown, or there is no such message of this board.
+    /// The board as a message of that schema; `*` is a sighting. `None`: the schema does not have boards in it, or there
+    /// is no such message of this board.
     pub fn message(&self, schema: &str) -> Option<SampleMessage> {
         let mut picture = None;
-        let mut name = self.name.clone();
         let (schema, body) = match schema {
             FRAME => {
                 picture = Some(self.picture()?);
@@ -209,18 +228,10 @@ impl SampleBoard {
             STROKES => (STROKES, json!(self.strokes()?)),
             OUTCOME => (OUTCOME, json!(self.outcome()?)),
             GESTURES => (GESTURES, json!(self.gestures()?)),
-            _ => {
-                name = format!("a message of {schema}");
-                let (schema, all) = neutral_samples::of(schema)?;
-                // Boards of one size get one sample, so that the samples vary.
-                (
-                    schema,
-                    all.into_iter().cycle().nth(self.puzzle.board().rows())?,
-                )
-            }
+            _ => return None,
         };
         Some(SampleMessage {
-            name,
+            name: self.name.clone(),
             schema: schema.to_owned(),
             body,
             picture,
@@ -264,6 +275,32 @@ mod tests {
             };
             assert_eq!(found.count, expected, "{}", board.name);
             assert_eq!(found.ended == Ended::Solutions, board.several);
+        }
+    }
+
+    #[test]
+    fn each_sample_is_sent_once() {
+        let boards = boards();
+        for (schema, count) in [
+            (FRAME, boards.len()),
+            (flowpipe_message::METRICS, 3),
+            (flowpipe_message::OVERLAY, 3),
+            (flowpipe_message::GESTURE_OUTCOME, 3),
+            ("spots.targets/1", 0),
+        ] {
+            let messages = messages(&boards, schema);
+            assert_eq!(messages.len(), count, "{schema}");
+            let is_of_board = |(board, _): &(Option<_>, _)| board.is_some();
+            assert!(
+                messages
+                    .iter()
+                    .all(|it| is_of_board(it) == (schema == FRAME))
+            );
+            if schema != FRAME {
+                let bodies = messages.iter().map(|(_, it)| it.body.to_string());
+                let distinct: std::collections::BTreeSet<String> = bodies.collect();
+                assert_eq!(distinct.len(), count, "{schema}");
+            }
         }
     }
 }

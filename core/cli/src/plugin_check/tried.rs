@@ -2,9 +2,9 @@
 
 use flowpipe_config::manifest::Manifest;
 use flowpipe_message::FRAME;
-use flowpipe_puzzle::message::{OUTCOME, SIGHTING, SOLVED, STROKES};
+use flowpipe_puzzle::message::{OUTCOME, concerns_boards};
 
-use crate::plugin_check::samples::SampleBoard;
+use crate::plugin_check::samples::{self, SampleBoard};
 
 /// The messages of the first input, as text.
 pub struct TriedNoun {
@@ -15,15 +15,14 @@ pub struct TriedNoun {
 impl TriedNoun {
     /// What a stage takes: boards, frames, or messages of a schema.
     pub fn new(manifest: &Manifest, takes: &str) -> Self {
-        const OF_BOARDS: [&str; 4] = [SIGHTING, SOLVED, STROKES, OUTCOME];
-        let is_of_boards = |schema: &str| OF_BOARDS.contains(&schema);
         // Vision of boards is shown boards.
-        let gives_boards = manifest.outputs.iter().any(|it| is_of_boards(&it.schema));
+        let mut outputs = manifest.outputs.iter();
+        let gives_boards = outputs.any(|it| concerns_boards(&it.schema));
         match takes {
             FRAME if gives_boards => Self::of("board", ""),
             FRAME => Self::of("frame", ""),
             "*" => Self::of("board", ""),
-            takes if is_of_boards(takes) => Self::of("board", ""),
+            takes if concerns_boards(takes) || takes == OUTCOME => Self::of("board", ""),
             takes => Self::of("message", &format!(" of {takes}")),
         }
     }
@@ -49,13 +48,13 @@ impl TriedNoun {
 
 /// The inputs without samples, one sentence each.
 pub fn without_samples(manifest: &Manifest, boards: &[SampleBoard]) -> Vec<String> {
-    let has_sample = |schema: &str| boards.iter().any(|board| board.message(schema).is_some());
     let inputs = manifest.inputs.iter();
-    let unknown = inputs.filter(|input| !has_sample(&input.schema));
+    let unknown = inputs.filter(|input| samples::messages(boards, &input.schema).is_empty());
     let text = |input: &flowpipe_config::manifest::Port| {
         let (name, schema) = (&input.name, &input.schema);
         format!(
-            "input `{name}`: there are no samples of {schema}, a schema that flowpipe does not know"
+            "input `{name}`: there are no samples of {schema}, a schema that flowpipe does not know: test its answers \
+             with messages of your own, in a test of the stage or with `flowpipe run` on a recording"
         )
     };
     unknown.map(text).collect()
@@ -64,6 +63,7 @@ pub fn without_samples(manifest: &Manifest, boards: &[SampleBoard]) -> Vec<Strin
 #[cfg(test)]
 mod tests {
     use flowpipe_config::manifest::Port;
+    use flowpipe_puzzle::message::{SIGHTING, SOLVED};
 
     use super::*;
 

@@ -51,6 +51,11 @@ impl PictureMessages {
         self.count
     }
 
+    /// How many messages are counted and not kept.
+    pub fn left_out(&self) -> usize {
+        self.count - self.kept.len()
+    }
+
     /// The shapes to draw over the picture: those of the last overlay. `None`: there is none.
     ///
     /// # Errors
@@ -78,7 +83,7 @@ impl PictureMessages {
             text.push('\n');
             text += &pretty(message, colours);
         }
-        let left_out = self.count - self.kept.len();
+        let left_out = self.left_out();
         if left_out > 0 {
             let line = format!("and {} more", counted(left_out, "message"));
             text += &format!("{}\n", paint(&line, QUIET, colours));
@@ -86,7 +91,7 @@ impl PictureMessages {
         text
     }
 
-    /// As JSON.
+    /// Those that are kept, as JSON.
     pub fn json(&self) -> Value {
         let each = self.kept.iter().map(|EmittedMessage { message, size }| {
             let body = serde_json::from_str::<Value>(message.json());

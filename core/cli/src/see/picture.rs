@@ -62,9 +62,10 @@ impl PictureResult {
                 }
                 return;
             }
-            VisionReply::Sighting(sighting, took) => {
-                self.times.add(took, &sighting.steps);
+            VisionReply::Sighting(sighting) => {
+                self.times.add_steps(&sighting.steps);
                 self.reading.get_or_insert_with(|| sighting.reading.clone());
+                return;
             }
             VisionReply::Message(message) => {
                 // The messages of later calls are not shown.
@@ -73,9 +74,15 @@ impl PictureResult {
                 }
                 return;
             }
-            VisionReply::Finished(took) => {
-                self.times.add(took, &[]);
-                self.messages.get_or_insert_default();
+            VisionReply::Finished {
+                took_ns,
+                emits_sightings,
+            } => {
+                self.times.add_call(took_ns);
+                // A plugin that owes a sighting and emits nothing has given no answer.
+                if !emits_sightings {
+                    self.messages.get_or_insert_default();
+                }
             }
             VisionReply::Unreadable(reason) => {
                 self.error.get_or_insert(PictureError::Unreadable(reason));
@@ -120,5 +127,52 @@ impl PictureResult {
                 None => Err("vision gave no answer"),
             },
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use flowpipe_puzzle::message::{FrameNote, Sighting, StepTime};
+
+    use super::*;
+
+    fn finished(emits_sightings: bool) -> VisionReply {
+        VisionReply::Finished {
+            took_ns: 7,
+            emits_sightings,
+        }
+    }
+
+    fn sighting() -> VisionReply {
+        let reading = Reading::refused("board", "there is none");
+        let mut sighting = Sighting::new(FrameNote::of("a.png"), reading);
+        sighting.steps = vec![StepTime::new("thin", 1.0)];
+        VisionReply::Sighting(Arc::new(sighting))
+    }
+
+    #[test]
+    fn a_call_counts_once_whatever_it_emits() {
+        for emits_sightings in [false, true] {
+            let mut result = PictureResult::default();
+            for _ in 0..3 {
+                result.add(sighting(), false);
+                result.add(finished(emits_sightings), false);
+            }
+            assert_eq!((result.calls, result.times.calls()), (3, 3));
+            assert!(matches!(result.answer(), Ok(VisionAnswer::Reading(_))));
+            assert_eq!(result.times.steps().len(), 1);
+        }
+    }
+
+    #[test]
+    fn silence_is_an_answer_only_of_plugins_without_sightings() {
+        let mut result = PictureResult::default();
+        result.add(finished(false), false);
+        assert_eq!(result.ended(), Ended::Unanswered);
+        let mut result = PictureResult::default();
+        result.add(finished(true), false);
+        assert_eq!((result.calls, result.ended()), (1, Ended::StageFailed));
     }
 }

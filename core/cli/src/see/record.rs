@@ -36,7 +36,7 @@ struct PictureRecord<'a> {
     /// Pixels of the corners of the board's grid: top left, top right, bottom right, bottom left.
     board_quad: Option<[Point; 4]>,
     confidence: Option<f64>,
-    /// Milliseconds from picture to sighting; of several calls, the median.
+    /// Milliseconds of the call; of several calls, the median.
     ms: Option<f64>,
     /// The lattice, if the cells are not squares.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -66,6 +66,9 @@ struct PictureRecord<'a> {
     /// The messages of a plugin that emits no sightings.
     #[serde(skip_serializing_if = "Option::is_none")]
     messages: Option<Value>,
+    /// How many further ones are not listed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    messages_left_out: Option<usize>,
 }
 
 #[derive(Serialize)]
@@ -83,6 +86,7 @@ pub fn record(file: &str, result: &PictureResult) -> serde_json::Result<String> 
         Ok(VisionAnswer::Messages(messages)) => PictureRecord {
             status: "messages",
             messages: Some(messages.json()),
+            messages_left_out: Some(messages.left_out()),
             ..PictureRecord::default()
         },
         Ok(VisionAnswer::Reading(Reading::Board(board))) => of_board(board),

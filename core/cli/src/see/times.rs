@@ -33,9 +33,13 @@ pub struct Cost<'a> {
 }
 
 impl CallTimes {
-    /// Adds a call: its nanoseconds, and the times of its steps.
-    pub fn add(&mut self, whole: u64, steps: &[StepTime]) {
+    /// Adds a call: its nanoseconds.
+    pub fn add_call(&mut self, whole: u64) {
         self.whole.push(whole);
+    }
+
+    /// Adds the times of the steps of a call.
+    pub fn add_steps(&mut self, steps: &[StepTime]) {
         for StepTime { step, ms, .. } in steps {
             // The cast saturates at 0, and converts NaN to 0.
             let time = (ms * 1e6).round() as u64;
@@ -115,7 +119,8 @@ mod tests {
         let mut times = CallTimes::default();
         for call in 1..=20_u64 {
             let ms = call as f64;
-            times.add(call * 1_000, &[time("thin", ms), time("cells", 2.0 * ms)]);
+            times.add_call(call * 1_000);
+            times.add_steps(&[time("thin", ms), time("cells", 2.0 * ms)]);
         }
         let (p50, p95) = (times.whole().p50_ns, times.whole().p95_ns);
         assert_eq!((times.calls(), p50, p95), (20, 10_000, 19_000));
@@ -132,7 +137,7 @@ mod tests {
     #[test]
     fn invalid_times_count_as_zero() {
         let mut times = CallTimes::default();
-        times.add(7, &[time("a", -1.0), time("b", f64::NAN)]);
+        times.add_steps(&[time("a", -1.0), time("b", f64::NAN)]);
         assert!(times.steps().iter().all(|step| step.p50_ns == 0));
         assert!(ByName::new(CallTimes::default().steps(), |it| it.p50_ns).is_none());
     }

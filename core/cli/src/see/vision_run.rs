@@ -44,20 +44,26 @@ pub struct VisionOptions<'a> {
 pub enum VisionReply {
     /// The picture, as vision gets it.
     Picture(Frame),
-    /// What vision read, and the time of the whole call, in nanoseconds.
-    Sighting(Arc<Sighting>, u64),
-    /// Another message of a plugin that emits no sightings.
+    /// What vision read.
+    Sighting(Arc<Sighting>),
+    /// Another message.
     Message(Arc<Message>),
-    /// A call of such a plugin has ended, after so many nanoseconds.
-    Finished(u64),
+    /// A call has ended without a failure.
+    Finished {
+        /// Its nanoseconds.
+        took_ns: u64,
+        /// Whether the plugin declares that it emits sightings.
+        emits_sightings: bool,
+    },
     /// The file is not a picture.
     Unreadable(String),
-    /// Vision failed on it, or its message broke the rules.
+    /// A call has ended with a failure: vision failed on it, or its message broke the rules.
     Failed(String),
 }
 
 /// Runs pictures through a vision plugin and passes each reply, with the index of its file, to `each`, until `each`
-/// breaks. The pictures are read round after round; the reply with the picture precedes the one with the sighting.
+/// breaks. The pictures are read round after round. The picture comes first, then what vision emits, then the end of the
+/// call.
 ///
 /// # Errors
 /// See [`OneOffError`].
@@ -72,13 +78,13 @@ pub fn run(
     }
     let pipeline = pipeline(files, options, catalogue)?;
     let stages = pipeline.stages.iter();
-    let vision = stages.enumerate().find(|(_, stage)| stage.name == VISION);
-    let (sender, events) = crossbeam_channel::unbounded();
-    let observer = VisionObserver {
-        sender,
-        vision: vision.map_or(0, |(index, _)| index),
-        emits_sightings: vision.is_some_and(|(_, stage)| emits_sightings(stage, catalogue)),
+    let Some((vision, stage)) = stages.enumerate().find(|(_, stage)| stage.name == VISION) else {
+        let reason = format!("the pipeline of `flowpipe see` has no stage \"{VISION}\"");
+        return Err(Failure::Run(reason).into());
     };
+    let emits_sightings = emits_sightings(stage, catalogue);
+    let (sender, events) = crossbeam_channel::unbounded();
+    let observer = VisionObserver { sender, vision };
     let options = Options {
         observers: vec![Arc::new(observer)],
         ..Options::default()
@@ -86,6 +92,7 @@ pub fn run(
     let handle = Run::start(pipeline, catalogue, options)?;
     let mut matcher = FileMatcher {
         files,
+        emits_sightings,
         captured: 0,
         frames: Vec::new(),
     };
@@ -170,7 +177,7 @@ enum VisionEvent {
     Picture(Arc<Message>),
     /// Vision emitted a message.
     Message(Arc<Message>),
-    /// A call of a plugin that emits no sightings has ended: the number of its frame, and its nanoseconds.
+    /// A call has ended without a failure: the number of its frame, and its nanoseconds.
     Finished(u64, u64),
     Problem(Problem),
 }
@@ -179,7 +186,6 @@ struct VisionObserver {
     sender: Sender<VisionEvent>,
     /// The index of the vision stage.
     vision: usize,
-    emits_sightings: bool,
 }
 
 impl VisionObserver {
@@ -203,7 +209,7 @@ impl Observer for VisionObserver {
     }
 
     fn wants_tasks(&self) -> bool {
-        !self.emits_sightings
+        true
     }
 
     fn task_finished(&self, task: &Task<'_>, completion: &Completion<'_>) {
@@ -222,6 +228,8 @@ impl Observer for VisionObserver {
 /// Finds the file of each event.
 struct FileMatcher<'a> {
     files: &'a [&'a str],
+    /// Whether the vision plugin declares that it emits sightings.
+    emits_sightings: bool,
     /// How many files were captured or failed, in all rounds.
     captured: usize,
     /// The file of each frame, by the frame's number less one.
@@ -233,18 +241,19 @@ impl FileMatcher<'_> {
         match event {
             VisionEvent::Message(message) if message.schema() == SIGHTING => {
                 let sighting: Arc<Sighting> = accepted::read(&message)?;
-                let lineage = message.lineage();
-                let hop = lineage.hops.last()?;
-                let took = u64::try_from(hop.emitted_ns - hop.taken_ns).unwrap_or(0);
-                let index = self.frame(lineage.origin?.sequence)?;
-                Some((index, VisionReply::Sighting(sighting, took)))
+                let index = self.frame(message.lineage().origin?.sequence)?;
+                Some((index, VisionReply::Sighting(sighting)))
             }
             VisionEvent::Message(message) => {
                 let index = self.frame(message.lineage().origin?.sequence)?;
                 Some((index, VisionReply::Message(message)))
             }
-            VisionEvent::Finished(frame, took) => {
-                Some((self.frame(frame)?, VisionReply::Finished(took)))
+            VisionEvent::Finished(frame, took_ns) => {
+                let reply = VisionReply::Finished {
+                    took_ns,
+                    emits_sightings: self.emits_sightings,
+                };
+                Some((self.frame(frame)?, reply))
             }
             VisionEvent::Picture(message) => {
                 let index = self.next();

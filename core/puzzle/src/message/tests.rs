@@ -226,3 +226,11 @@ fn a_puzzle_is_read_whole_or_not_at_all() {
         "{error}"
     );
 }
+
+#[test]
+fn every_message_but_outcomes_concerns_boards() {
+    for (schema, _) in schemas() {
+        assert_eq!(concerns_boards(schema), schema != OUTCOME, "{schema}");
+    }
+    assert!(!concerns_boards(FRAME) && !concerns_boards("*"));
+}

@@ -114,8 +114,8 @@ function picture(board, index, title, view, painted) {
     } else if (look) {
       paintGrid(context, look, pixel, true);
     }
-    if (painted) paintPipes(context, look, board.drawn ?? board.solution, 0.34, 0.92);
-    if (after && cards.strokes) {
+    if (painted && look) paintPipes(context, look, board.drawn ?? board.solution, 0.34, 0.92);
+    if (after && look && cards.strokes) {
       for (const attempt of board.attempts) paintStrokes(context, look, attempt.strokes, pixel);
     }
     canvas.dataset.drawn = 'true';

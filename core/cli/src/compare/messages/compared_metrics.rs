@@ -1,10 +1,11 @@
 //! The metrics of two pipelines, by stage and name.
 
-use std::collections::BTreeSet;
-use std::mem::discriminant;
+use std::collections::HashMap;
+use std::mem::{Discriminant, discriminant};
 
 use serde::Serialize;
 
+use crate::compare::messages::stage_metrics::StageMetrics;
 use crate::metrics::{MetricRow, MetricValue};
 
 /// A metric of both pipelines, or of one.
@@ -25,26 +26,28 @@ pub struct ComparedMetric {
     pub differs: bool,
 }
 
-/// All metrics of two pipelines. Counters differ where stages of the same name emit metrics in both: what one of them never
-/// counts is 0 there. Other metrics may be times, and never do.
-pub fn compare(a: &[MetricRow], b: &[MetricRow]) -> Vec<ComparedMetric> {
-    let stages = |rows: &[MetricRow]| -> BTreeSet<String> {
-        rows.iter().map(|row| row.stage.clone()).collect()
-    };
-    let (of_a, of_b) = (stages(a), stages(b));
-    let find = |rows: &[MetricRow], row: &MetricRow| {
-        let is_same = |it: &&MetricRow| {
-            (&it.stage, &it.name) == (&row.stage, &row.name)
-                && discriminant(&it.value) == discriminant(&row.value)
-        };
-        rows.iter().find(is_same).map(|row| row.value)
-    };
-    let only_in_b = b.iter().filter(|row| find(a, row).is_none());
-    let compared = a.iter().chain(only_in_b).map(|row| {
-        let is_common = of_a.contains(&row.stage) && of_b.contains(&row.stage);
+/// Finds a metric by its stage, name and kind.
+type MetricKey<'a> = (&'a str, &'a str, Discriminant<MetricValue>);
+
+fn key(row: &MetricRow) -> MetricKey<'_> {
+    (&row.stage, &row.name, discriminant(&row.value))
+}
+
+fn values(metrics: &StageMetrics) -> HashMap<MetricKey<'_>, MetricValue> {
+    let rows = metrics.rows.iter();
+    rows.map(|row| (key(row), row.value)).collect()
+}
+
+/// All metrics of two pipelines. Counters differ where stages of the same name can emit metrics in both: what one of them
+/// never counts is 0 there. Other metrics may be times, and never do.
+pub fn compare(a: &StageMetrics, b: &StageMetrics) -> Vec<ComparedMetric> {
+    let (of_a, of_b) = (values(a), values(b));
+    let only_in_b = b.rows.iter().filter(|row| !of_a.contains_key(&key(row)));
+    let compared = a.rows.iter().chain(only_in_b).map(|row| {
+        let is_common = a.emitters.contains(&row.stage) && b.emitters.contains(&row.stage);
         let is_counter = matches!(row.value, MetricValue::Counter(_));
         let none = (is_counter && is_common).then_some(MetricValue::Counter(0));
-        let [a, b] = [a, b].map(|rows| find(rows, row).or(none));
+        let [a, b] = [&of_a, &of_b].map(|values| values.get(&key(row)).copied().or(none));
         ComparedMetric {
             stage: row.stage.clone(),
             name: row.name.clone(),
@@ -83,6 +86,13 @@ mod tests {
         }
     }
 
+    fn of<const N: usize>(emitters: &[&str], rows: [MetricRow; N]) -> StageMetrics {
+        StageMetrics {
+            rows: rows.into(),
+            emitters: emitters.iter().map(|&name| name.to_owned()).collect(),
+        }
+    }
+
     #[test]
     fn only_counters_of_stages_of_both_differ() {
         let counter = MetricValue::Counter;
@@ -97,6 +107,7 @@ mod tests {
             row("judge", "left", MetricValue::Gauge(2.0)),
             row("judge", "drawn", counter(3)),
         ];
+        let (a, b) = (of(&["judge", "old"], a), of(&["judge"], b));
         let compared = compare(&a, &b);
         let shown: Vec<_> = compared
             .iter()
@@ -117,9 +128,21 @@ mod tests {
     }
 
     #[test]
+    fn a_stage_that_could_count_and_does_not_differs() {
+        let a = of(&["judge"], [row("judge", "won", MetricValue::Counter(2))]);
+        let silent = of(&["judge"], []);
+        for (compared, a, b) in [(compare(&a, &silent), 2, 0), (compare(&silent, &a), 0, 2)] {
+            let [a, b] = [a, b].map(|count| Some(MetricValue::Counter(count)));
+            assert_eq!((compared[0].a, compared[0].b), (a, b));
+            assert!(compared[0].differs);
+        }
+        assert!(!compare(&a, &of(&["other"], []))[0].differs);
+    }
+
+    #[test]
     fn metrics_of_one_name_and_several_kinds_are_not_mixed() {
-        let a = [row("judge", "won", MetricValue::Counter(2))];
-        let b = [row("judge", "won", MetricValue::Gauge(2.0))];
+        let a = of(&["judge"], [row("judge", "won", MetricValue::Counter(2))]);
+        let b = of(&["judge"], [row("judge", "won", MetricValue::Gauge(2.0))]);
         let compared = compare(&a, &b);
         assert_eq!(compared.len(), 2);
         assert!(compared[0].differs && !compared[1].differs);

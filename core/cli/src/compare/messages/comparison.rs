@@ -65,9 +65,14 @@ impl MessageComparison {
         failures(&self.a) != failures(&self.b)
     }
 
+    /// How many counters decide.
+    pub fn counters(&self) -> usize {
+        self.metrics.iter().filter(|row| row.decides()).count()
+    }
+
     /// Whether there is nothing that could differ.
     pub fn is_empty(&self) -> bool {
-        self.messages.compared() == 0 && !self.metrics.iter().any(ComparedMetric::decides)
+        self.messages.compared() == 0 && self.counters() == 0
     }
 
     /// As JSON.

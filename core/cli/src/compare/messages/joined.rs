@@ -11,7 +11,7 @@ use crate::compare::difference::PipelineId;
 use crate::compare::frame::{FrameId, MessageSources};
 use crate::compare::messages::json_difference::{JsonDifference, comparable, first_difference};
 use crate::compare::messages::log::{Content, LoggedMessage, MessageLog, json_hash};
-use crate::metrics::MetricRow;
+use crate::compare::messages::stage_metrics::StageMetrics;
 
 /// The most differences that are kept. All are counted.
 const MOST_DIFFERENCES: usize = 1_000;
@@ -26,7 +26,7 @@ pub struct EmittedMessages {
     /// Which stages emitted which schema.
     emitters: BTreeSet<(Arc<str>, String)>,
     /// The metrics, by stage and name.
-    pub metrics: Vec<MetricRow>,
+    pub metrics: StageMetrics,
 }
 
 /// The messages of both, joined.
@@ -95,13 +95,21 @@ pub fn decides(schema: &str) -> bool {
 
 impl EmittedMessages {
     /// The messages of a run, by frame.
-    pub fn new(log: MessageLog, sources: &MessageSources) -> Self {
+    ///
+    /// # Errors
+    /// When it emitted too much.
+    pub fn new(mut log: MessageLog, sources: &MessageSources) -> Result<Self, String> {
         let stages = sources.pipeline.stages.iter();
         let stages: Vec<String> = stages.map(|stage| stage.name.clone()).collect();
         let name = |stage: usize| stages.get(stage).cloned().unwrap_or_default();
-        log.metrics.set_stages(&stages);
+        let metrics = StageMetrics::new(&mut log, stages.clone(), &sources.manifests);
+        if let Some(excess) = log.excess {
+            return Err(format!(
+                "it emits {excess}, which are too many to compare: choose a shorter recording"
+            ));
+        }
         let mut emitted = Self {
-            metrics: log.metrics.rows(),
+            metrics: metrics?,
             ..Self::default()
         };
         for message in log.messages {
@@ -117,7 +125,7 @@ impl EmittedMessages {
             messages.sort_by_key(|message| (message.source.stage, message.source.port));
         }
         emitted.stages = stages;
-        emitted
+        Ok(emitted)
     }
 
     fn stage(&self, message: &LoggedMessage) -> &str {

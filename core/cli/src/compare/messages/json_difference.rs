@@ -9,20 +9,59 @@ use serde_json::Value;
 /// Fields that differ from run to run: the schema, and the key of the object.
 const MEASURED: [(&str, &str); 1] = [(GESTURE_OUTCOME, "act_ns")];
 
-/// The most characters of a value.
-const LONGEST: usize = 60;
-/// The most characters of a pointer.
-const LONGEST_POINTER: usize = 200;
+/// The most bytes of a value's JSON that are kept.
+const LONGEST: usize = 1_000;
 
 /// The first field that differs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct JsonDifference {
     /// Its JSON pointer: empty for the whole value.
     pub pointer: String,
-    /// Its JSON in the first, shortened. `None`: it is not there.
-    pub a: Option<String>,
-    /// Its JSON in the second.
-    pub b: Option<String>,
+    /// Its value in the first. `None`: it is not there.
+    pub a: Option<DifferentValue>,
+    /// Its value in the second.
+    pub b: Option<DifferentValue>,
+}
+
+/// A value that differs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum DifferentValue {
+    /// All of it.
+    Whole {
+        /// The value.
+        value: Value,
+    },
+    /// The start of a large one.
+    Start {
+        /// The start of its JSON.
+        text: String,
+        /// True.
+        shortened: bool,
+    },
+}
+
+impl DifferentValue {
+    fn new(value: &Value) -> Self {
+        let json = value.to_string();
+        if json.len() <= LONGEST {
+            return Self::Whole {
+                value: value.clone(),
+            };
+        }
+        Self::Start {
+            text: shortened(&json, LONGEST),
+            shortened: true,
+        }
+    }
+
+    /// Its JSON, or the start of it.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Whole { value } => value.to_string(),
+            Self::Start { text, .. } => text.clone(),
+        }
+    }
 }
 
 /// What is compared of a message's JSON: all of it but what was measured.
@@ -59,9 +98,9 @@ pub fn first_difference(a: &Value, b: &Value) -> Option<JsonDifference> {
             (one, other) if one == other => return None,
             _ => {
                 return Some(JsonDifference {
-                    pointer: shortened(&pointer, LONGEST_POINTER),
-                    a: Some(shortened(&a.to_string(), LONGEST)),
-                    b: Some(shortened(&b.to_string(), LONGEST)),
+                    pointer,
+                    a: Some(DifferentValue::new(a)),
+                    b: Some(DifferentValue::new(b)),
                 });
             }
         };
@@ -69,11 +108,10 @@ pub fn first_difference(a: &Value, b: &Value) -> Option<JsonDifference> {
         match next {
             (Some(one), Some(other)) => (a, b) = (one, other),
             (one, other) => {
-                let text = |value: Option<&Value>| Some(shortened(&value?.to_string(), LONGEST));
                 return Some(JsonDifference {
-                    pointer: shortened(&pointer, LONGEST_POINTER),
-                    a: text(one),
-                    b: text(other),
+                    pointer,
+                    a: one.map(DifferentValue::new),
+                    b: other.map(DifferentValue::new),
                 });
             }
         }
@@ -81,7 +119,7 @@ pub fn first_difference(a: &Value, b: &Value) -> Option<JsonDifference> {
 }
 
 /// At most so many characters.
-fn shortened(text: &str, longest: usize) -> String {
+pub fn shortened(text: &str, longest: usize) -> String {
     match text.char_indices().nth(longest) {
         None => text.to_owned(),
         Some(_) => text.chars().take(longest - 1).chain(['…']).collect(),
@@ -96,7 +134,8 @@ mod tests {
     use super::*;
 
     fn found(a: &Value, b: &Value) -> Option<(String, Option<String>, Option<String>)> {
-        first_difference(a, b).map(|it| (it.pointer, it.a, it.b))
+        let text = |value: Option<DifferentValue>| Some(value?.text());
+        first_difference(a, b).map(|it| (it.pointer, text(it.a), text(it.b)))
     }
 
     #[test]
@@ -147,9 +186,25 @@ mod tests {
     fn long_values_are_shortened() {
         let long = Value::from("ä".repeat(1000));
         let difference = first_difference(&long, &json!(0)).unwrap();
-        let a = difference.a.unwrap();
-        assert_eq!(a.chars().count(), LONGEST);
-        assert!(a.starts_with("\"ää") && a.ends_with("ä…"), "{a}");
+        let a = json!(difference.a);
+        assert_eq!(a["shortened"], true);
+        let text = a["text"].as_str().unwrap();
+        assert_eq!(text.chars().count(), LONGEST);
+        assert!(text.starts_with("\"ää") && text.ends_with("ä…"), "{a}");
+        assert_eq!(json!(difference.b), json!({ "value": 0 }));
+    }
+
+    #[test]
+    fn a_long_pointer_leads_to_the_values() {
+        let of = |value: &str| json!({ "ä".repeat(1000): [value.repeat(300)] });
+        let (a, b) = (of("a"), of("b"));
+        let found = first_difference(&a, &b).unwrap();
+        assert_eq!(found.pointer.chars().count(), 1003);
+        let whole = |of: &Value| {
+            let value = of.pointer(&found.pointer).unwrap().clone();
+            Some(DifferentValue::Whole { value })
+        };
+        assert_eq!((whole(&a), whole(&b)), (found.a.clone(), found.b.clone()));
     }
 
     #[test]
@@ -183,7 +238,7 @@ mod tests {
             let found = first_difference(&a, &b);
             prop_assert_eq!(found.is_none(), a == b);
             if let Some(found) = found {
-                let at = |value: &Value| value.pointer(&found.pointer).map(|it| shortened(&it.to_string(), LONGEST));
+                let at = |value: &Value| value.pointer(&found.pointer).map(DifferentValue::new);
                 prop_assert_eq!(at(&a), found.a.clone());
                 prop_assert_eq!(at(&b), found.b.clone());
                 prop_assert_ne!(found.a, found.b);

@@ -7,31 +7,44 @@ use flowpipe_abi as abi;
 use flowpipe_config::pipeline::PortRef;
 use flowpipe_host::frame::Frame;
 use flowpipe_host::message::Message;
-use flowpipe_message::METRICS;
 use serde_json::Value;
+use thiserror::Error;
 
 use crate::compare::messages::json_difference::comparable;
-use crate::metrics::RunMetrics;
 
 /// The most messages of one run.
 pub const MOST_MESSAGES: usize = 2_000_000;
 /// The most bytes of JSON that are kept of one run. Of further messages only a hash is kept, so that the comparison
 /// finds that they differ, and not where.
 const MOST_JSON: usize = 64 << 20;
+/// The most bytes of metrics of one run. They are kept as they are, so that parsing them costs the stages no time.
+pub const MOST_METRICS: usize = 64 << 20;
 
 /// The first ancestor of a message, a source's: its output and its number there.
 pub type Root = (PortRef, u64);
 
-/// The messages of one run, but metrics, which are summed up.
+/// The messages of one run.
 #[derive(Default)]
 pub struct MessageLog {
-    /// In the order of emission.
+    /// All but metrics, in the order of emission.
     pub messages: Vec<LoggedMessage>,
-    /// The metrics.
-    pub metrics: RunMetrics,
-    /// Whether there were more than [`MOST_MESSAGES`].
-    pub is_full: bool,
+    /// The metrics, which are not parsed yet.
+    pub metrics: Vec<Message>,
+    /// What there was too much of.
+    pub excess: Option<Excess>,
     json_bytes: usize,
+    metrics_bytes: usize,
+}
+
+/// What a run emitted too much of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum Excess {
+    /// More than [`MOST_MESSAGES`].
+    #[error("more than {MOST_MESSAGES} messages")]
+    Messages,
+    /// More than [`MOST_METRICS`].
+    #[error("more than {} MiB of metrics", MOST_METRICS >> 20)]
+    Metrics,
 }
 
 /// A message.
@@ -58,18 +71,37 @@ pub struct Content {
 }
 
 impl MessageLog {
-    /// Adds a message of a stage, with the hash of its pixels.
-    pub fn add(&mut self, message: &Message, pixels: Option<u64>) {
+    /// Whether the JSON of a message is kept. Reserves the space for it.
+    pub fn reserve(&mut self, message: &Message) -> bool {
+        let length = message.json().len();
+        let has_space = length <= MOST_JSON - self.json_bytes;
+        if has_space {
+            self.json_bytes += length;
+        }
+        has_space
+    }
+
+    /// Adds a message of metrics.
+    pub fn add_metrics(&mut self, message: Message) {
+        let length = message.json().len();
+        if self.messages.len() + self.metrics.len() >= MOST_MESSAGES {
+            self.excess = Some(Excess::Messages);
+        } else if length > MOST_METRICS - self.metrics_bytes {
+            self.excess = Some(Excess::Metrics);
+        } else {
+            self.metrics_bytes += length;
+            self.metrics.push(message);
+        }
+    }
+
+    /// Adds another message, with what is kept of it.
+    pub fn add(&mut self, message: &Message, content: Content) {
+        if self.messages.len() + self.metrics.len() >= MOST_MESSAGES {
+            self.excess = Some(Excess::Messages);
+            return;
+        }
         let source = message.source();
         let schema = message.schema();
-        // Metrics that do not parse are compared like messages of any schema.
-        if schema == METRICS && self.metrics.add(message).is_some() {
-            return;
-        }
-        if self.messages.len() >= MOST_MESSAGES {
-            self.is_full = true;
-            return;
-        }
         let schema = match self.messages.last() {
             Some(last) if *last.schema == *schema => last.schema.clone(),
             _ => schema.into(),
@@ -82,7 +114,6 @@ impl MessageLog {
             };
             (source, origin.sequence)
         });
-        let content = self.content(message, pixels);
         self.messages.push(LoggedMessage {
             source,
             // Without captured pixels, the lineage has no origin.
@@ -91,17 +122,16 @@ impl MessageLog {
             content,
         });
     }
+}
 
-    fn content(&mut self, message: &Message, pixels: Option<u64>) -> Content {
+impl Content {
+    /// The content of a message, with its JSON or with the hash of it.
+    pub fn of(message: &Message, keeps_json: bool) -> Self {
         let json = message.json();
-        let has_space = json.len() <= MOST_JSON - self.json_bytes;
-        if has_space {
-            self.json_bytes += json.len();
-        }
-        Content {
-            json: has_space.then(|| json.into()),
-            json_hash: (!has_space).then(|| json_hash(message.schema(), json)),
-            pixels,
+        Self {
+            json: keeps_json.then(|| json.into()),
+            json_hash: (!keeps_json).then(|| json_hash(message.schema(), json)),
+            pixels: message.frame().map(pixels_hash),
         }
     }
 }
@@ -118,7 +148,7 @@ pub fn json_hash(schema: &str, json: &str) -> u64 {
 }
 
 /// The hash of a frame's pixels, with their format and size.
-pub fn pixels_hash(frame: &Frame) -> u64 {
+fn pixels_hash(frame: &Frame) -> u64 {
     let shape = frame.shape();
     let mut hasher = DefaultHasher::new();
     (shape.format, shape.width, shape.height).hash(&mut hasher);
@@ -137,13 +167,15 @@ pub fn pixels_hash(frame: &Frame) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use flowpipe_message::GESTURE_OUTCOME;
+    use flowpipe_message::{GESTURE_OUTCOME, METRICS};
     use serde_json::json;
 
     use super::*;
 
     fn logged(log: &mut MessageLog, schema: &str, json: &str) {
-        log.add(&Message::detached(schema, json.as_bytes()).unwrap(), None);
+        let message = Message::detached(schema, json.as_bytes()).unwrap();
+        let keeps_json = log.reserve(&message);
+        log.add(&message, Content::of(&message, keeps_json));
     }
 
     #[test]
@@ -177,13 +209,19 @@ mod tests {
     }
 
     #[test]
-    fn metrics_are_summed_up_and_malformed_ones_logged() {
-        let mut log = MessageLog::default();
-        let counter = r#"{"metrics":[{"kind":"counter","name":"won","add":2}]}"#;
-        logged(&mut log, METRICS, counter);
-        logged(&mut log, METRICS, counter);
-        logged(&mut log, METRICS, "[1]");
-        assert_eq!(log.messages.len(), 1);
-        assert_eq!(log.metrics.rows()[0].text(), "4");
+    fn metrics_are_kept_up_to_a_limit() {
+        let metrics = |log: &mut MessageLog| {
+            let message = Message::detached(METRICS, br#"{"metrics":[]}"#);
+            log.add_metrics(message.unwrap());
+        };
+        let mut log = MessageLog {
+            metrics_bytes: MOST_METRICS - 14,
+            ..MessageLog::default()
+        };
+        metrics(&mut log);
+        assert_eq!((log.metrics.len(), log.excess), (1, None));
+        metrics(&mut log);
+        assert_eq!((log.metrics.len(), log.excess), (1, Some(Excess::Metrics)));
+        assert_eq!(Excess::Metrics.to_string(), "more than 64 MiB of metrics");
     }
 }

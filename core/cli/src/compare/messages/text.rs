@@ -10,6 +10,7 @@ use crate::compare::difference::PipelineId;
 use crate::compare::messages::compared_metrics::ComparedMetric;
 use crate::compare::messages::comparison::MessageComparison;
 use crate::compare::messages::joined::{JoinedMessages, MessageDifference, MessagePair, decides};
+use crate::compare::messages::json_difference::{DifferentValue, shortened};
 use crate::compare::table;
 use crate::compare::text::write_pipeline;
 use crate::metrics::MetricValue;
@@ -17,11 +18,16 @@ use crate::show::colour::{BAD, GOOD, HEADING, QUIET, paint};
 
 /// How many differences are printed; `--json` has more.
 const PRINTED: usize = 20;
+/// The most characters of a value that are printed.
+const LONGEST: usize = 60;
+/// The most characters of a pointer that are printed.
+const LONGEST_POINTER: usize = 200;
 
 /// The whole comparison, with the differences first.
 pub fn text(comparison: &MessageComparison, colours: bool) -> String {
     let mut text = String::new();
-    let noun = "message";
+    // A message or a counter.
+    let noun = "result";
     write_pipeline(&mut text, "A", &comparison.a, noun, colours);
     write_pipeline(&mut text, "B", &comparison.b, noun, colours);
     let messages = &comparison.messages;
@@ -58,13 +64,13 @@ fn difference(pair: &MessagePair, colours: bool) -> String {
     let (schema, stage) = (escape(&pair.schema), escape(&pair.stage));
     let what = match &pair.difference {
         MessageDifference::Field(field) => {
-            let value = |json: &Option<String>| match json {
-                Some(json) => escape(json).into_owned(),
+            let value = |value: &Option<DifferentValue>| match value {
+                Some(value) => escape(&shortened(&value.text(), LONGEST)).into_owned(),
                 None => "nothing".to_owned(),
             };
             let pointer = match field.pointer.as_str() {
-                "" => "the whole value".into(),
-                pointer => escape(pointer),
+                "" => "the whole value".to_owned(),
+                pointer => escape(&shortened(pointer, LONGEST_POINTER)).into_owned(),
             };
             format!("{pointer}: A {}, B {}", value(&field.a), value(&field.b))
         }
@@ -146,37 +152,44 @@ fn finish(mut table: Table, first: usize) -> String {
 
 fn summary(comparison: &MessageComparison, colours: bool) -> String {
     let messages = &comparison.messages;
-    let compared = counted(messages.compared(), "message");
-    let frames = counted(messages.frames, "frame");
+    let differ = |count: usize| if count == 1 { "differs" } else { "differ" };
+    let mut same = Vec::new();
     let mut parts = Vec::new();
+    let compared = messages.compared();
     let deciding = messages.deciding();
     if deciding > 0 {
-        let verb = if deciding == 1 { "differs" } else { "differ" };
-        let text = format!("{deciding} of {compared} {verb}");
+        let of = counted(compared, "message");
+        let text = format!("{deciding} of {of} {}", differ(deciding));
         parts.push(paint(&text, BAD, colours));
-    } else if comparison.is_empty() {
-        let text = "there is nothing to compare: neither emits a message on the recording";
-        parts.push(paint(text, BAD, colours));
-    } else {
-        let text = format!("{compared} on {frames}: the same");
-        parts.push(paint(&text, GOOD, colours));
+    } else if compared > 0 {
+        let frames = counted(messages.frames, "frame");
+        same.push(format!("{} on {frames}", counted(compared, "message")));
     }
-    let counters = comparison.metrics.iter().filter(|row| row.differs).count();
-    if counters > 0 {
-        let verb = if counters == 1 { "differs" } else { "differ" };
-        let text = format!("{} {verb}", counted(counters, "counter"));
+    let counters = comparison.counters();
+    let different = comparison.metrics.iter().filter(|row| row.differs).count();
+    if different > 0 {
+        let of = counted(counters, "counter");
+        let text = format!("{different} of {of} {}", differ(different));
         parts.push(paint(&text, BAD, colours));
+    } else if counters > 0 {
+        same.push(counted(counters, "counter"));
+    }
+    if !same.is_empty() {
+        let text = format!("{}: the same", same.join(" and "));
+        parts.insert(0, paint(&text, GOOD, colours));
+    }
+    if comparison.is_empty() {
+        let text = "there is nothing to compare: neither emits a message or a counter that decides";
+        parts.push(paint(text, BAD, colours));
     }
     if comparison.failures_differ() {
         parts.push(paint("failures differ", BAD, colours));
     }
     let quiet = messages.different - deciding;
     if quiet > 0 {
-        let verb = if quiet == 1 { "differs" } else { "differ" };
-        parts.push(format!(
-            "{} {verb}, which does not count",
-            counted(quiet, "overlay")
-        ));
+        let overlays = counted(quiet, "overlay");
+        let differ = differ(quiet);
+        parts.push(format!("{overlays} {differ}, which does not count"));
     }
     parts.join(", ")
 }

@@ -6,10 +6,10 @@ use flowpipe_engine::trial::{CallEnd, Trial, TrialResult};
 
 use crate::plugin_check::checks::cancel;
 use crate::plugin_check::protocol::Reporter;
-use crate::plugin_check::samples::{SampleBoard, SampleMessage};
+use crate::plugin_check::samples::SampleMessage;
 use crate::plugin_check::subject::Subject;
 
-/// The time limit for the boards of a first pass; the rest is skipped.
+/// The time limit for the messages of a first pass; the rest is skipped.
 const ENOUGH: Duration = Duration::from_secs(10);
 
 /// The result of a call.
@@ -84,19 +84,19 @@ pub fn tick(subject: &Subject, trial: &mut Trial) -> CallResult {
     CallResult::of(cancel::within(subject.timeout, trial, Trial::tick))
 }
 
-/// Passes boards to a stage, and reports each with the suffix `how`. Ends early after a timeout, and, in the `first`
+/// Passes messages to a stage, and reports each with the suffix `how`. Ends early after a timeout, and, in the `first`
 /// pass, at the time limit.
 pub fn all(
     subject: &Subject,
     report: &Reporter,
     trial: &mut Trial,
-    messages: &[(&SampleBoard, SampleMessage)],
+    messages: &[SampleMessage],
     how: &str,
     first: bool,
 ) -> Vec<CallResult> {
     let began = Instant::now();
     let mut answers = Vec::new();
-    for (_, sendable) in messages {
+    for sendable in messages {
         report.doing(format!("answering {}{how}", sendable.name));
         let answer = message(subject, trial, 0, sendable);
         let late = answer.late;

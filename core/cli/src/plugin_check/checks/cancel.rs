@@ -8,7 +8,7 @@ use flowpipe_engine::trial::{CallEnd, Trial, TrialResult};
 use flowpipe_host::problem::ProblemKind;
 
 use crate::plugin_check::protocol::Reporter;
-use crate::plugin_check::samples;
+use crate::plugin_check::samples::{self, SampleMessage};
 use crate::plugin_check::subject::Subject;
 
 /// Later than this is a warning. Plugins should poll at least every 10 ms; the machine may be busy.
@@ -58,13 +58,12 @@ pub fn check(subject: &Subject, report: &Reporter) {
             let message = samples::large(side).and_then(|board| board.message(takes));
             let Some(message) = message else { continue };
             report.doing(format!("cancelling a board of {side} x {side}"));
-            let frame = message.frame(&trial);
-            let json = message.body.to_string();
-            stats.add(&mut trial, |trial| {
-                trial
-                    .message(0, &message.schema, json.as_bytes(), frame)
-                    .ok()
-            });
+            stats.add_message(&mut trial, &message);
+        }
+        // Those that belong to no domain are of no board.
+        for (_, message) in samples::messages(&[], takes) {
+            report.doing(format!("cancelling {}", message.name));
+            stats.add_message(&mut trial, &message);
         }
     } else {
         for _ in 0..3 {
@@ -88,6 +87,16 @@ struct CancelStats {
 }
 
 impl CancelStats {
+    fn add_message(&mut self, trial: &mut Trial, message: &SampleMessage) {
+        let frame = message.frame(trial);
+        let json = message.body.to_string();
+        self.add(trial, |trial| {
+            trial
+                .message(0, &message.schema, json.as_bytes(), frame)
+                .ok()
+        });
+    }
+
     fn add(&mut self, trial: &mut Trial, call: impl FnOnce(&mut Trial) -> Option<TrialResult>) {
         let began = Instant::now();
         let (tried, late) = within(HEAD_START, trial, call);

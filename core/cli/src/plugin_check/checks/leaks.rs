@@ -9,7 +9,7 @@ use flowpipe_terminal::counted;
 use crate::plugin_check::checks::threads::{messages, work};
 use crate::plugin_check::heap;
 use crate::plugin_check::protocol::Reporter;
-use crate::plugin_check::samples::{self, SampleBoard, SampleMessage};
+use crate::plugin_check::samples::SampleMessage;
 use crate::plugin_check::subject::Subject;
 
 /// How often it is created, in three parts. The first part may fill caches; only what grows in both others is a leak.
@@ -32,8 +32,7 @@ struct Resources {
 }
 
 pub fn check(subject: &Subject, report: &Reporter) {
-    let boards = samples::boards();
-    let messages = messages(subject, &boards, 1);
+    let messages = messages(subject, 1);
     let parts = match pace(subject, report, &messages) {
         Ok((making, working)) => parts(making, working),
         Err(why) => return report.fail(why),
@@ -86,7 +85,7 @@ pub fn check(subject: &Subject, report: &Reporter) {
 fn pace(
     subject: &Subject,
     report: &Reporter,
-    messages: &[(&SampleBoard, SampleMessage)],
+    messages: &[SampleMessage],
 ) -> Result<(Duration, Duration), String> {
     let mut shortest = (Duration::MAX, Duration::MAX);
     for _ in 0..3 {
@@ -117,7 +116,7 @@ fn parts(making: Duration, working: Duration) -> [u32; 3] {
 fn rounds(
     subject: &Subject,
     report: &Reporter,
-    messages: &[(&SampleBoard, SampleMessage)],
+    messages: &[SampleMessage],
     made: u32,
     rounds: u32,
 ) -> Result<(), String> {

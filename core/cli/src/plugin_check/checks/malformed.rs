@@ -35,7 +35,8 @@ pub fn check(subject: &Subject, report: &Reporter) {
     let mut random = Random::new(11);
     let (mut sent, mut left_out) = (0, 0_usize);
     for (port, input) in subject.manifest().inputs.iter().enumerate() {
-        let good = boards.iter().find_map(|board| board.message(&input.schema));
+        let good = samples::messages(&boards, &input.schema).into_iter().next();
+        let good = good.map(|(_, message)| message);
         let mut bodies = wild();
         if let Some(good) = &good {
             bodies.extend((0..SPOILED).map(|_| spoiled(&good.body, &mut random)));

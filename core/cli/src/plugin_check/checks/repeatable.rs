@@ -4,7 +4,7 @@ use flowpipe_terminal::counted;
 
 use crate::plugin_check::checks::call::{self, CallResult};
 use crate::plugin_check::protocol::Reporter;
-use crate::plugin_check::samples::{self, SampleBoard, SampleMessage};
+use crate::plugin_check::samples::{self, SampleMessage};
 use crate::plugin_check::subject::Subject;
 
 pub fn check(subject: &Subject, report: &Reporter) {
@@ -13,10 +13,8 @@ pub fn check(subject: &Subject, report: &Reporter) {
         return report.skip("it is a source");
     };
     let boards = samples::boards();
-    let messages: Vec<(&SampleBoard, SampleMessage)> = boards
-        .iter()
-        .filter_map(|board| Some((board, board.message(takes)?)))
-        .collect();
+    let messages = samples::messages(&boards, takes).into_iter();
+    let messages: Vec<SampleMessage> = messages.map(|(_, message)| message).collect();
     if messages.is_empty() {
         return report.skip(format!("there are no samples of {takes}"));
     }
@@ -57,13 +55,12 @@ pub fn check(subject: &Subject, report: &Reporter) {
             "{} was not answered within {:?}: raise the timeout with --time",
             messages
                 .first()
-                .map_or("a message", |(_, message)| &message.name),
+                .map_or("a message", |message| &message.name),
             subject.timeout
         ));
     }
-    let differs = |other: &[CallResult]| {
-        first_difference(&once, other).map(|at| messages[at].1.name.as_str())
-    };
+    let differs =
+        |other: &[CallResult]| first_difference(&once, other).map(|at| messages[at].name.as_str());
     let found = differs(&again)
         .map(|name| format!("two stages answer differently to {name}"))
         .or_else(|| {

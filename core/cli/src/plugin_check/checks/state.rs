@@ -9,7 +9,7 @@ use crate::plugin_check::checks::call::emitted;
 use crate::plugin_check::checks::cancel;
 use crate::plugin_check::checks::malformed::{shown, spoiled, wild};
 use crate::plugin_check::protocol::Reporter;
-use crate::plugin_check::samples::{self, SampleMessage};
+use crate::plugin_check::samples::{self, SampleBoard, SampleMessage};
 use crate::plugin_check::subject::Subject;
 
 /// How many boards precede the state transfer: one of each kind. After it come the same boards, which the state may
@@ -87,18 +87,30 @@ fn script(subject: &Subject, report: &Reporter) -> Result<Script, String> {
         let boards = samples::boards();
         let of = |count: usize| {
             let inputs = subject.manifest().inputs.iter().enumerate();
-            let inputs: Vec<_> = inputs.map(|(port, it)| (port, &it.schema)).collect();
-            let steps = boards.iter().take(count).flat_map(|board| {
-                inputs.iter().filter_map(|(port, schema)| {
-                    let message = board.message(schema)?;
-                    Some(ScriptStep {
-                        name: format!("{schema} of {}", message.name),
-                        port: *port,
+            let steps = inputs.flat_map(|(port, input)| {
+                let shown = boards.get(..count).unwrap_or(&boards);
+                let messages = samples::messages(shown, &input.schema).into_iter();
+                let numbered = messages.take(count).enumerate();
+                numbered.map(move |(number, (board, message))| {
+                    let is_it =
+                        |it: &SampleBoard| board.is_some_and(|board| std::ptr::eq(it, board));
+                    let number = shown.iter().position(is_it).unwrap_or(number);
+                    let name = match board {
+                        Some(_) => format!("{} of {}", input.schema, message.name),
+                        None => message.name.clone(),
+                    };
+                    let step = ScriptStep {
+                        name,
+                        port,
                         message: Some(message),
-                    })
+                    };
+                    (number, step)
                 })
             });
-            steps.collect()
+            let mut steps: Vec<(usize, ScriptStep)> = steps.collect();
+            // The sort is stable: the messages of a board stay in the order of the inputs.
+            steps.sort_by_key(|(number, _)| *number);
+            steps.into_iter().map(|(_, step)| step).collect()
         };
         return Ok(Script {
             before: of(BOARDS),

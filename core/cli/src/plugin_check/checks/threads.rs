@@ -9,7 +9,7 @@ use crate::plugin_check::checks::call::{self, CallResult};
 use crate::plugin_check::checks::repeatable::first_difference;
 use crate::plugin_check::heap;
 use crate::plugin_check::protocol::Reporter;
-use crate::plugin_check::samples::{self, SampleBoard, SampleMessage};
+use crate::plugin_check::samples::{self, SampleMessage};
 use crate::plugin_check::subject::Subject;
 
 /// How many messages a stage gets at a time.
@@ -18,8 +18,7 @@ const MOVED: &str = " on another thread than created it";
 const SIDE_BY_SIDE: &str = " while three others like it work";
 
 pub fn check(subject: &Subject, report: &Reporter) {
-    let boards = samples::boards();
-    let messages = messages(subject, &boards, MESSAGES);
+    let messages = messages(subject, MESSAGES);
     report.doing("creating it");
     // Libraries may start threads of their own when they are first used.
     let baseline = match subject.create() {
@@ -85,7 +84,7 @@ fn moved(
     subject: &Subject,
     report: &Reporter,
     mut trial: Trial,
-    messages: &[(&SampleBoard, SampleMessage)],
+    messages: &[SampleMessage],
 ) -> Vec<Vec<CallResult>> {
     let mut all = Vec::new();
     for _ in 0..4 {
@@ -150,7 +149,7 @@ fn side_by_side(home: &Baseline<'_>, report: &Reporter) {
 /// The answers of a stage on the thread that created it.
 struct Baseline<'a> {
     subject: &'a Subject,
-    messages: &'a [(&'a SampleBoard, SampleMessage)],
+    messages: &'a [SampleMessage],
     answers: &'a [CallResult],
 }
 
@@ -179,7 +178,7 @@ impl Baseline<'_> {
 
     fn name(&self, at: usize) -> &str {
         let message = self.messages.get(at);
-        message.map_or("a tick", |(_, message)| &message.name)
+        message.map_or("a tick", |message| &message.name)
     }
 }
 
@@ -195,17 +194,14 @@ fn threads_in_the_end(wanted: Option<usize>) -> Option<usize> {
     }
 }
 
-/// Messages for a stage; none for a source.
-pub fn messages<'a>(
-    subject: &Subject,
-    boards: &'a [SampleBoard],
-    count: usize,
-) -> Vec<(&'a SampleBoard, SampleMessage)> {
-    let takes = subject.takes();
-    let messages = boards
-        .iter()
-        .filter_map(|board| Some((board, board.message(takes?)?)));
-    messages.take(count).collect()
+/// At most so many messages for a stage; none for a source.
+pub fn messages(subject: &Subject, count: usize) -> Vec<SampleMessage> {
+    let Some(takes) = subject.takes() else {
+        return Vec::new();
+    };
+    let boards = samples::boards();
+    let messages = samples::messages(&boards, takes).into_iter();
+    messages.map(|(_, message)| message).take(count).collect()
 }
 
 /// Passes messages to a stage, or runs ticks of a source. Returns the results.
@@ -213,7 +209,7 @@ pub fn work(
     subject: &Subject,
     report: &Reporter,
     trial: &mut Trial,
-    messages: &[(&SampleBoard, SampleMessage)],
+    messages: &[SampleMessage],
     how: &str,
 ) -> Vec<CallResult> {
     if subject.takes().is_some() {
