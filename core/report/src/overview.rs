@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use flowpipe_message::Tone;
-use flowpipe_puzzle::message::{RESULT, SIGHTING, SOLVED, STROKES};
+use flowpipe_puzzle::message::concerns_boards;
 use flowpipe_recording::Recording;
 use flowpipe_terminal::counted;
 use serde::Serialize;
@@ -94,9 +94,8 @@ impl Overview {
 /// strokes too.
 pub fn has_boards(recording: &Recording, story: &Story) -> bool {
     let outputs = recording.about().stages.iter().flat_map(|it| &it.outputs);
-    let of_boards = [SIGHTING, SOLVED, STROKES, RESULT];
     let mut schemas = outputs.into_iter().map(|(_, schema)| schema.as_str());
-    !story.boards.is_empty() || schemas.any(|schema| of_boards.contains(&schema))
+    !story.boards.is_empty() || schemas.any(concerns_boards)
 }
 
 /// One duration a frame: to the first press that descends from it.

@@ -268,6 +268,52 @@ fn answer(change: impl Fn(&mut Value)) -> (Value, Value) {
     (sighting, solved)
 }
 
+/// A stage whose input is another message has no sighting to compare with.
+#[test]
+fn a_sighting_within_another_message_is_judged_as_one() {
+    let harness = harness();
+    for schema in [SIGHTING, SOLVED, STROKES] {
+        let of = |schema: &str| good().iter().find(|(other, _)| *other == schema);
+        let body = &of(schema).unwrap().1;
+        assert_eq!(
+            harness.judge(schema, None, body).unwrap(),
+            Judgement::Accept
+        );
+        for (pointer, value) in [
+            ("/reading/confidence", json!(7.5)),
+            ("/reading/geometry/rows", json!(90)),
+            ("/frame/scale", json!(0)),
+            ("/frame/origin", json!([1e308, 0])),
+        ] {
+            let mut body = body.clone();
+            let front = if schema == SIGHTING { "" } else { "/sighting" };
+            *body.pointer_mut(&format!("{front}{pointer}")).unwrap() = value;
+            let judged = harness.judge(schema, None, &body).unwrap();
+            assert!(
+                matches!(judged, Judgement::Refuse(_)),
+                "{schema} {pointer}: {judged:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn counts_and_times_have_limits() {
+    let harness = harness();
+    let of = |schema: &str| good().iter().find(|(other, _)| *other == schema);
+    let mut outcome = of(OUTCOME).unwrap().1.clone();
+    outcome["act_ns"] = json!(i64::MIN);
+    let mut result = of(RESULT).unwrap().1.clone();
+    result["strokes"] = json!(u64::MAX);
+    for (schema, body) in [(OUTCOME, outcome), (RESULT, result)] {
+        let judged = harness.judge(schema, None, &body).unwrap();
+        assert!(
+            matches!(judged, Judgement::Refuse(_)),
+            "{schema}: {judged:?}"
+        );
+    }
+}
+
 #[test]
 fn an_answer_belongs_to_the_sighting_that_was_asked() {
     belongs_to_the_sighting(&harness());

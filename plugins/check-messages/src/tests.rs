@@ -55,6 +55,15 @@ fn gestures_stay_inside_of_their_bounds() {
     let outcome = GestureOutcome::new("actuator-test", FrameNote::of("test"), 1);
     let judgement = harness.judge(GESTURE_OUTCOME, None, &json!(outcome));
     assert_eq!(judgement.unwrap(), Judgement::Accept);
+    for (field, value) in [("played", json!(u64::MAX)), ("act_ns", json!(-1))] {
+        let mut outcome = json!(outcome);
+        outcome[field] = value;
+        let judgement = harness.judge(GESTURE_OUTCOME, None, &outcome).unwrap();
+        assert!(
+            matches!(judgement, Judgement::Refuse(_)),
+            "{field}: {judgement:?}"
+        );
+    }
 }
 
 #[test]

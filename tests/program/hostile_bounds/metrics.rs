@@ -83,7 +83,7 @@ fn notes_and_samples_without_end() {
     let html = page("notes", &bytes);
     says(
         &html,
-        &["an even selection", "messages of metrics left out"],
+        &["a random selection", "messages of metrics left out"],
     );
     assert!(html.contains("\"total\":\"18446744073709551615\""));
 }
