@@ -190,6 +190,13 @@ impl MouseActuator {
         if let Some(reason) = held.not_now(watched, &self.config, acting)? {
             return Ok(End::refused(reason));
         }
+        let area = Area::new(gestures);
+        let is_cut = area.outside(area.bounds(None)).is_none();
+        if let Some([x, y]) = area.outside(bounds).filter(|_| is_cut) {
+            return Ok(End::refused(format!(
+                "a gesture would leave the window, at {x}, {y} on the screen: plan on a frame of the window as it is now"
+            )));
+        }
         held.guard.begin(watched);
         let end = held.player.play(gestures, bounds, &keys, acting, cancel);
         held.guard.end(held.player.put());
@@ -221,7 +228,7 @@ impl Mechanism {
     /// Where the pointer may be put.
     fn bounds(&self, gestures: &Gestures) -> Rect {
         let window = gestures.frame.window.map(WindowId);
-        let inside = || window.and_then(|window| self.surroundings.inside(window));
+        let inside = window.and_then(|window| self.surroundings.inside(window));
         Area::new(gestures).bounds(inside)
     }
 

@@ -109,11 +109,7 @@ impl Player {
         cancel: &Cancel<'_>,
     ) -> Result<End> {
         let area = Area::new(gestures);
-        let places = gestures.actions().filter_map(Action::place);
-        if let Some([x, y]) = places
-            .map(|place| area.pixel(place))
-            .find(|&pixel| !bounds.contains(pixel))
-        {
+        if let Some([x, y]) = area.outside(bounds) {
             let why = format!("a gesture would leave its bounds, at {x}, {y} on the screen");
             return Err(Error::new(why));
         }

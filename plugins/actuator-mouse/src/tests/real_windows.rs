@@ -1,0 +1,167 @@
+//! Gestures on real windows of X11, with a pointer of XTEST, while the windows and the pointer do what they should not.
+
+#[path = "../../../../tests/support/screen.rs"]
+mod screen;
+
+use screen::Screen;
+
+use super::*;
+
+const RED: [u8; 3] = [200, 10, 20];
+const BLUE: [u8; 3] = [50, 60, 220];
+/// Where the windows begin on the screen.
+const CORNER: [i16; 2] = [100, 100];
+
+thread_local! {
+    static TABLE: RefCell<Option<Table>> = const { RefCell::new(None) };
+}
+
+/// What the mouse works on.
+#[derive(Clone)]
+struct Table {
+    screen: Arc<Screen>,
+    /// Happens after each event of the mouse, which it is told.
+    mischief: fn(&Screen, &str),
+}
+
+/// The pointer of the screen.
+struct ScreenMouse(Table);
+
+impl ScreenMouse {
+    fn log(&self, event: String) {
+        (self.0.mischief)(&self.0.screen, &event);
+        LOG.with_borrow_mut(|log| log.events.push(event));
+    }
+}
+
+impl Mouse for ScreenMouse {
+    fn place(&mut self) -> Result<[i32; 2]> {
+        Ok(self.0.screen.pointer().map(i32::from))
+    }
+
+    fn put(&mut self, at: [i32; 2]) -> Result<()> {
+        self.0.screen.move_to(at.map(|value| value as i16));
+        self.log(format!("{},{}", at[0], at[1]));
+        Ok(())
+    }
+
+    fn press(&mut self, input: Pressed) -> Result<()> {
+        if let Pressed::Button(button) = input {
+            self.0.screen.hold_button(button);
+        }
+        self.log(format!("{}down", prefix(input)));
+        Ok(())
+    }
+
+    fn check(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    fn release(&mut self, input: Pressed) -> Result<()> {
+        if let Pressed::Button(1) = input {
+            self.0.screen.release();
+        }
+        self.log(format!("{}up", prefix(input)));
+        Ok(())
+    }
+}
+
+/// The actuator on the screen.
+struct OnScreen(MouseActuator);
+
+impl Stage for OnScreen {
+    const NAME: &'static str = "actuator-on-screen";
+    type Config = Config;
+
+    fn inputs() -> Vec<Port> {
+        MouseActuator::inputs()
+    }
+
+    fn outputs() -> Vec<Port> {
+        MouseActuator::outputs()
+    }
+
+    fn new(config: Config, host: &Host) -> Result<Self> {
+        let table = TABLE.with_borrow(|table| table.clone().unwrap());
+        let desktop = Desktop::connect_x11(table.screen.display())?;
+        let guard = Arc::new(Guard::default());
+        let mouse = Box::new(ScreenMouse(table));
+        let mechanism = Mechanism {
+            player: Player::new(mouse, Arc::clone(&guard), &config),
+            surroundings: Box::new(desktop.clone()),
+            raised: None,
+            _watch: Watch::start(&config, Arc::clone(&guard), Box::new(desktop), *host)?,
+            guard,
+        };
+        Ok(Self(MouseActuator {
+            config,
+            held: Some(mechanism),
+        }))
+    }
+
+    fn process(&mut self, input: Input<'_>, context: &mut Context<'_>) -> Result<Next> {
+        self.0.process(input, context)
+    }
+}
+
+/// Opens a window.
+fn open(screen: &Screen, title: &str, size: [u16; 2]) -> u32 {
+    screen.open(title, CORNER, size, RED)
+}
+
+/// Gestures on a window, of which the planner says that its frame has a size. The bounds leave out 5 pixels at each edge.
+fn gestures(window: u32, size: [u32; 2], of: Vec<Action>) -> Gestures {
+    let frame = FrameNote::of("game")
+        .with_origin(CORNER.map(f64::from))
+        .with_window(u64::from(window))
+        .with_size(size);
+    let [width, height] = size.map(|length| f64::from(length) - 10.0);
+    let each = of.into_iter().map(|action| vec![action]);
+    let each = each.map(|actions| Gesture::new("test", actions)).collect();
+    Gestures::new(
+        "planner-test",
+        frame,
+        Rectangle::new(5.0, 5.0, width, height),
+        each,
+    )
+}
+
+/// Plays gestures. Returns what became of them, and the events.
+fn play(
+    screen: &Arc<Screen>,
+    gestures: &Gestures,
+    mischief: fn(&Screen, &str),
+) -> (GestureOutcome, String) {
+    LOG.with_borrow_mut(|log| *log = MouseLog::default());
+    TABLE.set(Some(Table {
+        screen: Arc::clone(screen),
+        mischief,
+    }));
+    // However busy this machine is. The pointer may be moved, so that the other checks have to do.
+    let config = json!({ "max_age_ms": 60_000, "by_hand": false });
+    let mut harness = flowpipe_plugin::harness!(OnScreen, config).unwrap();
+    let sent = harness.send(1, GESTURES, gestures).unwrap();
+    let outcome = serde_json::from_value(sent[0].body.clone()).unwrap();
+    (outcome, LOG.with_borrow(|log| log.events.join(" ")))
+}
+
+fn nothing(_: &Screen, _: &str) {}
+
+#[test]
+fn a_click_beside_the_window_is_refused_whatever_size_the_planner_claims() {
+    let screen = Arc::new(Screen::start());
+    let window = open(&screen, "game", [300, 300]);
+    let other = screen.open("other", [500, 100], [300, 300], BLUE);
+    screen.count_pointer_events(other);
+    let claimed = [100_000, 100_000];
+    let inside = gestures(window, claimed, vec![Action::click([299.5, 50.5])]);
+    let (outcome, events) = play(&screen, &inside, nothing);
+    assert_eq!((outcome.refused, outcome.played), (None, 1));
+    assert_eq!(events, "399,150 down up");
+    let clicks = [[100.0, 100.0], [450.0, 50.0]].map(Action::click);
+    let beside = gestures(window, claimed, clicks.to_vec());
+    let (outcome, events) = play(&screen, &beside, nothing);
+    let reason = outcome.refused.unwrap();
+    assert!(reason.contains("leave the window, at 550, 150"), "{reason}");
+    assert_eq!((events.as_str(), screen.pointer_events()), ("", 0));
+}
