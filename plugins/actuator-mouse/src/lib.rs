@@ -181,9 +181,9 @@ impl MouseActuator {
             return Ok(End::refused(DRY));
         };
         let frame = &gestures.frame;
-        let bounds = held.bounds(gestures);
+        let (bounds, size) = held.bounds(gestures);
         let watched = match watched(frame, bounds, &self.config) {
-            Ok(watched) => watched,
+            Ok(watched) => watched.map(|watched| Watched { size, ..watched }),
             Err(reason) => return Ok(End::refused(reason)),
         };
         let keys = Keys::of(gestures, |name| held.surroundings.key_code(name))?;
@@ -225,11 +225,23 @@ impl Mechanism {
         })
     }
 
-    /// Where the pointer may be put.
-    fn bounds(&self, gestures: &Gestures) -> Rect {
+    /// Where the pointer may be put, and the size of the window that this was found for.
+    fn bounds(&self, gestures: &Gestures) -> (Rect, Option<[u32; 2]>) {
         let window = gestures.frame.window.map(WindowId);
         let inside = window.and_then(|window| self.surroundings.inside(window));
-        Area::new(gestures).bounds(inside)
+        let on_screen = inside.map(|inside| match self.surroundings.screen() {
+            Some([width, height]) => {
+                let screen = Rect {
+                    width,
+                    height,
+                    ..Rect::default()
+                };
+                inside.intersection(screen).unwrap_or_default()
+            }
+            None => inside,
+        });
+        let size = inside.map(|inside| [inside.width, inside.height]);
+        (Area::new(gestures).bounds(on_screen), size)
     }
 
     /// Why nothing is played now, if so.
@@ -304,6 +316,7 @@ fn watched(
     Ok(Some(Watched {
         window: WindowId(window),
         origin: frame.origin.map(|value| value.round() as i32),
+        size: None,
         board: bounds,
     }))
 }

@@ -12,6 +12,9 @@ const BLUE: [u8; 3] = [50, 60, 220];
 /// Where the windows begin on the screen.
 const CORNER: [i16; 2] = [100, 100];
 
+/// What stays so long has to be interrupted.
+const LONG_MS: f64 = 8_000.0;
+
 thread_local! {
     static TABLE: RefCell<Option<Table>> = const { RefCell::new(None) };
 }
@@ -164,4 +167,27 @@ fn a_click_beside_the_window_is_refused_whatever_size_the_planner_claims() {
     let reason = outcome.refused.unwrap();
     assert!(reason.contains("leave the window, at 550, 150"), "{reason}");
     assert_eq!((events.as_str(), screen.pointer_events()), ("", 0));
+}
+
+#[test]
+fn gestures_end_when_the_window_shrinks() {
+    let screen = Arc::new(Screen::start());
+    let behind = screen.open("behind", CORNER, [700, 300], BLUE);
+    screen.count_pointer_events(behind);
+    let window = open(&screen, "game", [700, 300]);
+    let clicks = vec![
+        Action::click([100.0, 100.0]).with_stay_ms(LONG_MS),
+        Action::click([450.0, 50.0]),
+    ];
+    // What is left of the window holds the first click, and not the second.
+    let shrink = |screen: &Screen, event: &str| {
+        if event == "up" {
+            screen.resize_window("game", [300, 300]);
+        }
+    };
+    let (outcome, events) = play(&screen, &gestures(window, [700, 300], clicks), shrink);
+    let reason = outcome.refused.unwrap();
+    assert!(reason.contains("has changed its size"), "{reason}");
+    assert_eq!((events.as_str(), outcome.played), ("200,200 down up", 0));
+    assert_eq!(screen.pointer_events(), 0);
 }
