@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use flowpipe_desktop::Rect;
 use flowpipe_guardian::Input;
-use flowpipe_plugin::message::{Action, Gestures, Point};
+use flowpipe_plugin::message::{Action, Button, Gestures, Point};
 use flowpipe_plugin::{Acting, Cancel, Error, Result};
 
 use crate::area::Area;
@@ -164,22 +164,52 @@ impl Player {
         acting: &mut Acting<'_, '_>,
         cancel: &Cancel<'_>,
     ) -> std::result::Result<(), Halt> {
+        if let Some(&put) = self.put.last() {
+            self.wait_for_place(|place| !is_elsewhere(place, put), acting, cancel)?;
+        }
+        Ok(())
+    }
+
+    /// Waits until the pointer is inside of `bounds`: somebody may have moved it since it was put there.
+    fn come_inside(
+        &mut self,
+        bounds: Rect,
+        acting: &mut Acting<'_, '_>,
+        cancel: &Cancel<'_>,
+    ) -> std::result::Result<(), Halt> {
+        match self.wait_for_place(|place| bounds.contains(place), acting, cancel)? {
+            None => Ok(()),
+            Some([x, y]) => Err(Halt::Board(format!(
+                "nothing is pressed: the pointer is at {x}, {y} on the screen, outside of the bounds of the gestures"
+            ))),
+        }
+    }
+
+    /// Waits until the pointer is where it should be, as long as input may be held back. Where it is then, if it is not
+    /// there.
+    fn wait_for_place(
+        &mut self,
+        is_there: impl Fn([i32; 2]) -> bool,
+        acting: &mut Acting<'_, '_>,
+        cancel: &Cancel<'_>,
+    ) -> std::result::Result<Option<[i32; 2]>, Halt> {
         /// The longest time that input is held back, in nanoseconds.
         const PATIENCE: i64 = 1_000_000_000;
         /// Between two checks, in nanoseconds.
         const EVERY: i64 = 100_000;
         let began = acting.host().now_ns();
-        while let Some(&put) = self.put.last()
-            && is_elsewhere(self.mouse.place()?, put)
-        {
+        loop {
+            let place = self.mouse.place()?;
+            if is_there(place) {
+                return Ok(None);
+            }
             let now = acting.host().now_ns();
             if now - began > PATIENCE {
-                break;
+                return Ok(Some(place));
             }
             self.check(acting, cancel)?;
             acting.wait_until(now + EVERY)?;
         }
-        Ok(())
     }
 
     /// Notes where the pointer was put.
@@ -286,7 +316,7 @@ impl Playing<'_> {
                     Some(at) => self.go(*at, acting, cancel)?,
                     None => self.player.check(acting, cancel)?,
                 }
-                self.press(mouse::button(*button), acting)?;
+                self.press_button(*button, acting, cancel)?;
                 self.is_first_move = true;
             }
             Action::Move { to, repeats, .. } => {
@@ -306,7 +336,7 @@ impl Playing<'_> {
                 ..
             } => {
                 self.go(*at, acting, cancel)?;
-                self.press(mouse::button(*button), acting)?;
+                self.press_button(*button, acting, cancel)?;
                 self.player.stay(*hold_ms, acting, cancel)?;
                 self.release(mouse::button(*button))?;
             }
@@ -327,6 +357,17 @@ impl Playing<'_> {
         cancel: &Cancel<'_>,
     ) -> std::result::Result<(), Halt> {
         self.player.go(self.area.pixel(point), acting, cancel)
+    }
+
+    /// Presses a button, if the pointer is where it may be.
+    fn press_button(
+        &mut self,
+        button: Button,
+        acting: &mut Acting<'_, '_>,
+        cancel: &Cancel<'_>,
+    ) -> std::result::Result<(), Halt> {
+        self.player.come_inside(self.bounds, acting, cancel)?;
+        Ok(self.press(mouse::button(button), acting)?)
     }
 
     fn press(&mut self, input: Input, acting: &mut Acting<'_, '_>) -> Result<()> {

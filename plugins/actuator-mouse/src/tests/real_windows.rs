@@ -191,3 +191,35 @@ fn gestures_end_when_the_window_shrinks() {
     assert_eq!((events.as_str(), outcome.played), ("200,200 down up", 0));
     assert_eq!(screen.pointer_events(), 0);
 }
+
+#[test]
+fn nothing_is_pressed_where_somebody_else_has_put_the_pointer() {
+    let screen = Arc::new(Screen::start());
+    let window = open(&screen, "game", [300, 300]);
+    let away = |screen: &Screen, event: &str| {
+        if event.contains(',') {
+            screen.move_to([600, 150]);
+        }
+    };
+    for actions in [
+        vec![Action::move_to([100.0, 100.0]), Action::press_here()],
+        vec![Action::press([100.0, 100.0])],
+        vec![Action::click([100.0, 100.0])],
+    ] {
+        let (outcome, events) = play(&screen, &gestures(window, [300, 300], actions), away);
+        let reason = outcome.refused.unwrap();
+        assert!(
+            reason.contains("at 600, 150 on the screen, outside of the bounds"),
+            "{reason}"
+        );
+        assert_eq!(events, "200,200");
+    }
+    // Inside of the bounds it may be anywhere.
+    let here = |screen: &Screen, _: &str| screen.move_to([150, 150]);
+    let pressed = vec![Action::move_to([100.0, 100.0]), Action::press_here()];
+    let (outcome, events) = play(&screen, &gestures(window, [300, 300], pressed), here);
+    assert_eq!(
+        (outcome.refused, events.as_str()),
+        (None, "200,200 down up")
+    );
+}
