@@ -35,7 +35,7 @@ use flowpipe_plugin::{
 use crate::area::Area;
 use crate::config::Config;
 use crate::guard::{Guard, Watched};
-use crate::keys::Keys;
+use crate::keys::{Keys, Typing};
 use crate::mouse::SystemMouse;
 use crate::player::{End, Player};
 use crate::surroundings::Surroundings;
@@ -198,7 +198,13 @@ impl MouseActuator {
             )));
         }
         held.guard.begin(watched);
-        let end = held.player.play(gestures, bounds, &keys, acting, cancel);
+        let surroundings = &held.surroundings;
+        let why_no_key = || surroundings.keyboard_trouble(watched?.window);
+        let typing = Typing {
+            keys,
+            why_not: &why_no_key,
+        };
+        let end = held.player.play(gestures, bounds, &typing, acting, cancel);
         held.guard.end(held.player.put());
         end
     }

@@ -10,7 +10,7 @@ use flowpipe_plugin::{Acting, Cancel, Error, Result};
 use crate::area::Area;
 use crate::config::Config;
 use crate::guard::{Guard, Trouble};
-use crate::keys::Keys;
+use crate::keys::Typing;
 use crate::mouse::{self, Mouse};
 use crate::watch::{MOVED_BY_HAND, is_elsewhere};
 
@@ -96,7 +96,7 @@ impl Player {
     }
 
     /// Plays gestures one after the other, with the pointer inside of `bounds`. However it ends, all that was pressed is
-    /// up. `keys`: the codes of the keys that the gestures name.
+    /// up. `typing`: how to press the keys that the gestures name.
     ///
     /// # Errors
     /// When a gesture leaves the bounds (then nothing is pressed), the run ends, or the mouse fails.
@@ -104,7 +104,7 @@ impl Player {
         &mut self,
         gestures: &Gestures,
         bounds: Rect,
-        keys: &Keys,
+        typing: &Typing<'_>,
         acting: &mut Acting<'_, '_>,
         cancel: &Cancel<'_>,
     ) -> Result<End> {
@@ -117,7 +117,7 @@ impl Player {
             player: self,
             area,
             bounds,
-            keys,
+            typing,
             down: Vec::new(),
             is_first_move: false,
         };
@@ -296,7 +296,7 @@ struct Playing<'a> {
     player: &'a mut Player,
     area: Area<'a>,
     bounds: Rect,
-    keys: &'a Keys,
+    typing: &'a Typing<'a>,
     /// What is pressed, the latest last.
     down: Vec<Input>,
     /// Whether a button was pressed and the pointer has not moved since.
@@ -342,7 +342,10 @@ impl Playing<'_> {
             }
             Action::Key { name, .. } => {
                 self.player.check(acting, cancel)?;
-                let code = self.keys.code(name)?;
+                let code = self.typing.keys.code(name)?;
+                if let Some(reason) = (self.typing.why_not)() {
+                    return Err(Halt::Board(reason));
+                }
                 self.press(Input::Key(code), acting)?;
                 self.release(Input::Key(code))?;
             }

@@ -8,6 +8,8 @@ use crate::guard::Watched;
 pub trait Surroundings: Send {
     /// Why a board can't be played now; `None`: it can.
     fn trouble(&self, watched: &Watched) -> Option<String>;
+    /// Why no key may be pressed for a window now; `None`: it would get the key.
+    fn keyboard_trouble(&self, window: WindowId) -> Option<String>;
     /// Where a window's inside lies, where the system reports it. Parts of it may lie beyond the screen.
     fn inside(&self, window: WindowId) -> Option<Rect>;
     /// Brings the board's window to the front.
@@ -68,6 +70,17 @@ impl Surroundings for Desktop {
                 "something covers the board: move it away, or raise the board's window".to_owned(),
             ),
             Err(error) => Some(error.to_string()),
+        }
+    }
+
+    fn keyboard_trouble(&self, window: WindowId) -> Option<String> {
+        match self.has_keyboard(window) {
+            Ok(true) => None,
+            Ok(false) => Some(
+                "no key is pressed: the window does not have the keyboard, click into it"
+                    .to_owned(),
+            ),
+            Err(error) => Some(format!("no key is pressed: {error}")),
         }
     }
 

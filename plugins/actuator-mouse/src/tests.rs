@@ -142,9 +142,11 @@ impl Actuator for Playing {
         let gestures = gestures_of(strokes, &self.2)?;
         self.1.begin(None);
         let bounds = Area::new(&gestures).bounds(None);
-        let end = self
-            .0
-            .play(&gestures, bounds, &Keys::default(), acting, cancel);
+        let typing = Typing {
+            keys: Keys::default(),
+            why_not: &|| None,
+        };
+        let end = self.0.play(&gestures, bounds, &typing, acting, cancel);
         self.1.end(self.0.put());
         let End {
             played, refused, ..

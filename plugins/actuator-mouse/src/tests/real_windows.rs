@@ -3,6 +3,8 @@
 #[path = "../../../../tests/support/screen.rs"]
 mod screen;
 
+use std::cell::Cell;
+
 use screen::Screen;
 
 use super::*;
@@ -17,6 +19,8 @@ const LONG_MS: f64 = 8_000.0;
 
 thread_local! {
     static TABLE: RefCell<Option<Table>> = const { RefCell::new(None) };
+    /// A window that takes the keyboard.
+    static TAKEN_BY: Cell<u32> = const { Cell::new(0) };
 }
 
 /// What the mouse works on.
@@ -222,4 +226,35 @@ fn nothing_is_pressed_where_somebody_else_has_put_the_pointer() {
         (outcome.refused, events.as_str()),
         (None, "200,200 down up")
     );
+}
+
+#[test]
+fn keys_are_played_only_while_the_window_has_the_keyboard() {
+    let screen = Arc::new(Screen::start());
+    open(&screen, "other", [300, 300]);
+    screen.move_window("other", [500, 100]);
+    let window = open(&screen, "game", [300, 300]);
+    let keys = vec![Action::key("F2"), Action::key("F2")];
+    // The first one is played, since the window was raised.
+    let take = |screen: &Screen, event: &str| {
+        if event == "key-68-up" {
+            screen.window("other");
+        }
+    };
+    let it = gestures(window, [300, 300], keys);
+    let (outcome, events) = play(&screen, &it, take);
+    let reason = outcome.refused.unwrap();
+    assert!(reason.contains("does not have the keyboard"), "{reason}");
+    assert_eq!(
+        (events.as_str(), outcome.played),
+        ("key-68-down key-68-up", 1)
+    );
+    let (outcome, _) = play(&screen, &it, nothing);
+    assert_eq!((outcome.refused, outcome.played), (None, 2));
+    // In a window of the game's, such as a text field.
+    let field = screen.open_in(window);
+    TAKEN_BY.set(field);
+    let field = |screen: &Screen, _: &str| screen.focus(TAKEN_BY.get());
+    let (outcome, _) = play(&screen, &it, field);
+    assert_eq!((outcome.refused, outcome.played), (None, 2));
 }
