@@ -27,7 +27,7 @@ thread_local! {
 #[derive(Clone)]
 struct Table {
     screen: Arc<Screen>,
-    /// Happens after each event of the mouse, which it is told.
+    /// Happens after each event of the mouse, which is its argument.
     mischief: fn(&Screen, &str),
 }
 
