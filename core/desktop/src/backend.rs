@@ -16,6 +16,7 @@ pub(crate) trait Backend: Send + Sync {
     fn place(&self, window: WindowId) -> Result<Option<Rect>>;
     fn is_in_front(&self, window: WindowId, rect: Rect) -> Result<bool>;
     fn raise(&self, window: WindowId) -> Result<()>;
+    fn has_keyboard(&self, window: WindowId) -> Result<bool>;
     fn pointer(&self) -> Result<[i32; 2]>;
     fn screen_size(&self) -> Result<[u32; 2]>;
     /// At least one, the main one first.

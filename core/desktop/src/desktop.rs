@@ -104,6 +104,15 @@ impl Desktop {
         self.backend.raise(window)
     }
 
+    /// Whether a window gets the keys that are pressed now: it has the keyboard, or a window in it has. Where the keyboard
+    /// belongs to whatever is under the pointer, or to nothing: whether the pointer is over the window.
+    ///
+    /// # Errors
+    /// [`DesktopError::Lost`]; [`DesktopError::Unsupported`] elsewhere than on X11.
+    pub fn has_keyboard(&self, window: WindowId) -> Result<bool, DesktopError> {
+        self.backend.has_keyboard(window)
+    }
+
     /// Where the pointer is.
     ///
     /// # Errors

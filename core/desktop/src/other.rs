@@ -72,6 +72,10 @@ impl Backend for Other {
         Err(DesktopError::Unsupported("bringing a window to the front"))
     }
 
+    fn has_keyboard(&self, _window: WindowId) -> Result<bool> {
+        Err(DesktopError::Unsupported("which window has the keyboard"))
+    }
+
     fn pointer(&self) -> Result<[i32; 2]> {
         Err(DesktopError::Unsupported("the pointer's place"))
     }

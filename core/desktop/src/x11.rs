@@ -4,6 +4,7 @@
 //! cost one round trip.
 
 mod clients;
+mod focus;
 mod front;
 mod grab;
 mod keyboard;
@@ -109,6 +110,10 @@ impl Backend for X11 {
 
     fn raise(&self, window: WindowId) -> Result<()> {
         number(window).map_or(Ok(()), |window| front::raise(self, window))
+    }
+
+    fn has_keyboard(&self, window: WindowId) -> Result<bool> {
+        number(window).map_or(Ok(false), |window| focus::has_keyboard(self, window))
     }
 
     fn pointer(&self) -> Result<[i32; 2]> {

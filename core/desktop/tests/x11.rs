@@ -267,6 +267,56 @@ fn pointer_and_keys() {
 }
 
 #[test]
+fn keys_go_to_the_window_that_has_the_keyboard_or_is_around_the_one_that_has_it() {
+    with_and_without_manager(|screen| {
+        let desktop = connect(screen);
+        let [left, right] = [100, 500].map(|x| {
+            let window = screen.open(&format!("at {x}"), [x, 100], [300, 200], RED);
+            (window, screen.open_in(window))
+        });
+        let have = || [left, right].map(|(it, _)| desktop.has_keyboard(id(it)).unwrap());
+        for (one, has) in [(left, [true, false]), (right, [false, true])] {
+            for focused in [one.0, one.1] {
+                wait_for("keyboard", || {
+                    // A manager may give it to a new window just then.
+                    screen.focus(focused);
+                    (have() == has).then_some(())
+                });
+            }
+        }
+        assert!(!desktop.has_keyboard(WindowId(u64::MAX)).unwrap());
+        assert!(!desktop.has_keyboard(WindowId(0x3fff_fff0)).unwrap());
+        screen.close(left.0);
+        wait_for("close", || (!have()[0]).then_some(()));
+    });
+}
+
+#[test]
+fn a_keyboard_of_no_window_belongs_to_the_one_under_the_pointer() {
+    let screen = Screen::start();
+    let desktop = connect(&screen);
+    let below = screen.open("below", [100, 100], [300, 200], RED);
+    screen.open_in(below);
+    let above = screen.open("above", [300, 100], [300, 200], BLUE);
+    let have = || [below, above].map(|it| desktop.has_keyboard(id(it)).unwrap());
+    for focused in [0, 1, screen.root()] {
+        screen.focus(focused);
+        for (pointer, has) in [
+            ([150, 150], [true, false]),
+            ([350, 150], [false, true]),
+            ([900, 150], [false, false]),
+        ] {
+            screen.move_to(pointer);
+            assert_eq!(
+                have(),
+                has,
+                "the keyboard is with {focused}, the pointer at {pointer:?}"
+            );
+        }
+    }
+}
+
+#[test]
 fn a_missing_server_is_reported() {
     let screen = Screen::start();
     let display = screen.display().to_owned();

@@ -1,7 +1,7 @@
 //! Where gestures are on the screen: nothing outside of their bounds is ever touched.
 
 use flowpipe_desktop::Rect;
-use flowpipe_plugin::message::{FrameNote, Gestures, Point, Rectangle};
+use flowpipe_plugin::message::{Action, FrameNote, Gestures, Point, Rectangle};
 
 /// Gestures on the screen.
 pub struct Area<'a> {
@@ -19,30 +19,22 @@ impl<'a> Area<'a> {
             .map(|value| value.floor() as i32)
     }
 
-    /// The pixels that the pointer may be put on: those that lie wholly inside the bounds. Bounds that reach out of the
-    /// frame are cut to `inside`, the part of the window's inside that is on the screen, where it is known.
-    pub fn bounds(&self, inside: impl FnOnce() -> Option<Rect>) -> Rect {
+    /// The pixels that the pointer may be put on: those that lie wholly inside the bounds, and in `inside`, the part of
+    /// the window's inside that is on the screen, where it is known. What the frame's note says of its size does not count:
+    /// a planner may have written it.
+    pub fn bounds(&self, inside: Option<Rect>) -> Rect {
         let bounds = self.pixels(&self.gestures.bounds);
-        let reaches_out = self
-            .frame()
-            .is_none_or(|frame| bounds.intersection(frame) != Some(bounds));
-        match reaches_out.then(inside).flatten() {
+        match inside {
             Some(inside) => bounds.intersection(inside).unwrap_or_default(),
             None => bounds,
         }
     }
 
-    /// The part of the screen that the frame shows, if its note says so.
-    fn frame(&self) -> Option<Rect> {
-        let note = &self.gestures.frame;
-        let [width, height] = note.size?;
-        let [x, y] = note.origin.map(|value| value.round() as i32);
-        Some(Rect {
-            x,
-            y,
-            width,
-            height,
-        })
+    /// The first pixel that the gestures name and that is not in a rectangle.
+    pub fn outside(&self, bounds: Rect) -> Option<[i32; 2]> {
+        let places = self.gestures.actions().filter_map(Action::place);
+        let mut pixels = places.map(|place| self.pixel(place));
+        pixels.find(|&pixel| !bounds.contains(pixel))
     }
 
     fn on_screen(&self, in_frame: Point) -> Point {
@@ -67,6 +59,8 @@ impl<'a> Area<'a> {
 
 #[cfg(test)]
 mod tests {
+    use flowpipe_plugin::message::Gesture;
+
     use super::*;
 
     fn rect(x: i32, y: i32, width: u32, height: u32) -> Rect {
@@ -87,7 +81,7 @@ mod tests {
         let gestures = Gestures::new("planner-test", frame, bounds, Vec::new());
         let area = Area::new(&gestures);
         assert_eq!(area.pixel([45.25, 65.0]), [122, 82]);
-        let bounds = area.bounds(|| None);
+        let bounds = area.bounds(None);
         assert_eq!(bounds, rect(110, 70, 50, 100));
         assert!(bounds.contains([110, 70]) && bounds.contains([159, 169]));
         assert!(
@@ -106,22 +100,28 @@ mod tests {
     }
 
     #[test]
-    fn bounds_that_reach_out_of_the_frame_are_cut_to_the_window() {
+    fn bounds_are_cut_to_the_window_whatever_the_frame_s_note_says() {
         let of = |frame: FrameNote| {
             let bounds = Rectangle::new(30.0, 30.0, 50.0, 50.0);
-            Gestures::new("planner-test", frame, bounds, Vec::new())
+            let click = Gesture::new("click", vec![Action::click([32.5, 40.0])]);
+            Gestures::new("planner-test", frame, bounds, vec![click])
         };
         let whole = rect(30, 30, 50, 50);
-        let narrow = || Some(rect(35, 0, 40, 100));
+        let narrow = Some(rect(35, 0, 40, 100));
         let cut = rect(35, 30, 40, 50);
-        let unknown = of(FrameNote::of("test"));
-        assert_eq!(Area::new(&unknown).bounds(narrow), cut);
-        assert_eq!(Area::new(&unknown).bounds(|| None), whole);
-        let small = of(FrameNote::of("test").with_size([75, 100]));
-        assert_eq!(Area::new(&small).bounds(narrow), cut);
-        let large = of(FrameNote::of("test").with_size([100, 100]));
-        assert_eq!(Area::new(&large).bounds(narrow), whole, "it is not asked");
-        let elsewhere = || Some(rect(500, 500, 10, 10));
-        assert_eq!(Area::new(&small).bounds(elsewhere), rect(0, 0, 0, 0));
+        let unknown = FrameNote::of("test");
+        for frame in [
+            unknown.clone(),
+            unknown.clone().with_size([75, 100]),
+            unknown.with_size([100_000, 100_000]),
+        ] {
+            let gestures = of(frame);
+            let area = Area::new(&gestures);
+            assert_eq!(area.bounds(narrow), cut);
+            assert_eq!(area.bounds(None), whole);
+            assert_eq!(area.bounds(Some(rect(500, 500, 10, 10))), rect(0, 0, 0, 0));
+            assert_eq!(area.outside(whole), None);
+            assert_eq!(area.outside(cut), Some([32, 40]));
+        }
     }
 }

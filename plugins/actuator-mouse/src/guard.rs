@@ -31,6 +31,8 @@ pub struct Watched {
     pub window: WindowId,
     /// Where the window's inside began when the board was seen.
     pub origin: [i32; 2],
+    /// How wide and high its inside was when the bounds were cut to it, where the system reports it.
+    pub size: Option<[u32; 2]>,
     /// Where the board is on the screen, with what of a cell around it may be touched too.
     pub board: Rect,
 }

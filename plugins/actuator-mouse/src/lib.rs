@@ -35,7 +35,7 @@ use flowpipe_plugin::{
 use crate::area::Area;
 use crate::config::Config;
 use crate::guard::{Guard, Watched};
-use crate::keys::Keys;
+use crate::keys::{Keys, Typing};
 use crate::mouse::SystemMouse;
 use crate::player::{End, Player};
 use crate::surroundings::Surroundings;
@@ -181,17 +181,30 @@ impl MouseActuator {
             return Ok(End::refused(DRY));
         };
         let frame = &gestures.frame;
-        let bounds = held.bounds(gestures);
+        let (bounds, size) = held.bounds(gestures);
         let watched = match watched(frame, bounds, &self.config) {
-            Ok(watched) => watched,
+            Ok(watched) => watched.map(|watched| Watched { size, ..watched }),
             Err(reason) => return Ok(End::refused(reason)),
         };
         let keys = Keys::of(gestures, |name| held.surroundings.key_code(name))?;
         if let Some(reason) = held.not_now(watched, &self.config, acting)? {
             return Ok(End::refused(reason));
         }
+        let area = Area::new(gestures);
+        let is_cut = area.outside(area.bounds(None)).is_none();
+        if let Some([x, y]) = area.outside(bounds).filter(|_| is_cut) {
+            return Ok(End::refused(format!(
+                "a gesture would leave the window, at {x}, {y} on the screen: plan on a frame of the window as it is now"
+            )));
+        }
         held.guard.begin(watched);
-        let end = held.player.play(gestures, bounds, &keys, acting, cancel);
+        let surroundings = &held.surroundings;
+        let why_no_key = || surroundings.keyboard_trouble(watched?.window);
+        let typing = Typing {
+            keys,
+            why_not: &why_no_key,
+        };
+        let end = held.player.play(gestures, bounds, &typing, acting, cancel);
         held.guard.end(held.player.put());
         end
     }
@@ -218,11 +231,23 @@ impl Mechanism {
         })
     }
 
-    /// Where the pointer may be put.
-    fn bounds(&self, gestures: &Gestures) -> Rect {
+    /// Where the pointer may be put, and the size of the window that this was found for.
+    fn bounds(&self, gestures: &Gestures) -> (Rect, Option<[u32; 2]>) {
         let window = gestures.frame.window.map(WindowId);
-        let inside = || window.and_then(|window| self.surroundings.inside(window));
-        Area::new(gestures).bounds(inside)
+        let inside = window.and_then(|window| self.surroundings.inside(window));
+        let on_screen = inside.map(|inside| match self.surroundings.screen() {
+            Some([width, height]) => {
+                let screen = Rect {
+                    width,
+                    height,
+                    ..Rect::default()
+                };
+                inside.intersection(screen).unwrap_or_default()
+            }
+            None => inside,
+        });
+        let size = inside.map(|inside| [inside.width, inside.height]);
+        (Area::new(gestures).bounds(on_screen), size)
     }
 
     /// Why nothing is played now, if so.
@@ -297,6 +322,7 @@ fn watched(
     Ok(Some(Watched {
         window: WindowId(window),
         origin: frame.origin.map(|value| value.round() as i32),
+        size: None,
         board: bounds,
     }))
 }

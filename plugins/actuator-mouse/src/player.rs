@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use flowpipe_desktop::Rect;
 use flowpipe_guardian::Input;
-use flowpipe_plugin::message::{Action, Gestures, Point};
+use flowpipe_plugin::message::{Action, Button, Gestures, Point};
 use flowpipe_plugin::{Acting, Cancel, Error, Result};
 
 use crate::area::Area;
 use crate::config::Config;
 use crate::guard::{Guard, Trouble};
-use crate::keys::Keys;
+use crate::keys::Typing;
 use crate::mouse::{self, Mouse};
 use crate::watch::{MOVED_BY_HAND, is_elsewhere};
 
@@ -96,7 +96,7 @@ impl Player {
     }
 
     /// Plays gestures one after the other, with the pointer inside of `bounds`. However it ends, all that was pressed is
-    /// up. `keys`: the codes of the keys that the gestures name.
+    /// up. `typing`: how to press the keys that the gestures name.
     ///
     /// # Errors
     /// When a gesture leaves the bounds (then nothing is pressed), the run ends, or the mouse fails.
@@ -104,16 +104,12 @@ impl Player {
         &mut self,
         gestures: &Gestures,
         bounds: Rect,
-        keys: &Keys,
+        typing: &Typing<'_>,
         acting: &mut Acting<'_, '_>,
         cancel: &Cancel<'_>,
     ) -> Result<End> {
         let area = Area::new(gestures);
-        let places = gestures.actions().filter_map(Action::place);
-        if let Some([x, y]) = places
-            .map(|place| area.pixel(place))
-            .find(|&pixel| !bounds.contains(pixel))
-        {
+        if let Some([x, y]) = area.outside(bounds) {
             let why = format!("a gesture would leave its bounds, at {x}, {y} on the screen");
             return Err(Error::new(why));
         }
@@ -121,7 +117,7 @@ impl Player {
             player: self,
             area,
             bounds,
-            keys,
+            typing,
             down: Vec::new(),
             is_first_move: false,
         };
@@ -168,22 +164,52 @@ impl Player {
         acting: &mut Acting<'_, '_>,
         cancel: &Cancel<'_>,
     ) -> std::result::Result<(), Halt> {
+        if let Some(&put) = self.put.last() {
+            self.wait_for_place(|place| !is_elsewhere(place, put), acting, cancel)?;
+        }
+        Ok(())
+    }
+
+    /// Waits until the pointer is inside of `bounds`: somebody may have moved it since it was put there.
+    fn come_inside(
+        &mut self,
+        bounds: Rect,
+        acting: &mut Acting<'_, '_>,
+        cancel: &Cancel<'_>,
+    ) -> std::result::Result<(), Halt> {
+        match self.wait_for_place(|place| bounds.contains(place), acting, cancel)? {
+            None => Ok(()),
+            Some([x, y]) => Err(Halt::Board(format!(
+                "nothing is pressed: the pointer is at {x}, {y} on the screen, outside of the bounds of the gestures"
+            ))),
+        }
+    }
+
+    /// Waits until the pointer is where it should be, as long as input may be held back. Where it is then, if it is not
+    /// there.
+    fn wait_for_place(
+        &mut self,
+        is_there: impl Fn([i32; 2]) -> bool,
+        acting: &mut Acting<'_, '_>,
+        cancel: &Cancel<'_>,
+    ) -> std::result::Result<Option<[i32; 2]>, Halt> {
         /// The longest time that input is held back, in nanoseconds.
         const PATIENCE: i64 = 1_000_000_000;
         /// Between two checks, in nanoseconds.
         const EVERY: i64 = 100_000;
         let began = acting.host().now_ns();
-        while let Some(&put) = self.put.last()
-            && is_elsewhere(self.mouse.place()?, put)
-        {
+        loop {
+            let place = self.mouse.place()?;
+            if is_there(place) {
+                return Ok(None);
+            }
             let now = acting.host().now_ns();
             if now - began > PATIENCE {
-                break;
+                return Ok(Some(place));
             }
             self.check(acting, cancel)?;
             acting.wait_until(now + EVERY)?;
         }
-        Ok(())
     }
 
     /// Notes where the pointer was put.
@@ -270,7 +296,7 @@ struct Playing<'a> {
     player: &'a mut Player,
     area: Area<'a>,
     bounds: Rect,
-    keys: &'a Keys,
+    typing: &'a Typing<'a>,
     /// What is pressed, the latest last.
     down: Vec<Input>,
     /// Whether a button was pressed and the pointer has not moved since.
@@ -290,7 +316,7 @@ impl Playing<'_> {
                     Some(at) => self.go(*at, acting, cancel)?,
                     None => self.player.check(acting, cancel)?,
                 }
-                self.press(mouse::button(*button), acting)?;
+                self.press_button(*button, acting, cancel)?;
                 self.is_first_move = true;
             }
             Action::Move { to, repeats, .. } => {
@@ -310,13 +336,16 @@ impl Playing<'_> {
                 ..
             } => {
                 self.go(*at, acting, cancel)?;
-                self.press(mouse::button(*button), acting)?;
+                self.press_button(*button, acting, cancel)?;
                 self.player.stay(*hold_ms, acting, cancel)?;
                 self.release(mouse::button(*button))?;
             }
             Action::Key { name, .. } => {
                 self.player.check(acting, cancel)?;
-                let code = self.keys.code(name)?;
+                let code = self.typing.keys.code(name)?;
+                if let Some(reason) = (self.typing.why_not)() {
+                    return Err(Halt::Board(reason));
+                }
                 self.press(Input::Key(code), acting)?;
                 self.release(Input::Key(code))?;
             }
@@ -331,6 +360,17 @@ impl Playing<'_> {
         cancel: &Cancel<'_>,
     ) -> std::result::Result<(), Halt> {
         self.player.go(self.area.pixel(point), acting, cancel)
+    }
+
+    /// Presses a button, if the pointer is where it may be.
+    fn press_button(
+        &mut self,
+        button: Button,
+        acting: &mut Acting<'_, '_>,
+        cancel: &Cancel<'_>,
+    ) -> std::result::Result<(), Halt> {
+        self.player.come_inside(self.bounds, acting, cancel)?;
+        Ok(self.press(mouse::button(button), acting)?)
     }
 
     fn press(&mut self, input: Input, acting: &mut Acting<'_, '_>) -> Result<()> {

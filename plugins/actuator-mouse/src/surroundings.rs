@@ -8,7 +8,9 @@ use crate::guard::Watched;
 pub trait Surroundings: Send {
     /// Why a board can't be played now; `None`: it can.
     fn trouble(&self, watched: &Watched) -> Option<String>;
-    /// The part of a window's inside that is on the screen, where the system reports it.
+    /// Why no key may be pressed for a window now; `None`: it would get the key.
+    fn keyboard_trouble(&self, window: WindowId) -> Option<String>;
+    /// Where a window's inside lies, where the system reports it. Parts of it may lie beyond the screen.
     fn inside(&self, window: WindowId) -> Option<Rect>;
     /// Brings the board's window to the front.
     fn raise(&self, watched: &Watched);
@@ -33,19 +35,33 @@ impl Surroundings for Desktop {
         let Watched {
             window,
             origin,
+            size,
             board,
         } = *watched;
         let place = match self.place(window) {
             Ok(place) => place,
             Err(error) => return Some(error.to_string()),
         };
-        let Some(Rect { x, y, .. }) = place else {
+        let Some(Rect {
+            x,
+            y,
+            width,
+            height,
+        }) = place
+        else {
             return Some("the window is gone: open it again".to_owned());
         };
         // Parts beyond the screen's left and upper edge are not captured.
         if [x.max(0), y.max(0)] != origin {
             return Some(
                 "the window has moved: leave it where it is until the board is played".to_owned(),
+            );
+        }
+        // Of a smaller one, the bounds may hold what lies behind it.
+        if size.is_some_and(|size| size != [width, height]) {
+            return Some(
+                "the window has changed its size: leave it as it is until the board is played"
+                    .to_owned(),
             );
         }
         match self.is_in_front(window, board) {
@@ -57,15 +73,19 @@ impl Surroundings for Desktop {
         }
     }
 
+    fn keyboard_trouble(&self, window: WindowId) -> Option<String> {
+        match self.has_keyboard(window) {
+            Ok(true) => None,
+            Ok(false) => Some(
+                "no key is pressed: the window does not have the keyboard, click into it"
+                    .to_owned(),
+            ),
+            Err(error) => Some(format!("no key is pressed: {error}")),
+        }
+    }
+
     fn inside(&self, window: WindowId) -> Option<Rect> {
-        let place = self.place(window).ok().flatten()?;
-        let [width, height] = self.screen_size().ok()?;
-        place.intersection(Rect {
-            x: 0,
-            y: 0,
-            width,
-            height,
-        })
+        self.place(window).ok().flatten()
     }
 
     fn raise(&self, watched: &Watched) {

@@ -18,6 +18,8 @@ use crate::mouse::Mouse;
 
 mod gestures;
 mod manners;
+#[cfg(all(unix, not(target_os = "macos")))]
+mod real_windows;
 mod surroundings;
 
 thread_local! {
@@ -139,10 +141,12 @@ impl Actuator for Playing {
     ) -> Result<Played> {
         let gestures = gestures_of(strokes, &self.2)?;
         self.1.begin(None);
-        let bounds = Area::new(&gestures).bounds(|| None);
-        let end = self
-            .0
-            .play(&gestures, bounds, &Keys::default(), acting, cancel);
+        let bounds = Area::new(&gestures).bounds(None);
+        let typing = Typing {
+            keys: Keys::default(),
+            why_not: &|| None,
+        };
+        let end = self.0.play(&gestures, bounds, &typing, acting, cancel);
         self.1.end(self.0.put());
         let End {
             played, refused, ..

@@ -21,12 +21,41 @@ impl Screen {
             .expect("the server is there")
             .reply()
             .expect("the window is there");
+        self.focus(window);
+        [place.dst_x, place.dst_y]
+    }
+
+    /// Gives a window the keyboard: one of the screen, or 0 (none) or 1 (whatever is under the pointer).
+    pub fn focus(&self, window: Window) {
         self.connection
             .set_input_focus(InputFocus::PARENT, window, x11rb::CURRENT_TIME)
             .expect("the server is there")
             .check()
             .expect("the window can have the keyboard");
-        [place.dst_x, place.dst_y]
+    }
+
+    /// Opens a window without a title in another one that fills it.
+    pub fn open_in(&self, parent: Window) -> Window {
+        let window = self.connection.generate_id().expect("an id");
+        let depth = x11rb::COPY_DEPTH_FROM_PARENT;
+        let (class, visual) = (WindowClass::INPUT_OUTPUT, x11rb::COPY_FROM_PARENT);
+        let plain = CreateWindowAux::new();
+        self.connection
+            .create_window(
+                depth, window, parent, 0, 0, 2000, 2000, 0, class, visual, &plain,
+            )
+            .expect("the server is there");
+        self.connection
+            .map_window(window)
+            .expect("the server is there")
+            .check()
+            .expect("a window can be mapped");
+        window
+    }
+
+    /// The window around all others.
+    pub fn root(&self) -> Window {
+        self.root
     }
 
     /// Whether a window of that title is on the screen.

@@ -23,6 +23,10 @@ impl Surroundings for FakeDesktop {
         (!is_raised).then(|| "covered".to_owned())
     }
 
+    fn keyboard_trouble(&self, _: WindowId) -> Option<String> {
+        None
+    }
+
     fn inside(&self, _: WindowId) -> Option<Rect> {
         None
     }

@@ -1,0 +1,260 @@
+//! Gestures on real windows of X11, with a pointer of XTEST, while the windows and the pointer do what they should not.
+
+#[path = "../../../../tests/support/screen.rs"]
+mod screen;
+
+use std::cell::Cell;
+
+use screen::Screen;
+
+use super::*;
+
+const RED: [u8; 3] = [200, 10, 20];
+const BLUE: [u8; 3] = [50, 60, 220];
+/// Where the windows begin on the screen.
+const CORNER: [i16; 2] = [100, 100];
+
+/// What stays so long has to be interrupted.
+const LONG_MS: f64 = 8_000.0;
+
+thread_local! {
+    static TABLE: RefCell<Option<Table>> = const { RefCell::new(None) };
+    /// A window that takes the keyboard.
+    static TAKEN_BY: Cell<u32> = const { Cell::new(0) };
+}
+
+/// What the mouse works on.
+#[derive(Clone)]
+struct Table {
+    screen: Arc<Screen>,
+    /// Happens after each event of the mouse, which is its argument.
+    mischief: fn(&Screen, &str),
+}
+
+/// The pointer of the screen.
+struct ScreenMouse(Table);
+
+impl ScreenMouse {
+    fn log(&self, event: String) {
+        (self.0.mischief)(&self.0.screen, &event);
+        LOG.with_borrow_mut(|log| log.events.push(event));
+    }
+}
+
+impl Mouse for ScreenMouse {
+    fn place(&mut self) -> Result<[i32; 2]> {
+        Ok(self.0.screen.pointer().map(i32::from))
+    }
+
+    fn put(&mut self, at: [i32; 2]) -> Result<()> {
+        self.0.screen.move_to(at.map(|value| value as i16));
+        self.log(format!("{},{}", at[0], at[1]));
+        Ok(())
+    }
+
+    fn press(&mut self, input: Pressed) -> Result<()> {
+        if let Pressed::Button(button) = input {
+            self.0.screen.hold_button(button);
+        }
+        self.log(format!("{}down", prefix(input)));
+        Ok(())
+    }
+
+    fn check(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    fn release(&mut self, input: Pressed) -> Result<()> {
+        if let Pressed::Button(1) = input {
+            self.0.screen.release();
+        }
+        self.log(format!("{}up", prefix(input)));
+        Ok(())
+    }
+}
+
+/// The actuator on the screen.
+struct OnScreen(MouseActuator);
+
+impl Stage for OnScreen {
+    const NAME: &'static str = "actuator-on-screen";
+    type Config = Config;
+
+    fn inputs() -> Vec<Port> {
+        MouseActuator::inputs()
+    }
+
+    fn outputs() -> Vec<Port> {
+        MouseActuator::outputs()
+    }
+
+    fn new(config: Config, host: &Host) -> Result<Self> {
+        let table = TABLE.with_borrow(|table| table.clone().unwrap());
+        let desktop = Desktop::connect_x11(table.screen.display())?;
+        let guard = Arc::new(Guard::default());
+        let mouse = Box::new(ScreenMouse(table));
+        let mechanism = Mechanism {
+            player: Player::new(mouse, Arc::clone(&guard), &config),
+            surroundings: Box::new(desktop.clone()),
+            raised: None,
+            _watch: Watch::start(&config, Arc::clone(&guard), Box::new(desktop), *host)?,
+            guard,
+        };
+        Ok(Self(MouseActuator {
+            config,
+            held: Some(mechanism),
+        }))
+    }
+
+    fn process(&mut self, input: Input<'_>, context: &mut Context<'_>) -> Result<Next> {
+        self.0.process(input, context)
+    }
+}
+
+/// Opens a window.
+fn open(screen: &Screen, title: &str, size: [u16; 2]) -> u32 {
+    screen.open(title, CORNER, size, RED)
+}
+
+/// Gestures on a window, of which the planner says that its frame has a size. The bounds leave out 5 pixels at each edge.
+fn gestures(window: u32, size: [u32; 2], of: Vec<Action>) -> Gestures {
+    let frame = FrameNote::of("game")
+        .with_origin(CORNER.map(f64::from))
+        .with_window(u64::from(window))
+        .with_size(size);
+    let [width, height] = size.map(|length| f64::from(length) - 10.0);
+    let each = of.into_iter().map(|action| vec![action]);
+    let each = each.map(|actions| Gesture::new("test", actions)).collect();
+    Gestures::new(
+        "planner-test",
+        frame,
+        Rectangle::new(5.0, 5.0, width, height),
+        each,
+    )
+}
+
+/// Plays gestures. Returns what became of them, and the events.
+fn play(
+    screen: &Arc<Screen>,
+    gestures: &Gestures,
+    mischief: fn(&Screen, &str),
+) -> (GestureOutcome, String) {
+    LOG.with_borrow_mut(|log| *log = MouseLog::default());
+    TABLE.set(Some(Table {
+        screen: Arc::clone(screen),
+        mischief,
+    }));
+    // However busy this machine is. The pointer may be moved, so that the other checks have to do.
+    let config = json!({ "max_age_ms": 60_000, "by_hand": false });
+    let mut harness = flowpipe_plugin::harness!(OnScreen, config).unwrap();
+    let sent = harness.send(1, GESTURES, gestures).unwrap();
+    let outcome = serde_json::from_value(sent[0].body.clone()).unwrap();
+    (outcome, LOG.with_borrow(|log| log.events.join(" ")))
+}
+
+fn nothing(_: &Screen, _: &str) {}
+
+#[test]
+fn a_click_beside_the_window_is_refused_whatever_size_the_planner_claims() {
+    let screen = Arc::new(Screen::start());
+    let window = open(&screen, "game", [300, 300]);
+    let other = screen.open("other", [500, 100], [300, 300], BLUE);
+    screen.count_pointer_events(other);
+    let claimed = [100_000, 100_000];
+    let inside = gestures(window, claimed, vec![Action::click([299.5, 50.5])]);
+    let (outcome, events) = play(&screen, &inside, nothing);
+    assert_eq!((outcome.refused, outcome.played), (None, 1));
+    assert_eq!(events, "399,150 down up");
+    let clicks = [[100.0, 100.0], [450.0, 50.0]].map(Action::click);
+    let beside = gestures(window, claimed, clicks.to_vec());
+    let (outcome, events) = play(&screen, &beside, nothing);
+    let reason = outcome.refused.unwrap();
+    assert!(reason.contains("leave the window, at 550, 150"), "{reason}");
+    assert_eq!((events.as_str(), screen.pointer_events()), ("", 0));
+}
+
+#[test]
+fn gestures_end_when_the_window_shrinks() {
+    let screen = Arc::new(Screen::start());
+    let behind = screen.open("behind", CORNER, [700, 300], BLUE);
+    screen.count_pointer_events(behind);
+    let window = open(&screen, "game", [700, 300]);
+    let clicks = vec![
+        Action::click([100.0, 100.0]).with_stay_ms(LONG_MS),
+        Action::click([450.0, 50.0]),
+    ];
+    // What is left of the window holds the first click, and not the second.
+    let shrink = |screen: &Screen, event: &str| {
+        if event == "up" {
+            screen.resize_window("game", [300, 300]);
+        }
+    };
+    let (outcome, events) = play(&screen, &gestures(window, [700, 300], clicks), shrink);
+    let reason = outcome.refused.unwrap();
+    assert!(reason.contains("has changed its size"), "{reason}");
+    assert_eq!((events.as_str(), outcome.played), ("200,200 down up", 0));
+    assert_eq!(screen.pointer_events(), 0);
+}
+
+#[test]
+fn nothing_is_pressed_where_somebody_else_has_put_the_pointer() {
+    let screen = Arc::new(Screen::start());
+    let window = open(&screen, "game", [300, 300]);
+    let away = |screen: &Screen, event: &str| {
+        if event.contains(',') {
+            screen.move_to([600, 150]);
+        }
+    };
+    for actions in [
+        vec![Action::move_to([100.0, 100.0]), Action::press_here()],
+        vec![Action::press([100.0, 100.0])],
+        vec![Action::click([100.0, 100.0])],
+    ] {
+        let (outcome, events) = play(&screen, &gestures(window, [300, 300], actions), away);
+        let reason = outcome.refused.unwrap();
+        assert!(
+            reason.contains("at 600, 150 on the screen, outside of the bounds"),
+            "{reason}"
+        );
+        assert_eq!(events, "200,200");
+    }
+    // Inside of the bounds it may be anywhere.
+    let here = |screen: &Screen, _: &str| screen.move_to([150, 150]);
+    let pressed = vec![Action::move_to([100.0, 100.0]), Action::press_here()];
+    let (outcome, events) = play(&screen, &gestures(window, [300, 300], pressed), here);
+    assert_eq!(
+        (outcome.refused, events.as_str()),
+        (None, "200,200 down up")
+    );
+}
+
+#[test]
+fn keys_are_played_only_while_the_window_has_the_keyboard() {
+    let screen = Arc::new(Screen::start());
+    open(&screen, "other", [300, 300]);
+    screen.move_window("other", [500, 100]);
+    let window = open(&screen, "game", [300, 300]);
+    let keys = vec![Action::key("F2"), Action::key("F2")];
+    // The first one is played, since the window was raised.
+    let take = |screen: &Screen, event: &str| {
+        if event == "key-68-up" {
+            screen.window("other");
+        }
+    };
+    let it = gestures(window, [300, 300], keys);
+    let (outcome, events) = play(&screen, &it, take);
+    let reason = outcome.refused.unwrap();
+    assert!(reason.contains("does not have the keyboard"), "{reason}");
+    assert_eq!(
+        (events.as_str(), outcome.played),
+        ("key-68-down key-68-up", 1)
+    );
+    let (outcome, _) = play(&screen, &it, nothing);
+    assert_eq!((outcome.refused, outcome.played), (None, 2));
+    // In a window of the game's, such as a text field.
+    let field = screen.open_in(window);
+    TAKEN_BY.set(field);
+    let field = |screen: &Screen, _: &str| screen.focus(TAKEN_BY.get());
+    let (outcome, _) = play(&screen, &it, field);
+    assert_eq!((outcome.refused, outcome.played), (None, 2));
+}
