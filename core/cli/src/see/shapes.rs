@@ -1,16 +1,31 @@
 //! The shapes of an overlay, drawn over the picture.
 
-use flowpipe_game::render::shapes::ShapeSheet;
-use flowpipe_game::render::{Pixels, SizeError};
-use flowpipe_message::{Form, Point, Shape};
+use std::time::{Duration, Instant};
 
-/// Draws shapes over a picture, the first one first.
+use flowpipe_game::render::shapes::ShapeSheet;
+use flowpipe_game::render::{Pixels, SizeError, overlay};
+use flowpipe_message::{Form, Point, Shape};
+use flowpipe_terminal::counted;
+
+/// Large shapes take long to draw. After this time, the rest is left out.
+const LONGEST: Duration = Duration::from_secs(3);
+
+/// Draws shapes over a picture, the first one first, for a few seconds at most. A caption counts those that are left out.
 ///
 /// # Errors
 /// When the picture is too large to draw on.
 pub fn draw(picture: Pixels, shapes: &[Shape]) -> Result<Pixels, SizeError> {
     let mut sheet = ShapeSheet::new(picture)?;
-    for shape in shapes {
+    let began = Instant::now();
+    for (drawn, shape) in shapes.iter().enumerate() {
+        if began.elapsed() > LONGEST {
+            let left_out = counted(shapes.len() - drawn, "shape");
+            let text = format!(
+                "{left_out} of {} left out: drawing them takes too long",
+                shapes.len()
+            );
+            return overlay::caption(sheet.into_pixels(), &text);
+        }
         let colour = shape.colour;
         let (top, middle) = match &shape.form {
             Form::Rectangle(place) => {

@@ -68,7 +68,7 @@ impl EffortWalk<'_> {
         let times = if is_twice { 2 } else { 1 };
         for (keyword, schema) in keywords {
             match (applies(keyword), value) {
-                (None, _) => self.plain(keyword, schema)?,
+                (None, value) => self.plain(keyword, schema, value)?,
                 (Some(Applies::Whole), value) => {
                     for _ in 0..times {
                         for schema in schemas(keyword, schema) {
@@ -122,10 +122,19 @@ impl EffortWalk<'_> {
         Ok(())
     }
 
-    /// Counts a keyword without schemas. Values are compared with each of a list.
-    fn plain(&mut self, keyword: &str, value: &Value) -> Result<(), Excess> {
+    /// Counts a keyword without schemas. Values are compared with each of a list, and some keywords read the whole value.
+    fn plain(&mut self, keyword: &str, schema: &Value, value: &Value) -> Result<(), Excess> {
+        if let ("enum" | "required", Value::Array(values)) = (keyword, schema) {
+            self.count(values.len() as u64 / 8)?;
+        }
         match (keyword, value) {
-            ("enum" | "required", Value::Array(values)) => self.count(values.len() as u64 / 8),
+            ("pattern", Value::String(text)) => self.count(text.len() as u64 / 8),
+            ("minLength" | "maxLength" | "const" | "enum" | "format", Value::String(text)) => {
+                self.count(text.len() as u64 / 64)
+            }
+            ("uniqueItems" | "const" | "enum", Value::Array(elements)) => {
+                self.count(elements.len() as u64 / 8)
+            }
             _ => Ok(()),
         }
     }

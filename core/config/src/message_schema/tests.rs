@@ -300,6 +300,22 @@ fn a_large_message_is_checked_and_a_wrong_one_refused() {
     assert!(mismatch(&plain, &message).starts_with("at /cells/199999: "));
 }
 
+/// Each of these keywords reads the whole text.
+#[test]
+fn many_keywords_on_a_long_text_are_refused() {
+    let long = json!("a".repeat(100_000));
+    for keyword in [
+        json!({ "minLength": 1 }),
+        json!({ "pattern": "[ab]c" }),
+        json!({ "const": "b" }),
+    ] {
+        let many = schema(json!({ "anyOf": vec![keyword.clone(); 9_000] }));
+        assert!(mismatch(&many, &long).contains("steps"), "{keyword}");
+        let few = schema(json!({ "anyOf": [keyword, {}] }));
+        few.check(&long, 100_000).unwrap();
+    }
+}
+
 #[test]
 fn schemas_are_the_same_if_their_json_is() {
     let one = json!({ "a": 1, "b": [1, { "c/d": null }] });
