@@ -211,6 +211,14 @@ fn ports_that_do_not_fit_are_errors_of_the_file() {
                    /properties/rows/minimum";
     assert_eq!(error["message"], message);
     assert_eq!((&error["line"], &error["column"]), (&json!(14), &json!(55)));
+    let error = refused(
+        "moves = { schema = \"mines.moves/1\" }, notes",
+        "moves = { schema = \"mines.moves/1\", check = \"check-mines\" }, notes",
+    );
+    assert!(
+        error["message"].as_str().unwrap().contains("check-mines"),
+        "{error}"
+    );
     let error = refused("effects = []", "effects = [\"reads-minds\"]");
     assert!(
         error["message"]

@@ -162,7 +162,6 @@ fn contestants<'p>(
         }
         let mut config = Value::Null;
         if let Some(manifest) = plugins.manifest(name) {
-            check_checks(manifest, plugins, &span, findings);
             let written = match race {
                 true => keyed.and_then(|keyed| keyed.get_ref().as_table()?.get(name.as_str())),
                 false => stage.config,
@@ -188,6 +187,7 @@ fn contestants<'p>(
                 );
             }
             let manifest = manifest.with_config(&config);
+            check_checks(&manifest, plugins, &span, findings);
             if let Some(problem) = known
                 .first()
                 .and_then(|first| unfit_to_race(first, &manifest))
