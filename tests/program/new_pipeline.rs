@@ -77,6 +77,16 @@ fn the_printed_steps_work_in_rust() {
     assert!(ran.stdout.contains("10 gestures planned"), "{ran:#?}");
 }
 
+/// Stages in Python have no SDK.
+#[test]
+fn a_pipeline_in_python_needs_no_checkout() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().display().to_string();
+    let mut program = flowpipe_tests::flowpipe(&["new", "pipeline", "spots", "--in", &place]);
+    let ran = Ran::from(program.env("FLOWPIPE_SDK", "nowhere").output().unwrap());
+    assert_eq!(ran.code, Some(0), "{ran:#?}");
+}
+
 #[test]
 fn its_test_can_fail() {
     let folder = tempfile::tempdir().unwrap();

@@ -32,12 +32,18 @@ fn pipeline(args: &New) -> Result<Ended, Failure> {
         let why = "--window: the title of a window is a line of text";
         return Err(Failure::Usage(why.to_owned()));
     }
-    let sdk = sdk_of(args, lang)?;
-    let Some(plan) = new::domain::plan(&args.name, window, lang, &sdk) else {
-        let why = "the stages of a new pipeline are in Python or Rust; `flowpipe new stage` creates one in C";
-        return Err(Failure::Usage(why.to_owned()));
-    };
-    create(args, &plan, note(lang, &sdk))
+    match lang {
+        Language::Python => create(args, &new::domain::python(&args.name, window), None),
+        Language::Rust => {
+            let sdk = sdk_of(args, lang)?;
+            let plan = new::domain::rust(&args.name, window, &sdk);
+            create(args, &plan, note(lang, &sdk))
+        }
+        Language::C => {
+            let why = "the stages of a new pipeline are in Python or Rust; `flowpipe new stage` creates one in C";
+            Err(Failure::Usage(why.to_owned()))
+        }
+    }
 }
 
 fn plugin(global: &Global, args: &New, role: NewRole) -> Result<Ended, Failure> {

@@ -2,7 +2,6 @@
 
 use super::sdk::Sdk;
 use super::{File, Scaffold};
-use crate::args::Language;
 
 /// The name in the templates.
 const NAME: &str = "pipeline-name";
@@ -10,17 +9,8 @@ const NAME: &str = "pipeline-name";
 /// A picture with coloured spots.
 const FRAME: &[u8] = include_bytes!("../../../../pipelines/frames/desktop-5x5-02.png");
 
-/// The files of a pipeline whose stages are in a language. `window`: the title of the window that it captures. `None`: not
-/// in this language.
-pub fn plan(name: &str, window: &str, language: Language, sdk: &Sdk) -> Option<Scaffold> {
-    match language {
-        Language::Python => Some(python(name, window)),
-        Language::Rust => Some(rust(name, window, sdk)),
-        Language::C => None,
-    }
-}
-
-fn python(name: &str, window: &str) -> Scaffold {
+/// The files of a pipeline whose stages are in Python. `window`: the title of the window that it captures.
+pub fn python(name: &str, window: &str) -> Scaffold {
     let file = |path: &str, template: &str| File::new(path, named(template, name));
     let files = vec![
         pipeline(
@@ -65,7 +55,8 @@ fn python(name: &str, window: &str) -> Scaffold {
     Scaffold { files, next }
 }
 
-fn rust(name: &str, window: &str, sdk: &Sdk) -> Scaffold {
+/// The same with stages in Rust: plugins of one crate.
+pub fn rust(name: &str, window: &str, sdk: &Sdk) -> Scaffold {
     let file = |path: &str, template: &str| File::new(path, named(template, name));
     // Of the SDK, a domain of its own needs nothing of Flow Free.
     let dependency = sdk.dependency();
