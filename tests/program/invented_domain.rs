@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::going::Going;
+use crate::going::{Going, replace};
 use flowpipe_tests::{Ran, built, pipeline};
 
 /// Twelve pictures of 2, 3, 4, 5, 1, 2, … apples: two baskets are full.
@@ -186,11 +186,4 @@ fn its_plugins_are_shown_and_checked() {
     assert!(ran.stdout.contains("check-orchard"), "{ran:#?}");
     let ran = flowpipe_tests::run(&["plugin", "check", &library, "--only", "malformed"]).expect(0);
     assert!(ran.stdout.contains("orchard-hasty-sorter"), "{ran:#?}");
-}
-
-/// Replaces a file as editors do.
-fn replace(file: &Path, text: &str) {
-    let half = file.with_extension("half");
-    std::fs::write(&half, text).unwrap();
-    std::fs::rename(&half, file).unwrap();
 }

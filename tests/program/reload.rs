@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::going::{Going, until};
+use crate::going::{Going, replace, until};
 use crate::pty::Pty;
 use flowpipe_tests::{built, ready, run};
 use tempfile::TempDir;
@@ -31,9 +31,7 @@ impl Place {
 
     /// Replaces the file as editors do: another one takes its name.
     fn write(&self, text: &str) {
-        let half = self.folder.path().join("half.tmp");
-        std::fs::write(&half, text).unwrap();
-        std::fs::rename(&half, &self.file).unwrap();
+        replace(&self.file, text);
     }
 }
 

@@ -1,6 +1,7 @@
 //! A run in progress: what it prints, signals, its end.
 
 use std::io::Read;
+use std::path::Path;
 use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread::{JoinHandle, sleep};
@@ -119,4 +120,11 @@ pub fn until(what: &str, mut holds: impl FnMut() -> (bool, String)) {
         assert!(began.elapsed() < PATIENCE, "no {what:?} in\n{seen}");
         sleep(Duration::from_millis(10));
     }
+}
+
+/// Replaces a file as editors do: another one takes its name.
+pub fn replace(file: &Path, text: &str) {
+    let half = file.with_extension("half");
+    std::fs::write(&half, text).unwrap();
+    std::fs::rename(&half, file).unwrap();
 }

@@ -45,12 +45,16 @@ impl Screen {
                 depth, window, parent, 0, 0, 2000, 2000, 0, class, visual, &plain,
             )
             .expect("the server is there");
+        self.map(window);
+        window
+    }
+
+    fn map(&self, window: Window) {
         self.connection
             .map_window(window)
             .expect("the server is there")
             .check()
             .expect("a window can be mapped");
-        window
     }
 
     /// The window around all others.
@@ -108,11 +112,7 @@ impl Screen {
         self.connection
             .change_property32(PropMode::REPLACE, window, hints, kind, &chosen)
             .expect("the server is there");
-        self.connection
-            .map_window(window)
-            .expect("the server is there")
-            .check()
-            .expect("a window can be mapped");
+        self.map(window);
         wait_for("window", || self.find(title));
         window
     }

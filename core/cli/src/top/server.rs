@@ -13,9 +13,8 @@ use flowpipe_engine::run::RunView;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::last_messages::LastMessages;
-use crate::metrics::MetricRow;
-
 use super::protocol::{BoardView, Counts, Hello, Line, RunEnd};
+use crate::metrics::MetricRow;
 
 /// From one snapshot to the next.
 const TICK: Duration = Duration::from_millis(100);

@@ -18,7 +18,7 @@ use ratatui::style::{Modifier, Style};
 use text::Ink;
 
 use super::history::RunHistory;
-use super::protocol::BoardView;
+use super::protocol::{BoardView, Counts};
 
 /// The gap between the table and a board beside it.
 const GAP: u16 = 2;
@@ -45,7 +45,7 @@ pub fn draw(history: &RunHistory, others: usize, colours: Colours, buffer: &mut 
         return;
     };
     if !counts.boards.has_boards() {
-        draw_metrics(history, ink, body, buffer);
+        draw_metrics(history, counts, ink, body, buffer);
         return;
     }
     let nothing = BoardView::default();
@@ -65,16 +65,12 @@ pub fn draw(history: &RunHistory, others: usize, colours: Colours, buffer: &mut 
 }
 
 /// Draws a run without boards: its metrics in the place of the board, and the last notes in that of the strokes.
-fn draw_metrics(history: &RunHistory, ink: Ink, body: Rect, buffer: &mut Buffer) {
-    let (rows, notes) = match history.counts() {
-        Some(counts) => (&counts.metrics[..], &counts.notes[..]),
-        None => (&[][..], &[][..]),
-    };
-    let lines = MetricLines::new(rows);
+fn draw_metrics(history: &RunHistory, counts: &Counts, ink: Ink, body: Rect, buffer: &mut Buffer) {
+    let lines = MetricLines::new(&counts.metrics);
     let plan = Layout::new(history, lines.size(), body);
     stages::draw(&history.stages(), ink, plan.stages, buffer);
     lines.draw(ink, plan.board, buffer);
-    metrics::draw_notes(notes, ink, plan.strokes, buffer);
+    metrics::draw_notes(&counts.notes, ink, plan.strokes, buffer);
 }
 
 /// Draws that no pipeline runs.

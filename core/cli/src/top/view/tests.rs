@@ -13,7 +13,7 @@ use super::*;
 use crate::metrics::{MetricRow, MetricValue, Note};
 use crate::tally::Tally;
 use crate::top::history::tests::{counts, hello};
-use crate::top::protocol::{BoardView, Counts, Line, RunEnd};
+use crate::top::protocol::{BoardView, Line, RunEnd};
 use crate::visibility::Visibility;
 use flowpipe_message::Tone;
 
