@@ -113,6 +113,27 @@ impl<'a> Context<'a> {
     ) -> Result<()> {
         self.buffer.clear();
         serde_json::to_writer(&mut *self.buffer, body)?;
+        self.emit_buffer(port, frame, captured_ns)
+    }
+
+    /// Sends a message whose last field is `null` in `body`, with a text in its place: one line of JSON that was read.
+    ///
+    /// # Errors
+    /// As [`Context::emit`].
+    #[cfg(feature = "flowfree")]
+    pub(crate) fn emit_around<T: Serialize>(
+        &mut self,
+        port: usize,
+        body: &T,
+        text: &[u8],
+    ) -> Result<()> {
+        self.buffer.clear();
+        serde_json::to_writer(&mut *self.buffer, body)?;
+        set_last(self.buffer, text)?;
+        self.emit_buffer(port, None, 0)
+    }
+
+    fn emit_buffer(&mut self, port: usize, frame: Option<&Frame>, captured_ns: i64) -> Result<()> {
         let json = std::mem::take(self.buffer);
         let sent = self.emit_text(port, std::ptr::null(), &json, frame, captured_ns);
         *self.buffer = json;
@@ -160,6 +181,18 @@ impl<'a> Context<'a> {
             status => Err(Error::with_status(status, "the host refused the message")),
         }
     }
+}
+
+/// Replaces the last field of an object, which is `null`, by a text.
+#[cfg(feature = "flowfree")]
+fn set_last(json: &mut Vec<u8>, text: &[u8]) -> Result<()> {
+    let before = json
+        .strip_suffix(b"null}")
+        .ok_or_else(|| Error::new("the last field of the message is not null"))?;
+    json.truncate(before.len());
+    json.extend_from_slice(text);
+    json.push(b'}');
+    Ok(())
 }
 
 impl<'a> Message<'a> {
@@ -233,5 +266,26 @@ impl<'a> Message<'a> {
     fn lineage(&self) -> &'a abi::Lineage {
         // SAFETY: never null in a message, and valid as long as it.
         unsafe { &*self.raw.lineage }
+    }
+}
+
+#[cfg(all(test, feature = "flowfree"))]
+mod tests {
+    use flowpipe_puzzle::message::{Effort, Solved, Verdict};
+
+    use super::*;
+    use crate::harness::samples;
+
+    #[test]
+    fn the_last_field_is_replaced() {
+        let sighting = samples::sighting(samples::puzzle("AB\n..\nAB").unwrap());
+        let answer = || Verdict::unknown("null}");
+        let effort = || Effort::nodes(3).with("steps", 0.1);
+        let written = Solved::new("solver-x", answer(), sighting.clone()).with_effort(effort());
+        let around = Solved::new("solver-x", answer(), ()).with_effort(effort());
+        let mut json = serde_json::to_vec(&around).unwrap();
+        set_last(&mut json, &serde_json::to_vec(&sighting).unwrap()).unwrap();
+        assert_eq!(json, serde_json::to_vec(&written).unwrap());
+        assert!(set_last(&mut json, b"1").is_err());
     }
 }

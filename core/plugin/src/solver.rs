@@ -13,7 +13,7 @@ pub use flowpipe_puzzle::message::Want;
 
 /// Solves puzzles. It sees nothing of screens: the SDK carries the sighting along.
 ///
-/// One input, [`Sighting`]s; one output, [`Solved`]. A sighting without a board is dropped. A board that still moves is
+/// One input, [`Sighting`]s; one output, [`Solved`], with the sighting as it came. A sighting without a board is dropped. A board that still moves is
 /// answered, so that it can be played as soon as it is at rest.
 ///
 /// ```
@@ -116,8 +116,65 @@ impl<T: Solver> Stage for SolverStage<T> {
             _ if context.cancel().is_cancelled() => return Err(Error::cancelled()),
             other => other,
         };
-        let solved = Solved::new(T::NAME, answer, sighting).with_effort(self.0.effort());
-        context.emit(0, &solved)?;
+        let (effort, text) = (self.0.effort(), message.json());
+        if is_compact(text) {
+            let solved = Solved::new(T::NAME, answer, ()).with_effort(effort);
+            context.emit_around(0, &solved, text)?;
+        } else {
+            let solved = Solved::new(T::NAME, answer, sighting).with_effort(effort);
+            context.emit(0, &solved)?;
+        }
         Ok(Next::More)
+    }
+}
+
+/// Whether a message's text can be part of another one as it is. With blanks it may be of several lines, or not be
+/// canonical.
+fn is_compact(text: &[u8]) -> bool {
+    !text.iter().any(|&byte| byte <= b' ')
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{json, to_value};
+
+    use super::*;
+    use crate::harness::samples;
+    use crate::host::Host;
+    use crate::stage::NoConfig;
+
+    struct GivesUp;
+
+    impl Solver for GivesUp {
+        const NAME: &'static str = "solver-gives-up";
+        type Config = NoConfig;
+
+        fn new(_: NoConfig, _: &Host) -> Result<Self> {
+            Ok(Self)
+        }
+
+        fn solve(&mut self, _: &Puzzle, _: &Cancel<'_>) -> Result<Verdict> {
+            Ok(Verdict::unknown("too hard"))
+        }
+    }
+
+    #[test]
+    fn an_answer_contains_the_sighting() {
+        for source in ["test", "two words"] {
+            let mut sighting = samples::sighting(samples::puzzle("A.A").unwrap());
+            source.clone_into(&mut sighting.frame.source);
+            let mut harness = crate::harness!(GivesUp, json!({})).unwrap();
+            let emitted = harness.send(0, SIGHTING, &sighting).unwrap();
+            let solved = Solved::new(GivesUp::NAME, Verdict::unknown("too hard"), sighting);
+            assert_eq!(emitted[0].body, to_value(&solved).unwrap());
+        }
+    }
+
+    #[test]
+    fn a_text_with_blanks_is_not_compact() {
+        assert!(is_compact(br#"{"a":"\n","b":[1]}"#));
+        for text in ["{\"a\": 1}", "{\"a\":1\n}", "[\"a b\"]", "\t[]"] {
+            assert!(!is_compact(text.as_bytes()), "{text}");
+        }
     }
 }

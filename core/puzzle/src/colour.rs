@@ -41,14 +41,13 @@ const fn paint(name: &'static str, rgb: [u8; 3]) -> Paint {
 /// The letter or, past 26, letters of a colour: A, B, … Z, AA, AB, …
 #[must_use]
 pub fn name(colour: Colour) -> String {
-    let mut letters = Vec::new();
-    let mut rest = u32::from(colour) + 1;
-    while rest > 0 {
-        rest -= 1;
-        letters.push(char::from(b'A' + (rest % 26) as u8));
-        rest /= 26;
-    }
-    letters.iter().rev().collect()
+    let letter = char::from(b'A' + (colour % 26) as u8);
+    let mut name = match colour / 26 {
+        0 => String::new(),
+        more => self::name(more - 1),
+    };
+    name.push(letter);
+    name
 }
 
 /// The name of the paint of [`FLOW_FREE`] that looks most like a colour seen.

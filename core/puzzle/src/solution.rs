@@ -1,7 +1,10 @@
 //! A solution: one flow for each pair of terminals.
 
+use std::fmt;
+
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::{SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::board::Cell;
 use crate::colour::Colour;
@@ -12,7 +15,38 @@ pub struct Flow {
     /// Its colour.
     pub colour: Colour,
     /// Its cells from one end to the other, both ends included.
+    #[serde(deserialize_with = "path")]
     pub cells: Vec<Cell>,
+}
+
+/// Reads a path. Its length is not known before, so it is gathered on the stack: most paths are allocated once.
+fn path<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Cell>, D::Error> {
+    struct Path;
+
+    impl<'de> Visitor<'de> for Path {
+        type Value = Vec<Cell>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a sequence")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut cells: A) -> Result<Vec<Cell>, A::Error> {
+            let mut first = [0; 48];
+            for (length, place) in first.iter_mut().enumerate() {
+                match cells.next_element()? {
+                    Some(cell) => *place = cell,
+                    None => return Ok(first[..length].to_vec()),
+                }
+            }
+            let mut path = first.to_vec();
+            while let Some(cell) = cells.next_element()? {
+                path.push(cell);
+            }
+            Ok(path)
+        }
+    }
+
+    from.deserialize_seq(Path)
 }
 
 impl Flow {

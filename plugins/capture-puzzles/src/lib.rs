@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::Read as _;
+use std::iter::Enumerate;
+use std::vec::IntoIter;
 
 use flowpipe_plugin::puzzle::message::{CHECK, FrameNote, Reading, SIGHTING, SeenBoard, Sighting};
 use flowpipe_plugin::puzzle::{Puzzle, text};
@@ -20,14 +22,22 @@ struct Config {
     files: Vec<String>,
     /// Puzzles given here, after those of the files.
     text: Option<String>,
-    /// Leave out puzzles that can't be read, with a warning, instead of not starting.
+    /// Further puzzles, each as a text of its own. They are read while the pipeline runs, so there may be any number.
+    puzzles: Vec<String>,
+    /// Leave out puzzles that can't be read, with a warning, instead of not starting or, for those of `puzzles`, failing.
     skip_bad: bool,
 }
 
 /// Frame pixels for one cell of the board that the sighting pretends to have seen.
 const CELL: f64 = 64.0;
 
-struct Puzzles(VecDeque<Sighting>);
+struct Puzzles {
+    /// Those that have been read.
+    sightings: VecDeque<Sighting>,
+    /// The texts that have not been read, by their place from 0.
+    texts: Enumerate<IntoIter<String>>,
+    skip_bad: bool,
+}
 
 impl Stage for Puzzles {
     const NAME: &'static str = "capture-puzzles";
@@ -57,11 +67,21 @@ impl Stage for Puzzles {
         if let Some(text) = &config.text {
             read(text, "text", config.skip_bad, &mut sightings)?;
         }
-        Ok(Self(sightings))
+        Ok(Self {
+            sightings,
+            texts: config.puzzles.into_iter().enumerate(),
+            skip_bad: config.skip_bad,
+        })
     }
 
     fn process(&mut self, _: Input<'_>, context: &mut Context<'_>) -> Result<Next> {
-        let Some(sighting) = self.0.pop_front() else {
+        while self.sightings.is_empty()
+            && let Some((index, text)) = self.texts.next()
+        {
+            let name = format!("puzzles:{}", index + 1);
+            read(&text, &name, self.skip_bad, &mut self.sightings)?;
+        }
+        let Some(sighting) = self.sightings.pop_front() else {
             return Ok(Next::End);
         };
         context.emit(0, &sighting)?;
@@ -122,6 +142,25 @@ mod tests {
             assert_eq!(sighting.board().unwrap().puzzle.board().rows(), 2);
         }
         assert!(harness.tick().unwrap().is_empty());
+    }
+
+    #[test]
+    fn puzzles_are_read_one_by_one() {
+        let puzzles_given = json!(["1:2,0,0,1;0,1", "AB", "AA\n\nBB"]);
+        let mut harness = puzzles(json!({ "text": "A.A", "puzzles": puzzles_given })).unwrap();
+        let source = |harness: &mut Harness| {
+            let emitted = harness.tick()?;
+            Ok::<_, Error>(emitted[0].body["frame"]["source"].clone())
+        };
+        assert_eq!(source(&mut harness).unwrap(), "text:1");
+        assert_eq!(source(&mut harness).unwrap(), "puzzles:1:1");
+        let error = source(&mut harness).unwrap_err().to_string();
+        assert!(error.starts_with("puzzles:2: line 1"), "{error}");
+        assert_eq!(source(&mut harness).unwrap(), "puzzles:3:1");
+        assert_eq!(source(&mut harness).unwrap(), "puzzles:3:3");
+        assert!(harness.tick().unwrap().is_empty());
+        let mut harness = puzzles(json!({ "puzzles": ["AB", "AA"], "skip_bad": true })).unwrap();
+        assert_eq!(source(&mut harness).unwrap(), "puzzles:2:1");
     }
 
     #[test]

@@ -3,11 +3,8 @@
 use std::collections::HashSet;
 
 use flowpipe_plugin::Message;
-use flowpipe_plugin::puzzle::message::{
-    Count, Effort, Profile, SIGHTING, Sighting, Solved, Verdict,
-};
+use flowpipe_plugin::puzzle::message::{Count, SIGHTING, Sighting, Solved, Verdict};
 use flowpipe_plugin::puzzle::{Puzzle, Solution, check};
-use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::accepted::AcceptedPuzzles;
@@ -19,13 +16,13 @@ pub fn judge(
     accepted: &AcceptedPuzzles,
 ) -> Judged {
     let parent = asked(parent, SIGHTING);
-    let written = serde_json::from_slice::<WrittenAnswer<'_>>(message.json());
-    if let Ok(written) = written
-        && let text = written.sighting.get().as_bytes()
+    // A sighting that was accepted with this text need not be read again.
+    if let Ok(solved) = serde_json::from_slice::<Solved<&RawValue>>(message.json())
+        && let text = solved.sighting.get().as_bytes()
         && parent.is_none_or(|parent| parent.json() == text)
         && let Some(puzzle) = accepted.find(text)
     {
-        return judge_answer(&puzzle, &written.answer);
+        return judge_answer(&puzzle, &solved.answer);
     }
     let solved: Solved = read(message)?;
     // Equal texts need not be read: messages are canonical.
@@ -40,20 +37,6 @@ pub fn judge(
         .board()
         .ok_or("an answer where there is no board")?;
     judge_answer(&board.puzzle, &solved.answer)
-}
-
-/// A [`Solved`] whose sighting is not read.
-#[derive(Deserialize)]
-#[allow(dead_code, reason = "all fields have to be of their types")]
-struct WrittenAnswer<'a> {
-    #[serde(borrow)]
-    sighting: &'a RawValue,
-    answer: Verdict,
-    solver: String,
-    #[serde(default)]
-    effort: Effort,
-    #[serde(default)]
-    profile: Option<Profile>,
 }
 
 fn judge_answer(puzzle: &Puzzle, answer: &Verdict) -> Judged {

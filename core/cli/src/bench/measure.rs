@@ -63,12 +63,11 @@ fn sample(reply: SolverReply) -> Sample {
     };
     match reply {
         SolverReply::Answer {
-            verdict,
-            effort,
+            solved,
             search_us,
             call_us,
         } => Sample {
-            outcome: match verdict {
+            outcome: match solved.answer {
                 Verdict::Solution { .. } => SampleOutcome::Solved,
                 Verdict::Unsolvable { .. } => SampleOutcome::Unsolvable,
                 Verdict::Unsupported { .. } => SampleOutcome::Unsupported,
@@ -76,7 +75,7 @@ fn sample(reply: SolverReply) -> Sample {
             },
             search_us: Some(search_us),
             call_us: Some(call_us),
-            nodes: effort.nodes,
+            nodes: solved.effort.nodes,
         },
         SolverReply::TimedOut(_) => without(SampleOutcome::GaveUp),
         SolverReply::Failed(_) => without(SampleOutcome::Failed),

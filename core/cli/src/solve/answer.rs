@@ -1,17 +1,19 @@
 //! The answer to a puzzle given as text.
 
+use std::sync::Arc;
+
+use flowpipe_puzzle::Solution;
 use flowpipe_puzzle::message::{Count, Effort, Stroke, Verdict};
 use flowpipe_puzzle::text::Entry;
-use flowpipe_puzzle::{Cell, Solution};
 use flowpipe_terminal::{counted, escape};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::exit::Ended;
 use crate::show::board;
 use crate::show::colour::{BAD, GOOD, HEADING, paint};
 use crate::show::report::duration;
-use crate::solver_run::{SolverReply, StrokePlan};
+use crate::solver_run::{ReadAnswer, SolverReply, StrokePlan};
 
 /// The status of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -49,27 +51,27 @@ impl Status {
 pub struct Answer {
     /// The status.
     pub status: Status,
-    /// The solution, when solved.
-    pub solution: Option<Solution>,
-    /// Further solutions, if they were requested.
-    pub others: Vec<Solution>,
+    /// What the solver answered, if it did.
+    solved: Option<Arc<ReadAnswer>>,
     /// Whether the solution is proved unique; `None`: unknown.
     pub unique: Option<bool>,
     /// The number of solutions, if it is known.
     pub count: Option<Count>,
     /// The solver's own time, microseconds.
     pub search_us: f64,
-    /// The solver's own measures of its work.
-    pub effort: Effort,
     /// Why it is not solved.
     pub reason: Option<String>,
     /// The plan, or why there is none; `None`: no planner ran.
     pub plan: Option<Result<StrokePlan, String>>,
 }
 
-/// The cells of each flow.
-fn paths(solution: &Solution) -> Vec<&[Cell]> {
-    solution.flows.iter().map(|flow| &flow.cells[..]).collect()
+/// A solution as the cells of each flow.
+struct Paths<'a>(&'a Solution);
+
+impl Serialize for Paths<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.flows.iter().map(|flow| &flow.cells))
+    }
 }
 
 /// One object of JSON lines. Cells are `row * width + column`.
@@ -79,8 +81,8 @@ struct AnswerRecord<'a> {
     status: Status,
     unique: Option<bool>,
     /// A whole number of any size.
-    count: Option<Box<RawValue>>,
-    paths: Option<Vec<&'a [Cell]>>,
+    count: Option<&'a RawValue>,
+    paths: Option<Paths<'a>>,
     search_us: f64,
     reason: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -89,9 +91,9 @@ struct AnswerRecord<'a> {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     more: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    solutions: Option<Vec<Vec<&'a [Cell]>>>,
-    #[serde(skip_serializing_if = "is_nothing")]
-    effort: &'a Effort,
+    solutions: Option<Vec<Paths<'a>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    effort: Option<&'a Effort>,
     /// With their points in board units: one a cell, from the upper left corner of the grid.
     #[serde(skip_serializing_if = "Option::is_none")]
     strokes: Option<&'a [Stroke]>,
@@ -105,21 +107,15 @@ struct AnswerRecord<'a> {
     plan_error: Option<&'a str>,
 }
 
-fn is_nothing(effort: &&Effort) -> bool {
-    **effort == Effort::default()
-}
-
 impl Answer {
     /// An answer without a solution.
     pub fn without(status: Status, reason: Option<String>) -> Self {
         Self {
             status,
-            solution: None,
-            others: Vec::new(),
+            solved: None,
             unique: None,
             count: None,
             search_us: 0.0,
-            effort: Effort::default(),
             reason,
             plan: None,
         }
@@ -129,15 +125,12 @@ impl Answer {
     pub fn of(reply: SolverReply, timeout_us: f64) -> Self {
         match reply {
             SolverReply::Answer {
-                verdict,
-                effort,
-                search_us,
-                ..
+                solved, search_us, ..
             } => Self {
                 search_us,
-                effort,
-                ..Self::of_verdict(verdict)
-            },
+                ..Self::of_verdict(&solved.answer)
+            }
+            .with(solved),
             SolverReply::TimedOut(reason) => Self {
                 search_us: timeout_us,
                 ..Self::without(Status::Timeout, Some(reason))
@@ -146,15 +139,14 @@ impl Answer {
         }
     }
 
-    fn of_verdict(verdict: Verdict) -> Self {
+    fn with(mut self, solved: Arc<ReadAnswer>) -> Self {
+        self.solved = Some(solved);
+        self
+    }
+
+    fn of_verdict(verdict: &Verdict) -> Self {
         match verdict {
-            Verdict::Solution {
-                solution,
-                unique,
-                count,
-                others,
-                ..
-            } => {
+            Verdict::Solution { unique, count, .. } => {
                 let exactly_one = |count: &Count| count.digits == "1" && !count.or_more;
                 let counted = count.as_ref().and_then(|count| match exactly_one(count) {
                     true => Some(true),
@@ -163,21 +155,40 @@ impl Answer {
                     false => Some(false),
                 });
                 let unique = unique.or(counted);
+                let one = || (unique == Some(true)).then(|| Count::exactly(1));
                 Self {
-                    solution: Some(solution),
-                    others,
-                    count: count.or_else(|| (unique == Some(true)).then(|| Count::exactly(1))),
+                    count: count.clone().or_else(one),
                     unique,
                     ..Self::without(Status::Solved, None)
                 }
             }
             Verdict::Unsolvable { reason, .. } => Self {
                 count: Some(Count::exactly(0)),
-                ..Self::without(Status::Unsolvable, reason)
+                ..Self::without(Status::Unsolvable, reason.clone())
             },
-            Verdict::Unsupported { reason, .. } => Self::without(Status::Unsupported, Some(reason)),
-            Verdict::Unknown { reason, .. } => Self::without(Status::Timeout, Some(reason)),
+            Verdict::Unsupported { reason, .. } => {
+                Self::without(Status::Unsupported, Some(reason.clone()))
+            }
+            Verdict::Unknown { reason, .. } => Self::without(Status::Timeout, Some(reason.clone())),
         }
+    }
+
+    /// The solutions: the first one, and further ones if they were requested.
+    pub fn solutions(&self) -> impl Iterator<Item = &Solution> {
+        let solved = self.solved.as_deref().map(|solved| &solved.answer);
+        let (first, others) = match solved {
+            Some(Verdict::Solution {
+                solution, others, ..
+            }) => (Some(solution), &others[..]),
+            _ => (None, &[][..]),
+        };
+        first.into_iter().chain(others)
+    }
+
+    /// The solver's own measures of its work, if it reports some.
+    pub fn effort(&self) -> Option<&Effort> {
+        let effort = self.solved.as_deref().map(|solved| &solved.effort);
+        effort.filter(|effort| **effort != Effort::default())
     }
 
     /// How the command ends for it.
@@ -191,38 +202,42 @@ impl Answer {
 
     /// Whether its solution has no plan yet.
     pub fn waits_for_plan(&self) -> bool {
-        self.solution.is_some() && self.plan.is_none()
+        self.status == Status::Solved && self.plan.is_none()
     }
 
-    /// One line of JSON, without its line break; with all solutions if `listed`.
+    /// Writes one line of JSON, without its line break; with all solutions if `listed`.
     ///
     /// # Errors
-    /// Never: every value was read from JSON.
-    pub fn record(&self, index: usize, entry: &Entry, listed: bool) -> serde_json::Result<String> {
-        let count = self.count.as_ref().map(|count| count.digits.clone());
+    /// Never: every value was read from JSON, and memory does not fail.
+    pub fn write_record(
+        &self,
+        out: &mut Vec<u8>,
+        index: usize,
+        entry: &Entry,
+        listed: bool,
+    ) -> serde_json::Result<()> {
+        let count = self.count.as_ref().map(|count| &*count.digits);
         let plan = self.plan.as_ref();
         let planned = plan.and_then(|plan| plan.as_ref().ok());
         let record = AnswerRecord {
             index,
             status: self.status,
             unique: self.unique,
-            count: count.map(RawValue::from_string).transpose()?,
-            paths: self.solution.as_ref().map(paths),
+            count: count.map(serde_json::from_str).transpose()?,
+            paths: self.solutions().next().map(Paths),
             search_us: self.search_us,
             reason: self.reason.as_deref(),
             title: entry.title.as_deref(),
             more: self.count.as_ref().is_some_and(|count| count.or_more),
-            solutions: (listed && self.status == Status::Solved).then(|| {
-                let all = self.solution.iter().chain(&self.others);
-                all.map(paths).collect()
-            }),
-            effort: &self.effort,
+            solutions: (listed && self.status == Status::Solved)
+                .then(|| self.solutions().map(Paths).collect()),
+            effort: self.effort(),
             strokes: planned.map(|plan| &plan.strokes[..]),
             segments: planned.map(StrokePlan::segments),
             plan_us: planned.map(|plan| plan.plan_us),
             plan_error: plan.and_then(|plan| plan.as_ref().err().map(|why| &why[..])),
         };
-        serde_json::to_string(&record)
+        serde_json::to_writer(out, &record)
     }
 
     /// The status, as a line of text.
@@ -252,7 +267,7 @@ impl Answer {
         if self.status == Status::Solved {
             text += &self.how_many();
             text += &format!(" in {}", duration((self.search_us * 1e3) as u64));
-            if let Some(nodes) = self.effort.nodes {
+            if let Some(nodes) = self.effort().and_then(|effort| effort.nodes) {
                 text += &format!(", {}", counted(nodes, "node"));
             }
         }
@@ -305,8 +320,9 @@ impl Answer {
             let flows = solution.map_or(&[][..], |solution| &solution.flows);
             board::puzzle(puzzle, flows, &entry.names, colours)
         };
-        let mut text = draw(self.solution.as_ref());
-        for (index, other) in self.others.iter().enumerate() {
+        let mut solutions = self.solutions();
+        let mut text = draw(solutions.next());
+        for (index, other) in solutions.enumerate() {
             text += &format!("solution {}\n{}", index + 2, draw(Some(other)));
         }
         text

@@ -9,7 +9,10 @@ use crate::solve::answer::Answer;
 /// Draws an entry's puzzle, with its solution and its plan, if it has them. `None`: the entry is not a puzzle.
 pub fn svg(entry: &Entry, answer: &Answer) -> Option<String> {
     let (puzzle, _) = entry.puzzle.as_ref().ok()?;
-    let flows = answer.solution.as_ref().map(|solution| &solution.flows[..]);
+    let flows = answer
+        .solutions()
+        .next()
+        .map(|solution| &solution.flows[..]);
     let plan = answer.plan.as_ref().and_then(|plan| plan.as_ref().ok());
     let title = escape(entry.title.as_deref().unwrap_or_default());
     let names: Vec<String> = entry

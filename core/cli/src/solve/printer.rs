@@ -28,7 +28,7 @@ pub struct AnswerPrinter<'a> {
     worst: Ended,
     bar: PuzzleBar,
     /// Lines of JSON that are not written yet.
-    lines: String,
+    lines: Vec<u8>,
     /// The first reason why a plot could not be drawn.
     undrawn: Option<String>,
 }
@@ -47,7 +47,7 @@ impl<'a> AnswerPrinter<'a> {
             next: 0,
             worst: Ended::Done,
             bar: PuzzleBar::new(entries.len()),
-            lines: String::new(),
+            lines: Vec::new(),
             undrawn: None,
         }
     }
@@ -80,8 +80,7 @@ impl<'a> AnswerPrinter<'a> {
         if self.lines.is_empty() {
             return Ok(());
         }
-        self.bar
-            .above(|| stdout().write_all(self.lines.as_bytes()))?;
+        self.bar.above(|| stdout().write_all(&self.lines))?;
         self.lines.clear();
         Ok(())
     }
@@ -129,11 +128,11 @@ impl<'a> AnswerPrinter<'a> {
         if !self.args.json {
             return self.bar.above(|| self.print_text(answer));
         }
-        let record = answer
-            .record(self.next, &self.entries[self.next], self.args.all)
+        let entry = &self.entries[self.next];
+        answer
+            .write_record(&mut self.lines, self.next, entry, self.args.all)
             .map_err(|error| Failure::Run(error.to_string()))?;
-        self.lines.push_str(&record);
-        self.lines.push('\n');
+        self.lines.push(b'\n');
         match self.lines.len() < MOST_BUFFERED {
             true => Ok(()),
             false => self.flush(),
@@ -191,7 +190,10 @@ impl<'a> AnswerPrinter<'a> {
         };
         let solver = &self.args.solver;
         let place = format!("{}:{}", self.args.file, entry.line);
-        match plot::svg(&answer.effort, &escape(&format!("{place}, {solver}"))) {
+        let picture = answer
+            .effort()
+            .and_then(|effort| plot::svg(effort, &escape(&format!("{place}, {solver}"))));
+        match picture {
             Some(picture) => pictures::write(file, self.next, count, "svg", &picture)?,
             None if answer.status == Status::Invalid => {}
             None => {
@@ -214,7 +216,7 @@ fn solved(entry: &Entry, answer: &Answer, format: SolvedFormat) -> Option<Result
         SolvedFormat::Level => Format::Level,
         SolvedFormat::Json => Format::Json,
     };
-    let solution = answer.solution.as_ref()?;
+    let solution = answer.solutions().next()?;
     let sheet = text::Sheet {
         solution: Some(solution),
         ..entry.sheet().ok()?

@@ -4,36 +4,16 @@ use std::collections::HashMap;
 
 use flowpipe_host::message::Message;
 use flowpipe_host::problem::{Problem, ProblemKind};
-use flowpipe_puzzle::message::{Effort, SOLVED, Stroke, Verdict};
+use flowpipe_puzzle::message::{SOLVED, Stroke};
 use serde::Deserialize;
 
 use super::observer::{SolverEvent, SolverEventKind};
-use super::{PLANNER, Reply, SolverReply, StrokePlan};
-
-/// What is read of an answer. The puzzle in it is known, and the check has read it.
-#[derive(Deserialize)]
-struct ReadAnswer {
-    sighting: ReadSighting,
-    answer: Verdict,
-    #[serde(default)]
-    effort: Effort,
-}
+use super::{PLANNER, ReadAnswer, Reply, SolverReply, StrokePlan};
 
 /// What is read of a plan.
 #[derive(Deserialize)]
 struct ReadPlan {
-    sighting: ReadSighting,
     strokes: Vec<Stroke>,
-}
-
-#[derive(Deserialize)]
-struct ReadSighting {
-    frame: ReadFrame,
-}
-
-#[derive(Deserialize)]
-struct ReadFrame {
-    source: String,
 }
 
 /// Finds the puzzle of each event.
@@ -48,14 +28,13 @@ impl ReplyMatcher {
     pub fn reply(&mut self, event: SolverEvent) -> Option<(usize, Reply)> {
         match event.kind {
             SolverEventKind::Message(message, took) if message.schema() == SOLVED => {
-                let solved: ReadAnswer = serde_json::from_str(message.json()).ok()?;
-                let place = place(&solved.sighting.frame.source)?;
+                let solved = message.read::<ReadAnswer>().ok()?;
+                let place = place(sighting(&message)?)?;
                 let answer = (event.lane, message.lineage().sequence);
                 self.places.insert(answer, place);
                 let call = call_ns(&message)?;
                 let reply = SolverReply::Answer {
-                    verdict: solved.answer,
-                    effort: solved.effort,
+                    solved,
                     search_us: took.unwrap_or(call) as f64 / 1e3,
                     call_us: call as f64 / 1e3,
                 };
@@ -67,7 +46,7 @@ impl ReplyMatcher {
                     strokes: read.strokes,
                     plan_us: took.or(call_ns(&message))? as f64 / 1e3,
                 };
-                let place = place(&read.sighting.frame.source)?;
+                let place = place(sighting(&message)?)?;
                 Some((place, Reply::Planner(Ok(plan))))
             }
             SolverEventKind::Problem(problem) => self.failure(event.lane, problem),
@@ -84,8 +63,7 @@ impl ReplyMatcher {
             let place = *self.places.get(&(lane, sequence))?;
             return Some((place, Reply::Planner(Err(problem.text))));
         }
-        // Sightings are numbered from 1 in the order of the puzzles.
-        let place = usize::try_from(sequence.checked_sub(1)?).ok()?;
+        let place = place(sequence)?;
         let reply = match problem.kind {
             ProblemKind::TimedOut | ProblemKind::Hang => SolverReply::TimedOut(problem.text),
             _ => SolverReply::Failed(problem.text),
@@ -100,8 +78,13 @@ fn call_ns(message: &Message) -> Option<i64> {
     Some(hop.emitted_ns - hop.taken_ns)
 }
 
-/// `capture-puzzles` names each sighting by the line of its text.
-fn place(source: &str) -> Option<usize> {
-    let line: usize = source.rsplit(':').next()?.parse().ok()?;
-    line.checked_sub(1)
+/// The number of the sighting that a message descends from. `None`: it answers none.
+fn sighting(message: &Message) -> Option<u64> {
+    let (_, sequence) = message.lineage().root?;
+    Some(sequence)
+}
+
+/// The place of the puzzle of a sighting: they are numbered from 1 in the order of the puzzles.
+fn place(sighting: u64) -> Option<usize> {
+    usize::try_from(sighting.checked_sub(1)?).ok()
 }

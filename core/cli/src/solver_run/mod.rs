@@ -1,7 +1,9 @@
 //! Runs puzzles through a solver plugin, and their solutions through a planner.
 //!
 //! It runs pipelines of two stages, `capture-puzzles` and the solver, or of three with the planner. The plugins are
-//! loaded, timed, cancelled and checked as in any other pipeline.
+//! loaded, timed, cancelled and checked as in any other pipeline. Puzzles may be many and answered within microseconds,
+//! so that the rest costs more than the search: each text is written and read no more often than the plugin boundary
+//! needs.
 
 mod matcher;
 mod observer;
@@ -13,16 +15,21 @@ use flowpipe_config::pipeline::Pipeline;
 use flowpipe_config::reader::ConfigError;
 use flowpipe_engine::run::{Options, Run, RunHandle};
 use flowpipe_host::catalogue::Catalogue;
-use flowpipe_puzzle::Puzzle;
-use flowpipe_puzzle::message::{Effort, Stroke, Verdict};
+use flowpipe_puzzle::message::{Solved, Stroke};
+use flowpipe_puzzle::{Puzzle, text};
 use matcher::ReplyMatcher;
 use observer::{SolverEvent, SolverObserver};
-use serde_json::json;
+use serde::de::IgnoredAny;
+use serde_json::{Value, json};
 
 use crate::exit::Failure;
 use crate::follow::follow_until;
 use crate::one_off::{FlagValue, OneOffError, PipelineText};
 use crate::{one_off, outputs};
+
+/// The capacity of each queue, in messages. With a short one both ends sleep often, and to wake them costs more than a
+/// quick solver takes.
+const QUEUE: usize = 48;
 
 /// The planner's stage.
 const PLANNER: &str = "planner";
@@ -76,15 +83,16 @@ pub enum Reply {
     Planner(Result<StrokePlan, String>),
 }
 
+/// An answer. The puzzle in it is known, and the check has read it.
+pub type ReadAnswer = Solved<IgnoredAny>;
+
 /// The solver's reply to one puzzle.
 #[derive(Debug)]
 pub enum SolverReply {
     /// The solver's answer, which has been checked.
     Answer {
-        /// The verdict.
-        verdict: Verdict,
-        /// The solver's own measures of its work.
-        effort: Effort,
+        /// The answer.
+        solved: Arc<ReadAnswer>,
         /// The solver's own time, microseconds. The time of the call where the plugin sets no marks.
         search_us: f64,
         /// The time of the call, microseconds.
@@ -119,16 +127,14 @@ pub fn run(
     let mut handles: Vec<RunHandle> = Vec::new();
     for lane in 0..jobs {
         let mut pipeline = pipeline.clone();
-        // Canonical JSON, a puzzle a line: `capture-puzzles` reads whatever was read here.
-        let lines: Vec<String> = puzzles
-            .iter()
-            .skip(lane)
-            .step_by(jobs)
-            .map(|puzzle| serde_json::to_string(puzzle).unwrap_or_default())
+        let share = puzzles.iter().skip(lane).step_by(jobs);
+        let lines: Vec<Value> = share
+            .map(|puzzle| text::write_line(puzzle).into())
             .collect();
         let source = pipeline.stages.first_mut();
         if let Some(source) = source.and_then(|it| it.contestants.first_mut()) {
-            source.config = json!({ "text": lines.join("\n") });
+            source.config = json!({});
+            source.config["puzzles"] = lines.into();
         }
         let options = Options {
             observers: vec![Arc::new(SolverObserver::new(lane, sender.clone()))],
@@ -181,5 +187,9 @@ fn pipeline(
         let config = planner.config.as_ref();
         text.add_stage(PLANNER, &planner.name, "solver", config, timeout);
     }
-    text.read(catalogue)
+    let mut pipeline = text.read(catalogue)?;
+    for edge in &mut pipeline.edges {
+        edge.queue.capacity = QUEUE;
+    }
+    Ok(pipeline)
 }

@@ -8,6 +8,8 @@ use flowpipe_host::message::Message;
 use flowpipe_host::problem::Problem;
 use flowpipe_puzzle::message::{SOLVED, STROKES};
 
+use super::ReadAnswer;
+
 /// The marks that the SDK sets around the work of a solver, and of a planner.
 const SOLVER: [&str; 2] = ["solving", "answered"];
 const PLANNER: [&str; 2] = ["planning", "planned"];
@@ -71,6 +73,13 @@ fn lock(timer: &Mutex<WorkTimer>) -> MutexGuard<'_, WorkTimer> {
 }
 
 impl Observer for SolverObserver {
+    fn accepted(&self, message: &Message) {
+        if message.schema() == SOLVED {
+            // It is kept for the receiver. An error shows there.
+            let _ = message.read::<ReadAnswer>();
+        }
+    }
+
     fn message(&self, _: usize, _: usize, message: &Arc<Message>) {
         let timer = match message.schema() {
             SOLVED => &self.solver,

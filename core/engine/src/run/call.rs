@@ -218,8 +218,13 @@ impl Context<'_> {
                 port: index,
             },
         };
-        // A validator that reads the message has parsed it: it is not parsed twice.
+        // A validator or an observer that reads the message has parsed it: it is not parsed twice.
         let judgement = self.judge(&message);
+        if !matches!(judgement, Judgement::Refuse(_)) {
+            for observer in &self.stage.run.observers {
+                observer.accepted(&message);
+            }
+        }
         message.body.check().map_err(not_a_document)?;
         if let Judgement::Refuse(reason) = judgement {
             return Err(refuse(format!(

@@ -80,6 +80,12 @@ pub struct Options {
 /// are also reported by the control thread, changes by the thread that reloads. Methods that are not overridden cost next
 /// to nothing.
 pub trait Observer: Send + Sync {
+    /// The checks have accepted a message, which is sent next unless its text is no JSON. An observer that needs it as a
+    /// type reads it here, by [`Message::read`]: that shows that it is JSON, and nobody parses it again.
+    fn accepted(&self, message: &Message) {
+        let _ = message;
+    }
+
     /// A stage emits a message at one of its outputs, in the order of the output's sequence numbers. In a replay, that
     /// order is the one of the recorded calls, which differs for workers that were not `ordered`.
     fn message(&self, stage: usize, port: usize, message: &Arc<Message>) {

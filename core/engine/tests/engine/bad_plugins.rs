@@ -3,10 +3,11 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use flowpipe_config::pipeline::OnError;
 use flowpipe_engine::check::{Judgement, Validator};
-use flowpipe_engine::run::{Options, Run};
+use flowpipe_engine::run::{Observer, Options, Run};
 use flowpipe_host::message::Message;
 use flowpipe_host::problem::ProblemKind;
 use serde_json::{Value, json};
@@ -111,6 +112,40 @@ fn emitting_malformed_messages() {
         kind,
         "it emitted nothing, or an output whose struct_size is too small",
     );
+}
+
+/// Reads each message before it is sent.
+#[derive(Default)]
+struct Reader {
+    accepted: AtomicUsize,
+    sent: AtomicUsize,
+}
+
+impl Observer for Reader {
+    fn accepted(&self, message: &Message) {
+        let _ = message.read::<Value>();
+        self.accepted.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn message(&self, _: usize, _: usize, message: &Arc<Message>) {
+        assert!(message.body.is_read(), "{}", message.json());
+        self.sent.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn an_observer_may_read_a_message_before_it_is_sent() {
+    let reader = Arc::new(Reader::default());
+    let options = Options {
+        observers: vec![reader.clone()],
+        ..Options::default()
+    };
+    let report = finish(ten(OnError::Skip, on_fourth("not-json")).start_with(options));
+    let emitted: u64 = report.stages.iter().map(|stage| stage.emitted).sum();
+    let sent = reader.sent.load(Ordering::Relaxed);
+    assert_eq!((sent as u64, report.stages[1].failed), (emitted, 1));
+    // What is no JSON was not refused by a check, and still is not sent.
+    assert_eq!(reader.accepted.load(Ordering::Relaxed), sent + 1);
 }
 
 #[test]

@@ -224,9 +224,12 @@ impl Verdict {
 }
 
 /// A sighting with a solver's answer.
+///
+/// Who needs no [`Sighting`] reads another type in its place: `&RawValue` gives its text, `IgnoredAny` nothing.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Solved {
+#[schemars(rename = "Solved")]
+pub struct Solved<S = Sighting> {
     /// The plugin that answered.
     pub solver: String,
     /// Its answer.
@@ -238,13 +241,13 @@ pub struct Solved {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<Profile>,
     /// The sighting answered to.
-    pub sighting: Sighting,
+    pub sighting: S,
 }
 
-impl Solved {
+impl<S> Solved<S> {
     /// A solver's answer to a sighting.
     #[must_use]
-    pub fn new(solver: impl Into<String>, answer: Verdict, sighting: Sighting) -> Self {
+    pub fn new(solver: impl Into<String>, answer: Verdict, sighting: S) -> Self {
         Self {
             solver: solver.into(),
             answer,

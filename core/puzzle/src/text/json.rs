@@ -73,8 +73,10 @@ pub(crate) fn read(line: &str) -> Result<Object, JsonError> {
 
 /// The letters of a puzzle's colours, by colour number.
 pub(crate) fn own_names(puzzle: &Puzzle) -> Vec<String> {
-    let last = puzzle.colours().last().copied().unwrap_or_default();
-    (0..=last).map(colour::name).collect()
+    let colours = puzzle.terminals().iter().map(|terminal| terminal.colour);
+    (0..=colours.max().unwrap_or_default())
+        .map(colour::name)
+        .collect()
 }
 
 /// Writes everything that a sheet contains, with a newline at the end.

@@ -13,13 +13,13 @@ mod read;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
+use std::fmt::{self, Display as _, Write as _};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::board::{Cell, Lattice};
+use crate::board::{Cell, Description, Lattice};
 use crate::check::check;
 use crate::colour::Colour;
 use crate::puzzle::{Puzzle, PuzzleError, Rules, Terminal};
@@ -186,7 +186,60 @@ impl Level {
 
 impl fmt::Display for Level {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let board = self.puzzle.board().description();
+        let mut flows: Vec<&Flow> = self.solution.flows.iter().collect();
+        flows.sort_by_key(|flow| flow.colour);
+        let line = Line {
+            board: self.puzzle.board().description(),
+            pack: self.pack,
+            number: self.number,
+            flags: &self.flags,
+            flows: flows.iter().map(|flow| &flow.cells[..]).collect(),
+        };
+        line.fmt(f)
+    }
+}
+
+/// A level line with only the two ends of each flow in place of its cells. [`parse`] reads it as this puzzle. `None`: a
+/// level line can't express the puzzle and the numbers of its colours.
+pub(crate) fn write_ends(puzzle: &Puzzle) -> Option<String> {
+    if puzzle.rules() != Rules::default() {
+        return None;
+    }
+    let mut ends: Vec<(Colour, Cell)> = puzzle
+        .terminals()
+        .iter()
+        .map(|terminal| (terminal.colour, terminal.cell))
+        .collect();
+    ends.sort_unstable();
+    let cells: Vec<Cell> = ends.iter().map(|&(_, cell)| cell).collect();
+    let mut pairs = ends.chunks(2).enumerate();
+    let is_numbered = pairs.all(|(number, pair)| {
+        let mut colours = pair.iter().map(|&(colour, _)| usize::from(colour));
+        colours.all(|colour| colour == number)
+    });
+    let line = Line {
+        board: puzzle.board().description(),
+        pack: 0,
+        number: 0,
+        flags: "",
+        flows: cells.chunks(2).collect(),
+    };
+    is_numbered.then(|| line.to_string())
+}
+
+/// What a level line holds.
+struct Line<'a> {
+    board: &'a Description,
+    pack: u32,
+    number: u32,
+    flags: &'a str,
+    /// The cells of each flow, by colour.
+    flows: Vec<&'a [Cell]>,
+}
+
+impl fmt::Display for Line<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let board = self.board;
         let warps = if board.warps { "W_" } else { "" };
         let hexes = if board.lattice == Lattice::Hex {
             "X_"
@@ -200,42 +253,42 @@ impl fmt::Display for Level {
         if !self.flags.is_empty() {
             write!(f, "+{}", self.flags)?;
         }
-        write!(
-            f,
-            ",{},{},{}",
-            self.pack,
-            self.number,
-            self.solution.flows.len()
-        )?;
+        write!(f, ",{},{},{}", self.pack, self.number, self.flows.len())?;
 
-        let walls: Vec<_> = board
-            .walls
-            .iter()
-            .map(|(a, b)| format!("{a}|{b}"))
-            .collect();
-        let mut lists = vec![
-            join(&board.bridges, ":"),
-            join(&board.holes, ":"),
-            walls.join(":"),
-        ];
-        while lists.last().is_some_and(String::is_empty) {
-            lists.pop();
+        let has_walls = !board.walls.is_empty();
+        let has_holes = has_walls || !board.holes.is_empty();
+        if has_holes || !board.bridges.is_empty() {
+            f.write_str(",")?;
+            join(f, &board.bridges, ':')?;
         }
-        for list in lists {
-            write!(f, ",{list}")?;
+        if has_holes {
+            f.write_str(",")?;
+            join(f, &board.holes, ':')?;
         }
-        let mut flows: Vec<&Flow> = self.solution.flows.iter().collect();
-        flows.sort_by_key(|flow| flow.colour);
-        flows
-            .iter()
-            .try_for_each(|flow| write!(f, ";{}", join(&flow.cells, ",")))
+        if has_walls {
+            f.write_str(",")?;
+            let walls = board.walls.iter().map(|(a, b)| format!("{a}|{b}"));
+            join(f, walls, ':')?;
+        }
+        self.flows.iter().try_for_each(|cells| {
+            f.write_str(";")?;
+            join(f, *cells, ',')
+        })
     }
 }
 
-fn join(cells: &[Cell], by: &str) -> String {
-    cells
-        .iter()
-        .map(Cell::to_string)
-        .collect::<Vec<_>>()
-        .join(by)
+/// Writes items with a character between them.
+fn join(
+    f: &mut fmt::Formatter<'_>,
+    items: impl IntoIterator<Item: fmt::Display>,
+    by: char,
+) -> fmt::Result {
+    let mut items = items.into_iter();
+    if let Some(first) = items.next() {
+        first.fmt(f)?;
+    }
+    items.try_for_each(|item| {
+        f.write_char(by)?;
+        item.fmt(f)
+    })
 }

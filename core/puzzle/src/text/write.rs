@@ -8,7 +8,7 @@ use crate::board::{Description, Lattice};
 use crate::check::Refusal;
 use crate::puzzle::Puzzle;
 use crate::solution::Solution;
-use crate::text::level::{Level, Tag};
+use crate::text::level::{self, Level, Tag};
 use crate::text::{grid, json, puzzlink};
 
 /// A format that puzzles are written in.
@@ -129,4 +129,14 @@ pub fn write(puzzle: &Puzzle) -> String {
         tag: None,
     };
     grid::write(puzzle, &[]).unwrap_or_else(|_| json::write(&sheet))
+}
+
+/// Writes a puzzle as one line that [`read`](super::read) takes, without a newline: the shortest one that gives the very
+/// same puzzle back, with the numbers of its colours. That is a level line with only the ends of each flow in place of
+/// its cells, or JSON where a level line can't express it all.
+#[must_use]
+pub fn write_line(puzzle: &Puzzle) -> String {
+    level::write_ends(puzzle)
+        // Numbers only: it always has a form in JSON.
+        .unwrap_or_else(|| serde_json::to_string(puzzle).unwrap_or_default())
 }

@@ -3,7 +3,7 @@
 use crate::support::strategies::{puzzle, solved};
 use flowpipe_puzzle::level::{self, Tag};
 use flowpipe_puzzle::text::{self, Entry, Format, Sheet, UnsupportedByFormat};
-use flowpipe_puzzle::{Puzzle, Rules, Solution, check};
+use flowpipe_puzzle::{Puzzle, Rules, Solution, Terminal, check};
 use flowpipe_testing::shared_puzzles;
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
@@ -46,6 +46,21 @@ proptest! {
         failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("regressions"))),
         ..ProptestConfig::default()
     })]
+
+    #[test]
+    fn a_line_is_read_as_the_very_same_puzzle(puzzle in puzzle(), shift in 0..3_u16) {
+        for by in [0, shift] {
+            // Other numbers than those by first appearance.
+            let terminals = puzzle.terminals().iter();
+            let shifted = terminals.map(|it| Terminal::new(it.cell, it.colour + by)).rev().collect();
+            let puzzle = Puzzle::new(puzzle.board().clone(), shifted, puzzle.rules()).unwrap();
+            let line = text::write_line(&puzzle);
+            prop_assert!(!line.contains('\n'), "{}", line);
+            let read = text::read(&line);
+            prop_assert_eq!(read.len(), 1, "{}", line);
+            prop_assert_eq!(read[0].puzzle.as_ref().map(|(puzzle, _)| puzzle), Ok(&puzzle), "{}", line);
+        }
+    }
 
     #[test]
     fn puzzles_read_back_from_every_format(puzzle in puzzle(), numbers in any::<bool>()) {

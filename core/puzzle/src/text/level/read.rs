@@ -35,11 +35,11 @@ fn read(line: &str) -> At<Level> {
         text: trimmed,
         start: line.len() - line.trim_start().len(),
     };
-    let mut fields = whole.split(';');
+    let mut fields = whole.split(b';');
     let header = fields.next().unwrap_or(whole);
     let flows: Vec<Piece> = fields.collect();
 
-    let mut parts = header.split(',');
+    let mut parts = header.split(b',');
     let mut next = || {
         parts.next().unwrap_or(Piece {
             text: "",
@@ -66,12 +66,12 @@ fn read(line: &str) -> At<Level> {
         ));
     }
     let cells = description.rows.saturating_mul(description.cols);
-    for bridge in bridges.list(':') {
+    for bridge in bridges.list(b':') {
         description
             .bridges
             .push(bridge.cell(cells, "a bridge: a cell of the board")?);
     }
-    for hole in holes.list(':') {
+    for hole in holes.list(b':') {
         let cell = Piece {
             text: hole.text.split('_').next().unwrap_or_default(),
             ..hole
@@ -80,9 +80,9 @@ fn read(line: &str) -> At<Level> {
             .holes
             .push(cell.cell(cells, "a hole: a cell of the board")?);
     }
-    for wall in walls.list(':') {
+    for wall in walls.list(b':') {
         const WALL: &str = "a wall: two cells of the board with `|` between";
-        let mut sides = wall.split('|');
+        let mut sides = wall.split(b'|');
         let (Some(a), Some(b), None) = (sides.next(), sides.next(), sides.next()) else {
             return Err(wall.expected(WALL));
         };
@@ -94,17 +94,18 @@ fn read(line: &str) -> At<Level> {
     let board = Board::new(description)
         .map_err(|error| (size.start, LevelProblem::Puzzle(error.into())))?;
     let mut solution = Solution::default();
-    let mut terminals = Vec::new();
+    let mut terminals = Vec::with_capacity(2 * flows.len());
     for (index, field) in flows.iter().enumerate() {
         let colour =
             Colour::try_from(index).map_err(|_| (field.start, LevelProblem::TooManyFlows))?;
-        let cells: Vec<Cell> = field
-            .split(',')
-            .map(|cell| cell.cell(cells, "a flow: cells of the board with `,` between"))
-            .collect::<At<_>>()?;
-        let ends = cells.first().into_iter().chain(cells.last());
+        // A cell takes two bytes, with what is between.
+        let mut path = Vec::with_capacity(field.text.len() / 2 + 1);
+        for cell in field.split(b',') {
+            path.push(cell.cell(cells, "a flow: cells of the board with `,` between")?);
+        }
+        let ends = path.first().into_iter().chain(path.last());
         terminals.extend(ends.map(|&cell| Terminal { cell, colour }));
-        solution.flows.push(Flow { colour, cells });
+        solution.flows.push(Flow::new(colour, path));
     }
     let puzzle = Puzzle::new(board, terminals, Rules::default()).map_err(|error| {
         (
@@ -147,7 +148,7 @@ fn read_size(size: Piece) -> At<(Description, String)> {
         text: sides,
         ..rest
     }
-    .split(':');
+    .split(b':');
     let (Some(width), height, None) = (sides.next(), sides.next(), sides.next()) else {
         return Err(size.expected("a size such as `7` or `8:10`"));
     };
@@ -164,17 +165,28 @@ impl<'a> Piece<'a> {
         self.start + self.text.len()
     }
 
-    fn split(self, by: char) -> impl Iterator<Item = Piece<'a>> {
-        let mut start = self.start;
-        self.text.split(by).map(move |text| {
-            let piece = Piece { text, start };
-            start += text.len() + by.len_utf8();
-            piece
+    /// The pieces between the bytes `by`, which is ASCII. Most pieces are so short that a search made for long texts
+    /// costs more than it saves.
+    fn split(self, by: u8) -> impl Iterator<Item = Piece<'a>> {
+        let mut rest = Some(self);
+        std::iter::from_fn(move || {
+            let Piece { text, start } = rest.take()?;
+            let Some(at) = text.bytes().position(|byte| byte == by) else {
+                return Some(Piece { text, start });
+            };
+            rest = Some(Piece {
+                text: &text[at + 1..],
+                start: start + at + 1,
+            });
+            Some(Piece {
+                text: &text[..at],
+                start,
+            })
         })
     }
 
     /// As `split`, but nothing gives an empty list.
-    fn list(self, by: char) -> impl Iterator<Item = Piece<'a>> {
+    fn list(self, by: u8) -> impl Iterator<Item = Piece<'a>> {
         self.split(by).filter(move |_| !self.text.is_empty())
     }
 
@@ -199,11 +211,13 @@ impl<'a> Piece<'a> {
     }
 
     fn cell(self, cells: usize, expected: &'static str) -> At<Cell> {
-        let cell: Cell = self.number(expected)?;
-        if cell < cells {
-            Ok(cell)
-        } else {
-            Err(self.expected(expected))
-        }
+        let digit = |number: Cell, byte: u8| {
+            let digit = byte.is_ascii_digit().then(|| Cell::from(byte - b'0'))?;
+            // What overflows is no cell either.
+            Some(number.saturating_mul(10).saturating_add(digit))
+        };
+        let cell = self.text.bytes().try_fold(0, digit);
+        cell.filter(|&cell| cell < cells && !self.text.is_empty())
+            .ok_or_else(|| self.expected(expected))
     }
 }
