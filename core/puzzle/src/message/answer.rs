@@ -224,8 +224,7 @@ impl Verdict {
 }
 
 /// A sighting with a solver's answer.
-///
-/// Who needs no [`Sighting`] reads another type in its place: `&RawValue` gives its text, `IgnoredAny` nothing.
+// Who needs no `Sighting` reads another type in its place: `&RawValue` gives its text, `IgnoredAny` nothing.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Solved")]
