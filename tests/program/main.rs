@@ -31,6 +31,7 @@ mod cli;
 mod compare;
 mod compare_messages;
 mod convert;
+mod descent;
 #[cfg(target_os = "linux")]
 mod doctor;
 mod documented_pipelines;

@@ -25,7 +25,7 @@ pub(crate) fn span(stage: &Stage, slot: Slot, work: &Work) -> Span {
             .message
             .as_ref()
             .map(|(_, message)| message.lineage.sequence),
-        frame = work.origin.map(|origin| origin.sequence),
+        frame = work.descent.origin.map(|origin| origin.sequence),
     )
 }
 
@@ -43,7 +43,7 @@ pub(crate) fn task_started<'a>(stage: &Stage, slot: Slot, work: &'a Work) -> Opt
             .message
             .as_ref()
             .map(|(port, message)| (*port, &**message)),
-        origin: work.origin,
+        origin: work.descent.origin,
         began_ns: stage.run.now(),
     };
     for observer in &stage.run.observers {

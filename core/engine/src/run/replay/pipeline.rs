@@ -178,6 +178,7 @@ impl Replay {
 }
 
 /// Stages that changed while they were recorded. Their state at that time is not in the recording.
+            captured: Mutex::default(),
 pub(super) fn changed(recording: &Recording) -> Vec<&str> {
     let changes = recording.changes().iter();
     let stages = changes.flat_map(|change| &change.stages);
