@@ -33,6 +33,7 @@ mod events;
 mod exit;
 mod follow;
 mod foreground;
+mod frame_sources;
 mod input;
 mod json_schema;
 mod manifest_cache;

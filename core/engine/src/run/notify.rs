@@ -14,7 +14,7 @@ pub(crate) fn span(stage: &Stage, slot: Slot, work: &Work) -> Span {
         "stage",
         name = stage.settings.name,
         plugin = stage.plugin(slot.contestant),
-        worker = (stage.settings.workers > 1).then_some(slot.worker),
+        worker = (stage.settings.workers > 1).then_some(slot.worker + 1),
         event = event_name(work.kind()),
         port = work
             .message

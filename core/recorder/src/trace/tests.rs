@@ -180,11 +180,11 @@ fn each_worker_has_a_track() {
     let names: Vec<_> = chart.tracks.iter().map(|it| it.name.as_str()).collect();
     let expected = [
         "camera",
-        "solver#0/slow",
-        "solver#0/fast",
         "solver#1/slow",
         "solver#1/fast",
     ];
+        "solver#2/slow",
+        "solver#2/fast",
     assert_eq!(names, expected);
     let tracks = [(0, 1), (1, 0), (7, 0)].map(|(worker, plugin)| chart.track(1, worker, plugin));
     assert_eq!(
@@ -225,6 +225,7 @@ fn drops_marks_and_problems_are_instants() {
             sequence: 2,
             frame: 2,
         }),
+            source: None,
         text: "it hangs".to_owned(),
     };
     let events = written(vec![
