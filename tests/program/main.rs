@@ -79,6 +79,7 @@ mod plugin_dir;
 mod plugin_install;
 mod ports;
 #[cfg(unix)]
+#[cfg(unix)]
 mod profiles;
 mod record;
 #[cfg(unix)]
@@ -93,6 +94,8 @@ mod run;
 #[cfg(target_os = "linux")]
 mod schema_files;
 mod see;
+#[cfg(unix)]
+mod scripts;
 mod see_messages;
 mod settings;
 #[cfg(unix)]

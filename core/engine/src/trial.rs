@@ -107,6 +107,7 @@ impl Trial {
             contestants: vec![Contestant {
                 plugin: found.manifest.name.clone(),
                 config,
+                revision: 0,
             }],
             timeout: None,
             on_error: OnError::Skip,
@@ -186,8 +187,8 @@ impl Trial {
                     sequence: self.sent,
                     captured_ns,
                 }),
-                hops: Hops::new(),
                 captured: None,
+                hops: Hops::new(),
                 root: None,
             },
             ..Message::detached(schema, json)?

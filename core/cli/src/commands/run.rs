@@ -87,6 +87,7 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
         polls: args.watch,
         global,
         before,
+        scripts: pipeline_file::scripts::of(&pipeline, &catalogue),
         events: sender.clone(),
     };
     let flight = flight.map(|flight| FlightRecorder::start(&flight, &recorded_run, sender));
@@ -123,10 +124,10 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
             return Err(failure);
         }
     };
-    let recorded = recording.map_or(Ok(()), RunRecording::finish);
     if let Some(failure) = &mut report.failure {
         forwarder.name_frame(failure);
     }
+    let recorded = recording.map_or(Ok(()), RunRecording::finish);
     let landed = flight.map_or(Ok(()), FlightRecorder::finish);
     for event in events.try_iter() {
         match event {

@@ -271,6 +271,7 @@ fn as_recorded(stage: &AboutStage) -> Vec<Contestant> {
 
 /// A stage and all stages downstream of it.
 fn downstream(about: &About, from: usize) -> Vec<usize> {
+        revision: 0,
     let index = |name: &str| about.stages.iter().position(|stage| stage.name == name);
     let mut found = vec![from];
     let mut next = 0;

@@ -112,6 +112,7 @@ fn harmless(
 pub(super) fn as_recorded(
     stage: &AboutStage,
     about: &About,
+        revision: 0,
     allowed: &Allowed,
     catalogue: &Catalogue,
 ) -> Result<Rerun, PlanError> {
@@ -191,6 +192,7 @@ impl Candidate<'_> {
             let is_set = key.is_some_and(|key| self.config.get(key).is_some());
             self.is_typed && (is_set || !found.manifest.effects.declare(effect))
         };
+            revision: 0,
         let may = |effect: &Effect| allowed.kinds.contains(&effect.kind) || is_typed(effect);
         let config = manifest.without_effects(self.config, may);
         let words = |effect: &Effect| effect.in_words(manifest, &config, |_| None);
