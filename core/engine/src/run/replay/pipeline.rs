@@ -111,7 +111,13 @@ impl Replay {
             });
         }
         if !parts.iter().any(|part| part.runs_again) {
-            return Err(PlanError::Nothing);
+            let needed = |stage: &AboutStage| {
+                let needed = rerun::needed(stage, about, catalogue)?;
+                Some((stage.name.clone(), needed))
+            };
+            return Err(PlanError::Nothing {
+                permitted: about.stages.iter().find_map(needed),
+            });
         }
         if !options.has_no_limits {
             check_workers(&plugins, &parts)?;
@@ -172,13 +178,13 @@ impl Replay {
             turns,
             store: Mutex::new(store),
             arrived: Condvar::new(),
+            captured: Mutex::default(),
             unrecorded: AtomicU64::new(last),
         })
     }
 }
 
 /// Stages that changed while they were recorded. Their state at that time is not in the recording.
-            captured: Mutex::default(),
 pub(super) fn changed(recording: &Recording) -> Vec<&str> {
     let changes = recording.changes().iter();
     let stages = changes.flat_map(|change| &change.stages);
@@ -265,13 +271,13 @@ fn as_recorded(stage: &AboutStage) -> Vec<Contestant> {
     let contestant = |plugin: &AboutPlugin| Contestant {
         plugin: plugin.name.clone(),
         config: plugin.config.clone(),
+        revision: 0,
     };
     plugins.map(contestant).collect()
 }
 
 /// A stage and all stages downstream of it.
 fn downstream(about: &About, from: usize) -> Vec<usize> {
-        revision: 0,
     let index = |name: &str| about.stages.iter().position(|stage| stage.name == name);
     let mut found = vec![from];
     let mut next = 0;
