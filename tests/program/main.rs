@@ -64,6 +64,7 @@ mod live;
 #[cfg(unix)]
 mod loading;
 #[cfg(target_os = "linux")]
+mod messages;
 mod mines_live;
 mod named;
 mod new;
@@ -77,8 +78,8 @@ mod plugin_check;
 mod plugin_dir;
 #[cfg(target_os = "linux")]
 mod plugin_install;
-mod ports;
 #[cfg(unix)]
+mod ports;
 #[cfg(unix)]
 mod profiles;
 mod record;
@@ -93,9 +94,9 @@ mod report_metrics;
 mod run;
 #[cfg(target_os = "linux")]
 mod schema_files;
-mod see;
 #[cfg(unix)]
 mod scripts;
+mod see;
 mod see_messages;
 mod settings;
 #[cfg(unix)]
