@@ -101,6 +101,7 @@ fn recordings() {
     let codes = [2, 2, 2, 2, 2, 65, 65, 65, 65].map(Some);
     check(&["replay"], &[], codes);
     check(&["report"], &["--output", "-"], codes);
+    check(&["messages"], &[], codes);
     let ready = "pipelines/replay.toml";
     check(&["compare", ready, ready], &[], codes);
 }

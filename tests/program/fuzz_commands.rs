@@ -44,12 +44,13 @@ fn good() -> Vec<Parts> {
 }
 
 /// What is tried on a recording. In place of the first argument's `FILE` comes the recording, of `PAGE` a file.
-const COMMANDS: [&[&str]; 6] = [
+const COMMANDS: [&[&str]; 7] = [
     &["replay", "FILE", "--verify", "--json"],
     &["replay", "FILE", "--verify", "--record", "PAGE"],
     &["replay", "FILE", "--from", "planner"],
     &["replay", "FILE", "--swap", "solver=solver-batsat", "-q"],
     &["report", "FILE", "--output", "PAGE"],
+    &["messages", "FILE"],
     &[
         "compare",
         "pipelines/replay.toml",

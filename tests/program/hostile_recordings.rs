@@ -107,8 +107,8 @@ impl Trap {
         let (recording, trace) = (beside("again.mcap"), beside("trace.json"));
         self.run("replay", &["--record", &recording, "--trace", &trace]);
         self.run("report", &["-o", &beside("report.html")]);
-        let path = self.recording();
-        let ready = "pipelines/replay.toml";
+        self.run("messages", &[]);
+        let (path, ready) = (self.recording(), "pipelines/replay.toml");
         let compare = ["compare", ready, ready, path.to_str().unwrap()];
         self.finish(flowpipe(&compare), "compare");
         let source = changed(self.folder.path(), |ready| {

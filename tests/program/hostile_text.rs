@@ -174,6 +174,9 @@ fn runs_of_pipelines() {
     let page = tried(&["report", &recording, "--output", "-"]);
     assert!(page.contains("<html"), "{page}");
     escaped(&["report", &recording]);
+    for line in tried(&["messages", &recording]).lines() {
+        serde_json::from_str::<serde_json::Value>(line).unwrap();
+    }
     on_terminal(&["run", &pipeline]);
     on_terminal(&["replay", &recording, "--verify"]);
 }
@@ -402,7 +405,8 @@ fn command_lines() {
     let (_outer, folder) = folder();
     let missing = text(&folder.join(FORGES));
     for command in [
-        "run", "check", "graph", "replay", "report", "solve", "convert", "play", "see", "bench",
+        "run", "check", "graph", "replay", "report", "messages", "solve", "convert", "play", "see",
+        "bench",
     ] {
         tried(&[command, &missing]);
         escaped(&[command, &format!("--{FORGES}")]);

@@ -31,6 +31,7 @@ mod cli;
 mod compare;
 mod compare_messages;
 mod convert;
+mod descent;
 #[cfg(target_os = "linux")]
 mod doctor;
 mod documented_pipelines;
@@ -63,6 +64,7 @@ mod live;
 #[cfg(unix)]
 mod loading;
 #[cfg(target_os = "linux")]
+mod messages;
 mod mines_live;
 mod named;
 mod new;
@@ -76,6 +78,7 @@ mod plugin_check;
 mod plugin_dir;
 #[cfg(target_os = "linux")]
 mod plugin_install;
+#[cfg(unix)]
 mod ports;
 #[cfg(unix)]
 mod profiles;
@@ -91,6 +94,8 @@ mod report_metrics;
 mod run;
 #[cfg(target_os = "linux")]
 mod schema_files;
+#[cfg(unix)]
+mod scripts;
 mod see;
 mod see_messages;
 mod settings;

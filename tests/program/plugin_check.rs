@@ -384,6 +384,37 @@ fn a_stage_that_needs_a_config_keeps_no_other_from_being_tried() {
 }
 
 #[test]
+fn a_command_that_dies_at_malformed_messages_is_no_hang() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("dies.py");
+    let text = "import json, sys\n\
+                for asked in map(json.loads, sys.stdin):\n    \
+                if \"message\" in asked: asked[\"message\"][\"body\"][\"reading\"]\n    \
+                print(json.dumps({\"id\": asked[\"id\"]}), flush=True)\n";
+    std::fs::write(&script, text).unwrap();
+    let config = format!("{{ command = [\"python3\", '{}'] }}", script.display());
+    let file = library("exec").display().to_string();
+    let stage = ["--stage", "exec", "--config", &config];
+    let ran = run(&[
+        &["plugin", "check", &file, "--only", "malformed"][..],
+        &stage,
+    ]
+    .concat());
+    let ran = ran.expect(1);
+    let flat = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.contains("it died: `python3"), "{flat}");
+    assert!(
+        flat.contains("(exit code 1) instead of answering"),
+        "{flat}"
+    );
+    assert!(
+        flat.contains("KeyError: 'reading', at the message {}"),
+        "{flat}"
+    );
+    assert!(!flat.contains("did not return"), "{flat}");
+}
+
+#[test]
 fn what_can_not_be_made_is_checked_no_further() {
     let folder = tempfile::tempdir().unwrap();
     let file = faulty(folder.path(), &[]).display().to_string();

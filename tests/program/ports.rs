@@ -1,19 +1,21 @@
 //! Commands that declare their ports: checks between stages, of their messages, and what a replay does with them.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use flowpipe_tests::{record, run};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::going::until;
+
 /// A domain of three commands in Python: fields of a game, moves for each, and a count of the moves.
-struct Domain {
+pub struct Domain {
     folder: TempDir,
 }
 
 /// A source of three fields. The second may be another one.
-const FIELDS: &str = r#"
+pub const FIELDS: &str = r#"
 import json, sys
 for asked in map(json.loads, sys.stdin):
     answer = {"id": asked["id"]}
@@ -25,7 +27,7 @@ for asked in map(json.loads, sys.stdin):
 "#;
 
 /// Two outputs: moves, and notes.
-const PLAYER: &str = r#"
+pub const PLAYER: &str = r#"
 import json, sys
 log = open("log.txt", "a")
 for asked in map(json.loads, sys.stdin):
@@ -94,7 +96,7 @@ outputs = {}
 "#;
 
 impl Domain {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let domain = Self { folder };
         domain.write("fields.py", FIELDS);
@@ -105,15 +107,15 @@ impl Domain {
         domain
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    fn write(&self, name: &str, text: &str) {
+    pub fn write(&self, name: &str, text: &str) {
         std::fs::write(self.path(name), text).unwrap();
     }
 
-    fn read(&self, name: &str) -> String {
+    pub fn read(&self, name: &str) -> String {
         std::fs::read_to_string(self.path(name)).unwrap_or_default()
     }
 
@@ -124,7 +126,7 @@ impl Domain {
         self.write("pipeline.toml", &PIPELINE.replace(from, to));
     }
 
-    fn pipeline(&self) -> String {
+    pub fn pipeline(&self) -> String {
         text(&self.path("pipeline.toml"))
     }
 }
@@ -362,6 +364,12 @@ fn a_declared_command_runs_again_only_when_its_user_says_so() {
             .contains("no stage of the recording can be run again"),
         "{ran:?}"
     );
+    // What permits it is named.
+    let flat = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        flat.contains("--from player --allow runs-commands"),
+        "{flat}"
+    );
     run(&["replay", &file, "--allow", "runs-commands"]).expect(1);
     let ran = run(&["replay", &file, "--from", "player"]).expect(2);
     assert!(
@@ -533,15 +541,6 @@ fn a_declared_effect_needs_to_be_allowed_by_name() {
     assert_eq!(played(&domain), 3);
 }
 
-/// A wait that is limited.
-fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !holds() {
-        assert!(began.elapsed() < Duration::from_secs(120), "{what}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
-
 #[test]
 fn a_saved_pipeline_reads_its_schemas_again() {
     let domain = Domain::new();
@@ -566,8 +565,9 @@ fn a_saved_pipeline_reads_its_schemas_again() {
         let _ = std::io::Read::read_to_string(&mut stderr, &mut text);
         text
     });
-    until("a message arrives", || {
-        domain.read("got.txt").lines().count() > 2
+    until("a message", || {
+        let got = domain.read("got.txt");
+        (got.lines().count() > 2, got)
     });
     // The same file name, with another content: no field conforms to it.
     let strict = field()
@@ -577,10 +577,10 @@ fn a_saved_pipeline_reads_its_schemas_again() {
     domain.write("next.toml", &format!("{skipping}\n# saved\n"));
     std::fs::rename(domain.path("next.toml"), domain.path("pipeline.toml")).unwrap();
     let lines = || domain.read("log.txt").len();
-    until("no more messages arrive", || {
+    until("end of the messages", || {
         let before = lines();
         std::thread::sleep(Duration::from_millis(500));
-        before == lines()
+        (before == lines(), domain.read("log.txt"))
     });
     flowpipe_tests::signals::send_signal("INT", child.id());
     child.wait().unwrap();

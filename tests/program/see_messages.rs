@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use flowpipe_tests::{Ran, project, run};
+use flowpipe_tests::{Ran, flowpipe, project, run};
 use serde_json::{Value, json};
 
 const BOARD: &str = "pipelines/frames/phone-6x6-03.png";
@@ -167,4 +167,27 @@ fn no_message_and_failures_have_exit_codes_of_their_own() {
         &[&project().join("Cargo.toml").display().to_string()],
     )
     .expect(65);
+}
+
+/// As in a pipeline that has no folder of its own, files start at the working directory.
+#[test]
+fn a_config_names_files_with_schemas() {
+    let folder = tempfile::tempdir().unwrap();
+    let outputs = "spots = { schema = \"spots.size/1\", file = \"spots.json\" }, \
+                   overlay = { schema = \"flowpipe.overlay/1\" }";
+    let config = config(folder.path(), "spots", outputs);
+    let picture = project().join(BOARD).display().to_string();
+    let see = |schema: &str| {
+        std::fs::write(folder.path().join("spots.json"), schema).unwrap();
+        let args = ["see", "--plugin", "exec", "--config", &config, &picture];
+        let mut program = flowpipe(&args);
+        Ran::from(program.current_dir(folder.path()).output().unwrap())
+    };
+    see("{ \"required\": [\"width\"] }").expect(0);
+    let ran = see("{ \"required\": [\"height\"] }").expect(1);
+    assert!(
+        ran.stdout.contains("height") || ran.stderr.contains("height"),
+        "{ran:#?}"
+    );
+    see("{").expect(78);
 }

@@ -353,6 +353,11 @@ typedef struct flowpipe_judgement {
   char *reason;               /* `capacity` bytes of the host, for the reason of WEAK and REFUSE */
   size_t capacity;
   size_t length;              /* set by the stage: bytes of the reason, at most `capacity` */
+  /* Set by the host: the message that carried the frame from which the judged message descends, as it
+   * was captured. NULL: the message descends from no frame, or carries a new one itself. */
+  const char *captured_schema; /* for example "flowpipe.frame/1" */
+  const char *captured_json;   /* the body: captured_json_length bytes of valid JSON, then a NUL */
+  size_t captured_json_length;
 } flowpipe_judgement_t;
 
 typedef struct flowpipe_check {

@@ -389,7 +389,7 @@ pub const WEAK: Verdict = 2;
 /// It is wrong, and is not sent.
 pub const REFUSE: Verdict = 3;
 
-/// The judgement of a message, which the stage fills in.
+/// The judgement of a message, which the stage fills in, and what the host knows of the message.
 #[repr(C)]
 pub struct Judgement {
     /// Bytes of this struct.
@@ -402,6 +402,12 @@ pub struct Judgement {
     pub capacity: usize,
     /// Bytes of the reason, set by the stage.
     pub length: usize,
+    /// Of the message that carried the frame that the judged message descends from: its schema id. Null: there is none.
+    pub captured_schema: *const c_char,
+    /// Its body.
+    pub captured_json: *const c_char,
+    /// Bytes of the body.
+    pub captured_json_length: usize,
 }
 
 /// The check of messages, of a stage with the role `check`. A null slot: it checks none.

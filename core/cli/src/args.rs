@@ -2,6 +2,7 @@
 
 mod bench;
 mod compare;
+mod messages;
 mod new;
 mod number;
 mod play;
@@ -18,6 +19,7 @@ use std::path::PathBuf;
 pub use bench::Bench;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 pub use compare::Compare;
+pub use messages::Messages;
 pub use new::{Language, New, NewRole};
 pub use play::{Play, PlayInput};
 #[cfg(test)]
@@ -100,6 +102,8 @@ pub enum Command {
     Compare(Compare),
     /// Write an HTML page of a recorded run: boards, metrics, frames, timeline, times.
     Report(Report),
+    /// Print the messages of a recording as JSON Lines.
+    Messages(Messages),
     /// Watch a run: its stages, queues, metrics, the board, the strokes. Tab shows the next run, q quits.
     Top(Top),
     /// Find every error in pipeline files, and list the effects of their stages: which commands they run, which files

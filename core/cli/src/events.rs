@@ -12,6 +12,7 @@ use flowpipe_message::{GESTURE_OUTCOME, GESTURES, METRICS};
 use flowpipe_puzzle::message::{OUTCOME, RESULT, SIGHTING, SOLVED, STROKES};
 use flowpipe_recorder::record::FlightFile;
 
+use crate::frame_sources::FrameSources;
 use crate::mouse_driver::MouseDriver;
 use crate::visibility;
 
@@ -37,6 +38,7 @@ pub enum RunEvent {
 pub struct EventForwarder {
     events: Sender<RunEvent>,
     is_shown: RwLock<Vec<bool>>,
+    frames: FrameSources,
     /// The most problems that are shown.
     most_problems: usize,
     problems: AtomicUsize,
@@ -51,6 +53,7 @@ impl EventForwarder {
         Self {
             events,
             is_shown: RwLock::new(is_shown),
+            frames: FrameSources::default(),
             most_problems: usize::MAX,
             problems: AtomicUsize::new(0),
         }
@@ -64,6 +67,11 @@ impl EventForwarder {
         }
     }
 
+    /// Names the source of the frame in a problem, where it is known.
+    pub fn name_frame(&self, problem: &mut Problem) {
+        self.frames.name(problem);
+    }
+
     fn is_shown(&self, stage: usize) -> bool {
         let is_shown = self.is_shown.read().unwrap_or_else(PoisonError::into_inner);
         is_shown.get(stage).copied().unwrap_or(true)
@@ -72,6 +80,7 @@ impl EventForwarder {
 
 impl Observer for EventForwarder {
     fn message(&self, stage: usize, _: usize, message: &Arc<Message>) {
+        self.frames.note(message);
         let is_shown = match message.schema() {
             SIGHTING | SOLVED | OUTCOME | GESTURE_OUTCOME => self.is_shown(stage),
             RESULT | STROKES | GESTURES | METRICS => true,
@@ -86,7 +95,11 @@ impl Observer for EventForwarder {
     fn problem(&self, problem: &Problem, _: i64) {
         let number = self.problems.fetch_add(1, Ordering::Relaxed);
         let event = match number.cmp(&self.most_problems) {
-            Less => RunEvent::Problem(problem.clone()),
+            Less => {
+                let mut problem = problem.clone();
+                self.name_frame(&mut problem);
+                RunEvent::Problem(problem)
+            }
             Equal => RunEvent::Notice("problem: there are more, which are only counted".to_owned()),
             Greater => return,
         };

@@ -33,6 +33,7 @@ mod events;
 mod exit;
 mod follow;
 mod foreground;
+mod frame_sources;
 mod input;
 mod json_schema;
 mod manifest_cache;
@@ -107,6 +108,7 @@ fn main() -> ExitCode {
         Command::Replay(replay) => commands::replay::run(&args.global, &replay),
         Command::Compare(compare) => commands::compare::run(&args.global, &compare),
         Command::Report(report) => commands::report::run(&report),
+        Command::Messages(messages) => commands::messages::run(&messages),
         Command::Top(top) => commands::top::run(&args.global, &top),
         Command::Check(check) => commands::check::run(&args.global, &check),
         Command::Graph(graph) => commands::graph::run(&args.global, &graph),

@@ -10,6 +10,7 @@ use flowpipe_host::catalogue::Catalogue;
 use crate::args::Global;
 use crate::exit::{Ended, Failure};
 use crate::pipeline_file;
+use crate::pipeline_file::schema_files::SchemaFiles;
 
 /// Why such a pipeline could not run, or ended early.
 #[derive(Debug)]
@@ -169,11 +170,13 @@ impl PipelineText {
         self.text += "\n";
     }
 
-    /// The pipeline: names and configs get the same checks as those of a file.
+    /// The pipeline: names and configs get the same checks as those of a file. Relative files in them start at the
+    /// working directory.
     ///
     /// # Errors
     /// All errors of the values.
     pub fn read(&self, catalogue: &Catalogue) -> Result<Pipeline, Vec<ConfigError>> {
-        reader::read_composed("command line", &self.text, &self.origins, catalogue)
+        let files = SchemaFiles::of(None);
+        reader::read_composed("command line", &self.text, &self.origins, catalogue, &files)
     }
 }

@@ -76,6 +76,9 @@ pub struct Contestant {
     pub plugin: String,
     /// A JSON object that fits the plugin's schema.
     pub config: Value,
+    /// A number that is another one when a file that the config names, such as a script, has changed: then a reload
+    /// replaces the plugin. 0: none is known.
+    pub revision: u64,
 }
 
 /// A queue from one stage's output to another's input.

@@ -13,7 +13,7 @@ use flowpipe_host::document::DocumentError;
 use flowpipe_host::frame::{Frame, Shape};
 pub use flowpipe_host::instance::state::State;
 use flowpipe_host::instance::{CreateError, InProcess};
-use flowpipe_host::message::{Hops, Lineage, Message, Origin};
+use flowpipe_host::message::{Descent, Hops, Lineage, Message, Origin};
 use flowpipe_host::problem::ProblemKind;
 use flowpipe_host::stage_clock::StageClock;
 use flowpipe_host::table::status::{PANICKED, reason};
@@ -107,6 +107,7 @@ impl Trial {
             contestants: vec![Contestant {
                 plugin: found.manifest.name.clone(),
                 config,
+                revision: 0,
             }],
             timeout: None,
             on_error: OnError::Skip,
@@ -186,6 +187,7 @@ impl Trial {
                     sequence: self.sent,
                     captured_ns,
                 }),
+                captured: None,
                 hops: Hops::new(),
                 root: None,
             },
@@ -279,7 +281,7 @@ impl Trial {
 
     fn event(&mut self, event: abi::Event) -> TrialResult {
         let now = self.worker.stage.run.now();
-        self.work(&Work::event(event, None, now))
+        self.work(&Work::event(event, Descent::default(), now))
     }
 
     fn work(&mut self, work: &Work) -> TrialResult {

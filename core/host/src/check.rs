@@ -90,6 +90,7 @@ impl CheckPlugin {
         if self.is_over.load(Ordering::Relaxed) {
             return Judgement::Refuse(self.refusal("the run is over"));
         }
+        let captured = message.lineage.ancestor();
         let lineages = [parent, Some(message)].map(|it| it.map(|it| it.lineage.as_abi()));
         let [parent, message] = [
             parent.zip(lineages[0].as_ref()),
@@ -108,6 +109,9 @@ impl CheckPlugin {
             reason: text.as_mut_ptr().cast::<c_char>(),
             capacity: text.len(),
             length: 0,
+            captured_schema: captured.map_or(std::ptr::null(), |it| it.schema.as_ptr()),
+            captured_json: captured.map_or(std::ptr::null(), |it| it.body.as_c()),
+            captured_json_length: captured.map_or(0, |it| it.body.json_len()),
         };
         // SAFETY: the stage is active until the drop, the messages and the judgement are valid for the call.
         let status = unsafe {

@@ -34,6 +34,8 @@ pub struct Lineage {
     pub sequence: u64,
     /// The frame that it descends from.
     pub origin: Option<Origin>,
+    /// The message that carried that frame. `None`: no frame, or in a replay a message that the recording does not have.
+    pub captured: Option<Arc<CapturedMessage>>,
     /// The stages that processed it or its ancestors, oldest first; the newest 256 of them.
     pub hops: Hops,
     /// The first ancestor: its output, and its number there. `None`: this message has none.
@@ -58,6 +60,25 @@ pub struct Origin {
     pub captured_ns: i64,
 }
 
+/// The message that carried a frame, without its pixels: its descendants keep it, so that a check can compare what they
+/// state of the frame.
+#[derive(Debug)]
+pub struct CapturedMessage {
+    /// The id of its schema.
+    pub schema: Arc<CStr>,
+    /// Its JSON.
+    pub body: Document,
+}
+
+/// The frame that a message or a call descends from.
+#[derive(Clone, Debug, Default)]
+pub struct Descent {
+    /// The frame.
+    pub origin: Option<Origin>,
+    /// The message that carried it.
+    pub captured: Option<Arc<CapturedMessage>>,
+}
+
 impl Message {
     /// A message that no stage emitted, without pixels: to try checks.
     ///
@@ -71,6 +92,7 @@ impl Message {
             lineage: Lineage {
                 sequence: 1,
                 origin: None,
+                captured: None,
                 hops: Hops::new(),
                 root: None,
             },
@@ -184,6 +206,23 @@ impl Message {
 }
 
 impl Lineage {
+    /// The frame of the messages that descend from this one.
+    #[must_use]
+    pub fn descent(&self) -> Descent {
+        Descent {
+            origin: self.origin,
+            captured: self.captured.clone(),
+        }
+    }
+
+    /// The message that carried the frame, if it is another one than that of this lineage. The number of a message that
+    /// carries a new frame is not known before it is sent.
+    #[must_use]
+    pub fn ancestor(&self) -> Option<&CapturedMessage> {
+        let is_sent = self.origin.is_some_and(|origin| origin.sequence > 0);
+        self.captured.as_deref().filter(|_| is_sent)
+    }
+
     /// The lineage as the ABI's struct.
     pub fn as_abi(&self) -> abi::Lineage {
         abi::Lineage {

@@ -64,6 +64,9 @@ pub struct MessageId {
     pub sequence: u64,
     /// The number of the frame that it descends from; 0: none.
     pub frame: u64,
+    /// Where that frame comes from, such as a file, if who shows the problem knows it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
 }
 
 impl fmt::Display for Problem {
@@ -82,10 +85,11 @@ impl fmt::Display for Problem {
 impl fmt::Display for MessageId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "message {} at \"{}\"", self.sequence, self.port)?;
-        if self.frame != 0 {
-            write!(f, " (frame {})", self.frame)?;
+        match (self.frame, &self.source) {
+            (0, _) => Ok(()),
+            (frame, None) => write!(f, " (frame {frame})"),
+            (frame, Some(source)) => write!(f, " (frame {frame}: {source})"),
         }
-        Ok(())
     }
 }
 
@@ -103,6 +107,7 @@ mod tests {
                 port: "in".into(),
                 sequence: 12,
                 frame: 3,
+                source: None,
             }),
             text: "out of luck".into(),
         };
@@ -110,6 +115,10 @@ mod tests {
             problem.to_string(),
             "stage \"solver\" (solver-varisat), message 12 at \"in\" (frame 3): out of luck"
         );
+        if let Some(message) = &mut problem.message {
+            message.source = Some("a.png".into());
+        }
+        assert!(problem.to_string().contains("(frame 3: a.png)"));
         problem.message = None;
         problem.plugin = "solver".into();
         assert_eq!(problem.to_string(), "stage \"solver\": out of luck");

@@ -47,6 +47,43 @@ impl FrameNote {
         }
     }
 
+    /// Checks this note of a message against the one of the frame that the message descends from, as it was captured.
+    /// Who acts on a frame must not act elsewhere: in no other window, and where the frame shows none, at no other place
+    /// of the screen. A window may have moved meanwhile. `captured`: `None` if the message descends from no frame.
+    ///
+    /// # Errors
+    /// What differs.
+    pub fn check_descent(&self, captured: Option<&Self>) -> Result<(), String> {
+        let shown = |note: &Self| {
+            note.window
+                .map_or("no window".to_owned(), |it| format!("window {it}"))
+        };
+        let Some(captured) = captured else {
+            return match self.window {
+                None => Ok(()),
+                Some(window) => Err(format!(
+                    "its frame is one of window {window}, and it descends from no captured frame"
+                )),
+            };
+        };
+        if self.window != captured.window {
+            return Err(format!(
+                "its frame is one of {}, and the frame that it descends from ({}) shows {}",
+                shown(self),
+                captured.source,
+                shown(captured)
+            ));
+        }
+        let place = |note: &Self| (note.origin, note.scale, note.size);
+        if self.window.is_none() && place(self) != place(captured) {
+            return Err(format!(
+                "its frame lies elsewhere on the screen than the frame that it descends from ({})",
+                captured.source
+            ));
+        }
+        Ok(())
+    }
+
     /// A frame that lies at the screen's corner, pixel for pixel.
     #[must_use]
     pub fn of(source: impl Into<String>) -> Self {
@@ -93,5 +130,34 @@ impl FrameNote {
     pub fn with_size(mut self, size: [u32; 2]) -> Self {
         self.size = Some(size);
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_names_the_captured_window_or_the_captured_place() {
+        let note = FrameNote::of("game");
+        let window = |number| FrameNote::of("game").with_window(number);
+        let moved = |note: FrameNote| note.with_origin([5.0, 0.0]);
+        for (note, captured, is_right) in [
+            (note.clone(), Some(note.clone()), true),
+            (FrameNote::of("other name"), Some(note.clone()), true),
+            (moved(note.clone()), Some(note.clone()), false),
+            (note.clone().with_scale(2.0), Some(note.clone()), false),
+            (note.clone().with_size([5, 5]), Some(note.clone()), false),
+            (note.clone(), None, true),
+            (window(7), Some(window(7)), true),
+            (moved(window(7)), Some(window(7)), true),
+            (window(8), Some(window(7)), false),
+            (note.clone(), Some(window(7)), false),
+            (window(7), Some(note.clone()), false),
+            (window(7), None, false),
+        ] {
+            let checked = note.check_descent(captured.as_ref());
+            assert_eq!(checked.is_ok(), is_right, "{note:?} of {captured:?}");
+        }
     }
 }

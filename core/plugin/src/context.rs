@@ -4,6 +4,7 @@ use std::ffi::{CStr, CString, c_char};
 use std::marker::PhantomData;
 
 use flowpipe_abi as abi;
+use flowpipe_message::{FRAME, FrameNote};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -11,6 +12,7 @@ use crate::cancel::Cancel;
 use crate::error::{Error, Result};
 use crate::frame::Frame;
 use crate::host::Host;
+use crate::parse::parse;
 
 /// One call of `process`: emits, marks, and reports cancellation.
 pub struct Context<'a> {
@@ -25,6 +27,8 @@ pub struct Context<'a> {
 pub struct Message<'a> {
     host: Host,
     raw: &'a abi::Message,
+    /// In a check: of the message that carried the frame that this one descends from, its schema and its body.
+    captured: Option<(&'a CStr, &'a [u8])>,
     _borrowed: PhantomData<&'a ()>,
 }
 
@@ -202,8 +206,42 @@ impl<'a> Message<'a> {
         Self {
             host,
             raw,
+            captured: None,
             _borrowed: PhantomData,
         }
+    }
+
+    /// The same message, with what a check gets with it.
+    ///
+    /// # Safety
+    /// The pointers of the judgement are valid for `'a`.
+    pub(crate) unsafe fn judged(self, judgement: &abi::Judgement) -> Self {
+        if judgement.captured_schema.is_null() {
+            return self;
+        }
+        // SAFETY: the host gives a NUL-terminated text and `captured_json_length` bytes, valid for the call.
+        let captured = unsafe {
+            (
+                CStr::from_ptr(judgement.captured_schema),
+                std::slice::from_raw_parts(
+                    judgement.captured_json.cast(),
+                    judgement.captured_json_length,
+                ),
+            )
+        };
+        Self {
+            captured: Some(captured),
+            ..self
+        }
+    }
+
+    /// The note of the frame that it descends from, as it was captured. Only a [`Check`](crate::Check) gets it, of the
+    /// message that it judges. `None`: it descends from no frame, or from one that is no [`FRAME`].
+    #[must_use]
+    pub fn captured_note(&self) -> Option<FrameNote> {
+        let (schema, json) = self.captured?;
+        (schema.to_bytes() == FRAME.as_bytes()).then_some(())?;
+        serde_json::from_slice(json).ok()
     }
 
     /// The input that it came in by, an index among the stage's inputs.
@@ -231,11 +269,10 @@ impl<'a> Message<'a> {
     /// Its body as a value of a message type.
     ///
     /// # Errors
-    /// When the JSON is not of that type. The error names the place.
+    /// When the JSON is not of that type. The error names the place, as a JSON pointer.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T> {
-        serde_json::from_slice(self.json()).map_err(|error| {
-            Error::bad_message(format!("a {} that can't be read: {error}", self.schema()))
-        })
+        parse(self.json())
+            .map_err(|error| Error::bad_message(format!("not a {}: {error}", self.schema())))
     }
 
     /// Its pixels, if any: a new reference, not a copy.

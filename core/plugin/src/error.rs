@@ -106,6 +106,13 @@ impl Display for Error {
     }
 }
 
+/// Its text: a check refuses a message with the reason why it can't be read.
+impl From<Error> for String {
+    fn from(error: Error) -> Self {
+        error.text
+    }
+}
+
 impl Debug for Error {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{} (status {})", self.text, self.status)

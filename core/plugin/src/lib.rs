@@ -76,6 +76,7 @@ pub mod host;
 mod logging;
 mod manifest;
 mod panic_guard;
+mod parse;
 #[cfg(feature = "flowfree")]
 pub mod planner;
 mod role;

@@ -10,10 +10,11 @@
 //! - [`backoff`]: the delay before a restart.
 //! - [`parent`]: in a child process, notices that the program is gone.
 //! - `host_status`: in the process of a stage, whether the program is stopped.
-//! - [`status`]: an exit status in words.
+//! - [`status`]: an exit status in words. [`ending`]: that a command ended in place of an answer.
 
 pub mod ancestors;
 pub mod backoff;
+pub mod ending;
 mod group;
 pub mod host_status;
 pub mod lines;

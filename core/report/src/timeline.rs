@@ -132,13 +132,13 @@ impl Timeline {
     }
 }
 
-/// The name of the lane of a worker's plugin. `None`: the stage's.
+/// The name of the lane of a worker's plugin: `stage#2` of the second worker, as in traces. `None`: the stage's.
 fn lane_name(about: &AboutStage, worker: usize, plugin: usize) -> Option<String> {
     let races = about.plugins.len() > 1;
     let plugin = about.plugins.get(plugin).filter(|_| races);
-    let worker = (about.workers > 1).then(|| format!("worker {worker}"));
+    let worker = (about.workers > 1).then(|| format!("{}#{}", about.name, worker + 1));
     match (plugin, worker) {
-        (Some(plugin), Some(worker)) => Some(format!("{}, {worker}", plugin.name)),
+        (Some(plugin), Some(worker)) => Some(format!("{worker}/{}", plugin.name)),
         (plugin, worker) => plugin.map(|plugin| plugin.name.clone()).or(worker),
     }
 }

@@ -21,6 +21,7 @@ mod manners;
 #[cfg(all(unix, not(target_os = "macos")))]
 mod real_windows;
 mod surroundings;
+mod world;
 
 thread_local! {
     static LOG: RefCell<MouseLog> = RefCell::default();

@@ -13,7 +13,6 @@ use flowpipe_plugin::puzzle::message::{
     BoardResult, CHECK, OUTCOME, Outcome, RESULT, SIGHTING, SOLVED, STROKES,
 };
 use flowpipe_plugin::{Check, Host, Judgement, Message, Result};
-use serde::de::DeserializeOwned;
 
 use crate::accepted::AcceptedPuzzles;
 
@@ -38,13 +37,8 @@ impl Check for FlowFreeCheck {
             SIGHTING => sighting::judge(message, &self.accepted),
             SOLVED => solved::judge(parent, message, &self.accepted),
             STROKES => strokes::judge(parent, message),
-            OUTCOME => read(message).and_then(|outcome: Outcome| {
-                outcome.frame.check()?;
-                check_figures(&[], outcome.act_ns)
-            }),
-            RESULT => read(message).and_then(|result: BoardResult| {
-                check_figures(&[result.strokes, result.repeated], result.took_ns)
-            }),
+            OUTCOME => judge_outcome(message),
+            RESULT => judge_result(message),
             other => Err(format!("a message of schema {other}")),
         };
         Ok(match judged {
@@ -63,6 +57,17 @@ const MOST_STROKES: usize = 10_000_000;
 /// The longest time of a board, in nanoseconds: a year.
 const LONGEST_NS: i64 = 365 * 86_400_000_000_000;
 
+fn judge_outcome(message: &Message<'_>) -> Judged {
+    let outcome: Outcome = message.parse()?;
+    outcome.frame.check()?;
+    check_figures(&[], outcome.act_ns)
+}
+
+fn judge_result(message: &Message<'_>) -> Judged {
+    let result: BoardResult = message.parse()?;
+    check_figures(&[result.strokes, result.repeated], result.took_ns)
+}
+
 /// Checks counts of strokes, and a time in nanoseconds.
 fn check_figures(strokes: &[usize], took_ns: i64) -> Judged {
     if let Some(count) = strokes.iter().find(|count| **count > MOST_STROKES) {
@@ -72,11 +77,6 @@ fn check_figures(strokes: &[usize], took_ns: i64) -> Judged {
         return Err(format!("a time of {took_ns} ns"));
     }
     Ok(None)
-}
-
-fn read<T: DeserializeOwned>(message: &Message<'_>) -> std::result::Result<T, String> {
-    serde_json::from_slice(message.json())
-        .map_err(|error| format!("not a {}: {error}", message.schema()))
 }
 
 /// The message that a stage processed, if it has the schema of the role's input. Other stages may process other

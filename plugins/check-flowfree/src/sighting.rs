@@ -3,11 +3,11 @@
 use flowpipe_plugin::Message;
 use flowpipe_plugin::puzzle::message::{Reading, SeenBoard, Sighting};
 
+use crate::Judged;
 use crate::accepted::AcceptedPuzzles;
-use crate::{Judged, read};
 
 pub fn judge(message: &Message<'_>, accepted: &AcceptedPuzzles) -> Judged {
-    let sighting: Sighting = read(message)?;
+    let sighting: Sighting = message.parse()?;
     check(&sighting)?;
     if let Reading::Board(seen) = sighting.reading {
         accepted.keep(message.json(), seen.puzzle);

@@ -8,7 +8,7 @@ use flowpipe_plugin::puzzle::{Puzzle, Solution, check};
 use serde_json::value::RawValue;
 
 use crate::accepted::AcceptedPuzzles;
-use crate::{Judged, asked, list, read, sighting};
+use crate::{Judged, asked, list, sighting};
 
 pub fn judge(
     parent: Option<&Message<'_>>,
@@ -24,10 +24,12 @@ pub fn judge(
     {
         return judge_answer(&puzzle, &solved.answer);
     }
-    let solved: Solved = read(message)?;
+    let solved: Solved = message.parse()?;
     // Equal texts need not be read: messages are canonical.
     if let Some(parent) = parent
-        && !read::<Sighting>(parent).is_ok_and(|asked| asked == solved.sighting)
+        && !parent
+            .parse::<Sighting>()
+            .is_ok_and(|asked| asked == solved.sighting)
     {
         return Err("it answers another sighting than it received".to_owned());
     }

@@ -5,11 +5,11 @@ use flowpipe_plugin::puzzle::check;
 use flowpipe_plugin::puzzle::message::{SOLVED, Solved, Strokes};
 use flowpipe_plugin::puzzle::stroke_check::check_strokes;
 
-use crate::{Judged, asked, list, read, sighting};
+use crate::{Judged, asked, list, sighting};
 
 pub fn judge(parent: Option<&Message<'_>>, message: &Message<'_>) -> Judged {
-    let strokes: Strokes = read(message)?;
-    if let Some(asked) = asked(parent, SOLVED).and_then(|parent| read::<Solved>(parent).ok()) {
+    let strokes: Strokes = message.parse()?;
+    if let Some(asked) = asked(parent, SOLVED).and_then(|parent| parent.parse::<Solved>().ok()) {
         if asked.sighting != strokes.sighting {
             return Err("strokes for another sighting than was asked for".to_owned());
         }
@@ -17,6 +17,8 @@ pub fn judge(parent: Option<&Message<'_>>, message: &Message<'_>) -> Judged {
             return Err("strokes for another solution than was asked for".to_owned());
         }
     }
+    let note = message.captured_note();
+    strokes.sighting.frame.check_descent(note.as_ref())?;
     sighting::check(&strokes.sighting)?;
     let board = strokes
         .sighting

@@ -109,6 +109,27 @@ fn messages_of(puzzle: &Puzzle) -> Vec<(&'static str, Value)> {
     all
 }
 
+#[test]
+fn strokes_name_the_window_that_was_captured() {
+    let (_, body) = good()
+        .iter()
+        .find(|(schema, _)| *schema == STROKES)
+        .unwrap();
+    let judge = |captured: &FrameNote| {
+        let captured = json!(captured);
+        harness()
+            .judge_descendant(STROKES, &captured, body)
+            .unwrap()
+    };
+    assert_eq!(judge(&FrameNote::of("test")), Judgement::Accept);
+    assert_eq!(
+        judge(&FrameNote::of("test").with_window(7)),
+        Judgement::Refuse(
+            "its frame is one of no window, and the frame that it descends from (test) shows window 7".to_owned()
+        )
+    );
+}
+
 fn harness() -> Harness {
     flowpipe_plugin::harness!(FlowFreeCheck, json!({})).unwrap()
 }

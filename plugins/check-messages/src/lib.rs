@@ -12,8 +12,8 @@ struct MessageCheck;
 impl Check for MessageCheck {
     const NAME: &'static str = flowpipe_plugin::message::CHECK;
     const DOC: &'static str = "Judges the messages that belong to no domain. A frame comes with pixels, and with a place on \
-                               the screen that makes sense. Gestures stay inside of their bounds, press no button twice, and \
-                               wait for possible times. Metrics and overlays have finite numbers and short texts, and not too \
+                               the screen that makes sense. Gestures name the window of the frame that they descend from, stay \
+                               inside of their bounds, press no button twice, and wait for possible times. Metrics and overlays have finite numbers and short texts, and not too \
                                many of them.";
     const SCHEMAS: &'static [&'static str] = &[FRAME, GESTURES, GESTURE_OUTCOME, METRICS, OVERLAY];
 
@@ -24,13 +24,10 @@ impl Check for MessageCheck {
     fn judge(&self, _parent: Option<&Message<'_>>, message: &Message<'_>) -> Result<Judgement> {
         let judged = match message.schema() {
             FRAME => judge_frame(message),
-            GESTURES => read::<Gestures>(message).and_then(|gestures| {
-                gestures.frame.check()?;
-                gestures.check()
-            }),
-            GESTURE_OUTCOME => read::<GestureOutcome>(message).and_then(|outcome| outcome.check()),
-            METRICS => read::<Metrics>(message).and_then(|metrics| metrics.check()),
-            OVERLAY => read::<Overlay>(message).and_then(|overlay| overlay.check()),
+            GESTURES => judge_gestures(message),
+            GESTURE_OUTCOME => parse::<GestureOutcome>(message).and_then(|it| it.check()),
+            METRICS => parse::<Metrics>(message).and_then(|it| it.check()),
+            OVERLAY => parse::<Overlay>(message).and_then(|it| it.check()),
             other => Err(format!("a message of schema {other}")),
         };
         Ok(judged.map_or_else(Judgement::Refuse, |()| Judgement::Accept))
@@ -39,13 +36,21 @@ impl Check for MessageCheck {
 
 type Judged = std::result::Result<(), String>;
 
-fn read<T: DeserializeOwned>(message: &Message<'_>) -> std::result::Result<T, String> {
-    serde_json::from_slice(message.json())
-        .map_err(|error| format!("not a {}: {error}", message.schema()))
+fn parse<T: DeserializeOwned>(message: &Message<'_>) -> std::result::Result<T, String> {
+    Ok(message.parse()?)
+}
+
+fn judge_gestures(message: &Message<'_>) -> Judged {
+    let gestures: Gestures = message.parse()?;
+    gestures.frame.check()?;
+    gestures
+        .frame
+        .check_descent(message.captured_note().as_ref())?;
+    gestures.check()
 }
 
 fn judge_frame(message: &Message<'_>) -> Judged {
-    let note: FrameNote = read(message)?;
+    let note: FrameNote = message.parse()?;
     if message.frame().is_none() {
         return Err("a frame without pixels".to_owned());
     }

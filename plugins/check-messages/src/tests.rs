@@ -67,6 +67,40 @@ fn gestures_stay_inside_of_their_bounds() {
 }
 
 #[test]
+fn gestures_name_the_window_that_was_captured() {
+    let harness = harness();
+    let judge = |captured: &FrameNote, planned: &FrameNote| {
+        let mut body = click(5.0);
+        body["frame"] = json!(planned);
+        harness
+            .judge_descendant(GESTURES, &json!(captured), &body)
+            .unwrap()
+    };
+    let of = |window| FrameNote::of("game").with_window(window);
+    assert_eq!(judge(&of(7), &of(7)), Judgement::Accept);
+    assert_eq!(
+        refusal(Ok(judge(&of(7), &of(8)))),
+        "its frame is one of window 8, and the frame that it descends from (game) shows window 7"
+    );
+    // Gestures that descend from no frame name none.
+    let mut body = click(5.0);
+    body["frame"] = json!(of(8));
+    assert_eq!(
+        refusal(harness.judge(GESTURES, None, &body)),
+        "its frame is one of window 8, and it descends from no captured frame"
+    );
+}
+
+#[test]
+fn a_message_that_can_not_be_read_names_the_place() {
+    let body = json!({ "metrics": [Metric::counter("a", 1), { "kind": "gauge", "name": "b" }] });
+    assert_eq!(
+        refusal(harness().judge(METRICS, None, &body)),
+        "not a flowpipe.metrics/1: at /metrics/1: missing field `value`"
+    );
+}
+
+#[test]
 fn metrics_and_overlays_have_bounds() {
     let harness = harness();
     let judge = |schema: &str, body: &Value| harness.judge(schema, None, body);

@@ -3,6 +3,7 @@
 use std::io;
 use std::process::ExitStatus;
 
+use flowpipe_process::ending::INSTEAD_OF_AN_ANSWER;
 use thiserror::Error;
 
 /// Why there is no answer. Each message states the cause and the remedy; the command's name precedes it.
@@ -30,7 +31,7 @@ pub enum CommandError {
     #[error("it can't be started: {0}")]
     Start(io::Error),
     /// It ended.
-    #[error("it ended ({}) instead of answering{}", ending(*.status), stderr_note(.stderr))]
+    #[error("it ended ({}) {}{}", ending(*.status), INSTEAD_OF_AN_ANSWER, stderr_note(.stderr))]
     Ended {
         /// Its exit status.
         status: ExitStatus,

@@ -254,7 +254,10 @@ fn structs(slots: &mut Slots) {
             verdict,
             reason,
             capacity,
-            length
+            length,
+            captured_schema,
+            captured_json,
+            captured_json_length
         }
     );
     layout!(

@@ -32,13 +32,13 @@ pub struct New {
 pub enum NewKind {
     /// Captures frames.
     Capture,
-    /// Reads boards from frames.
+    /// Reads boards of Flow Free from frames.
     Vision,
-    /// Solves puzzles.
+    /// Solves puzzles of Flow Free.
     Solver,
-    /// Turns solutions into strokes.
+    /// Turns solutions of Flow Free into strokes.
     Planner,
-    /// Plays strokes.
+    /// Plays strokes of Flow Free.
     Actuator,
     /// Any messages in, any out.
     Stage,

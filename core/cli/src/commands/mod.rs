@@ -9,6 +9,7 @@ pub mod doctor;
 pub mod generate;
 pub mod graph;
 pub mod man;
+pub mod messages;
 pub mod new;
 pub mod play;
 pub mod plugin_check;

@@ -33,11 +33,11 @@ fn pipeline(args: &New) -> Result<Ended, Failure> {
         return Err(Failure::Usage(why.to_owned()));
     }
     match lang {
-        Language::Python => create(args, &new::domain::python(&args.name, window), None),
+        Language::Python => create(args, &new::domain::python(&args.name, window), &[]),
         Language::Rust => {
             let sdk = sdk_of(args, lang)?;
             let plan = new::domain::rust(&args.name, window, &sdk);
-            create(args, &plan, note(lang, &sdk))
+            create(args, &plan, &[note(lang, &sdk)])
         }
         Language::C => {
             let why = "the stages of a new pipeline are in Python or Rust; `flowpipe new stage` creates one in C";
@@ -69,7 +69,7 @@ fn plugin(global: &Global, args: &New, role: NewRole) -> Result<Ended, Failure> 
     create(
         args,
         &new::plan(role, lang, &args.name, &sdk),
-        note(lang, &sdk),
+        &[domain_note(role), note(lang, &sdk)],
     )
 }
 
@@ -111,8 +111,21 @@ fn note(lang: Language, sdk: &Sdk) -> Option<String> {
     }
 }
 
+/// What a plugin of a role is an example of.
+fn domain_note(role: NewRole) -> Option<String> {
+    let what = match role {
+        NewRole::Capture => return None,
+        NewRole::Stage => "its example reads the boards of Flow Free",
+        _ => "this role is one of Flow Free: its messages are boards and strokes",
+    };
+    Some(format!(
+        "note: {what}. For another game or program, `flowpipe new pipeline NAME` creates all stages with messages of their \
+         own."
+    ))
+}
+
 /// Writes the files, and prints the next steps.
-fn create(args: &New, plan: &Scaffold, note: Option<String>) -> Result<Ended, Failure> {
+fn create(args: &New, plan: &Scaffold, notes: &[Option<String>]) -> Result<Ended, Failure> {
     let folder = args.folder.join(&args.name);
     if folder.symlink_metadata().is_ok() {
         return Err(Failure::Usage(format!(
@@ -132,8 +145,8 @@ fn create(args: &New, plan: &Scaffold, note: Option<String>) -> Result<Ended, Fa
     let files: Vec<&str> = plan.files.iter().map(|file| file.path.as_str()).collect();
     let place = escaped(folder.strip_prefix(".").unwrap_or(&folder).display());
     writeln!(out, "{place}: {}\n", files.join(", "))?;
-    if let Some(note) = note {
-        writeln!(out, "{}\n", textwrap::fill(&note, WIDTH))?;
+    for note in notes.iter().flatten() {
+        writeln!(out, "{}\n", textwrap::fill(note, WIDTH))?;
     }
     writeln!(out, "next:")?;
     writeln!(out, "  cd {}", pasteable(&place.to_string()))?;

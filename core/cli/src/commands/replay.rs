@@ -17,13 +17,15 @@ use crate::args::{self, Global, Speed};
 use crate::console::Console;
 use crate::events::EventForwarder;
 use crate::exit::{Ended, Failure};
+use crate::foreground::{self, CompletedRun};
 use crate::pipeline_file::schema_files::SchemaFiles;
 use crate::record::{RecordedRun, RunRecording};
 use crate::show::colour::{self, BAD, GOOD, paint};
 use crate::show::report;
+use crate::tally::Tally;
 use crate::trace::Tracing;
 use crate::visibility::Visibility;
-use crate::{foreground, outputs, plugins, processes, recording_file, signals};
+use crate::{metrics, outputs, plugins, processes, recording_file, signals};
 
 pub fn run(global: &Global, args: &args::Replay) -> Result<Ended, Failure> {
     signals::at_once();
@@ -91,7 +93,13 @@ pub fn run(global: &Global, args: &args::Replay) -> Result<Ended, Failure> {
     let recorded_dry = recording.about().dry;
     let console = Console::new(global, args.quiet || args.json, recorded_dry, visibility)?;
     let completed = foreground::run(pipeline, &catalogue, options, &events, console, None);
-    let completed = match completed {
+    let CompletedRun {
+        report,
+        tally,
+        interrupted,
+        printed,
+        ..
+    } = match completed {
         Ok(completed) => completed,
         Err(failure) => {
             output.into_iter().for_each(RunRecording::discard);
@@ -102,12 +110,12 @@ pub fn run(global: &Global, args: &args::Replay) -> Result<Ended, Failure> {
     let recorded = output.map_or(Ok(()), RunRecording::finish);
     let traced = tracing.map_or(Ok(()), Tracing::finish);
     recorded.and(traced)?;
-    completed.printed?;
+    printed?;
     signals::at_once();
     let verdict = verifier.map(|verifier| verifier.verdict());
-    print(global, args, &completed.report, &replay, verdict.as_ref())?;
+    print(global, args, (&report, &tally), &replay, verdict.as_ref())?;
     catalogue.close();
-    Ok(if completed.interrupted {
+    Ok(if interrupted {
         Ended::Interrupted
     } else if verdict.is_some_and(|verdict| !verdict.is_verified()) {
         Ended::Differs
@@ -150,7 +158,7 @@ fn changed(replay: &Replay) -> Vec<&str> {
 
 fn refusal(error: PlanError) -> Failure {
     match error {
-        PlanError::Nothing => Failure::Run(error.to_string()),
+        PlanError::Nothing { .. } => Failure::Run(error.to_string()),
         PlanError::Cycle { .. } | PlanError::Workers { .. } => Failure::BadText(error.to_string()),
         PlanError::Config { .. } => Failure::Config(error.to_string()),
         _ => Failure::Usage(error.to_string()),
@@ -163,7 +171,7 @@ const SHOWN: usize = 10;
 fn print(
     global: &Global,
     args: &args::Replay,
-    report: &Report,
+    (report, tally): (&Report, &Tally),
     replay: &Replay,
     verdict: Option<&Verdict>,
 ) -> Result<(), Failure> {
@@ -182,6 +190,8 @@ fn print(
             "changed": changed(replay),
             "from_recording": withheld,
             "exceeded": exceeded,
+            "metrics": tally.metrics.rows(),
+            "notes": tally.metrics.notes(),
             "report": report,
         });
         serde_json::to_writer(&mut stdout, &all).map_err(std::io::Error::from)?;
@@ -194,6 +204,10 @@ fn print(
         "\n{}",
         report::replay_tables(report, colours).trim_end()
     )?;
+    write!(stdout, "{}", metrics::table(&tally.metrics.rows()))?;
+    if let Some(left_out) = tally.metrics.left_out() {
+        writeln!(stdout, "{left_out}")?;
+    }
     let recording: &Recording = replay.recording();
     if recording.is_cut_off() {
         writeln!(

@@ -40,11 +40,12 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
     let visibility = Visibility::of(&pipeline, &catalogue);
     // The thread that receives waits for no reader of what it prints, so that few events are queued.
     let (sender, events) = crossbeam_channel::unbounded();
+    let forwarder = Arc::new(EventForwarder::new(
+        sender.clone(),
+        visibility.is_shown.clone(),
+    ));
     let mut options = Options {
-        observers: vec![Arc::new(EventForwarder::new(
-            sender.clone(),
-            visibility.is_shown.clone(),
-        ))],
+        observers: vec![forwarder.clone()],
         dry: args.dry_run,
         program: processes::program(),
         ..Options::default()
@@ -86,6 +87,7 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
         polls: args.watch,
         global,
         before,
+        scripts: pipeline_file::scripts::of(&pipeline, &catalogue),
         events: sender.clone(),
     };
     let flight = flight.map(|flight| FlightRecorder::start(&flight, &recorded_run, sender));
@@ -109,7 +111,7 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
         Some(reload),
     );
     let CompletedRun {
-        report,
+        mut report,
         tally,
         steps,
         interrupted,
@@ -122,6 +124,9 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
             return Err(failure);
         }
     };
+    if let Some(failure) = &mut report.failure {
+        forwarder.name_frame(failure);
+    }
     let recorded = recording.map_or(Ok(()), RunRecording::finish);
     let landed = flight.map_or(Ok(()), FlightRecorder::finish);
     for event in events.try_iter() {

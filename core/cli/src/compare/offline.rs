@@ -331,6 +331,7 @@ fn contestant(plugin: &str, config: Value) -> Contestant {
     Contestant {
         plugin: plugin.to_owned(),
         config,
+        revision: 0,
     }
 }
 

@@ -2,11 +2,12 @@
 //!
 //! # Layout
 //! [`place`]: where the file is. [`paths`]: the relative paths in it. [`schema_files`]: the JSON Schemas that it names.
-//! [`settings`]: config values of the command line.
+//! [`scripts`]: the files of commands. [`settings`]: config values of the command line.
 
 mod paths;
 mod place;
 pub mod schema_files;
+pub mod scripts;
 pub mod settings;
 
 use std::path::Path;
@@ -57,6 +58,7 @@ pub fn read(
         if let Some(base) = &base {
             paths::resolve(&mut pipeline, base, catalogue);
         }
+        scripts::note(&mut pipeline, catalogue);
         PipelineFile {
             pipeline,
             text: text(),

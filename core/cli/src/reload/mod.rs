@@ -31,6 +31,8 @@ pub struct ReloadOptions<'a> {
     pub global: &'a Global,
     /// The stamps of the files from before they were read.
     pub before: FileStamps,
+    /// The scripts of the pipeline's commands.
+    pub scripts: Vec<PathBuf>,
     /// What drives the mouse.
     pub driver: Option<MouseDriver>,
     /// Receives what has changed, or why nothing has.
@@ -65,6 +67,7 @@ struct FileReloader {
     folders: Vec<PathBuf>,
     polls: bool,
     before: FileStamps,
+    scripts: Vec<PathBuf>,
     driver: Option<MouseDriver>,
     colours: bool,
     reloader: Reloader,
@@ -83,7 +86,8 @@ impl ReloadOptions<'_> {
             settings: self.settings,
             folders: plugins::folders(self.global),
             polls: self.polls,
-            before: self.before,
+            before: self.before.with_scripts(&self.scripts),
+            scripts: self.scripts,
             driver: self.driver,
             colours: colour::on_stderr(self.global),
             reloader: run.reloader(),
@@ -135,13 +139,13 @@ impl FileReloader {
             };
             match wakeup {
                 Ok(Wakeup::Reload) => {
-                    applied = FileStamps::read(&self.file, &self.folders);
+                    applied = self.stamps();
                     last = applied.clone();
                     retry = self.reload(true);
                 }
                 Ok(Wakeup::Over) | Err(RecvTimeoutError::Disconnected) => return,
                 Err(RecvTimeoutError::Timeout) => {
-                    let now = FileStamps::read(&self.file, &self.folders);
+                    let now = self.stamps();
                     let is_settled = now == last;
                     missing = match now.lacks_some_of(&applied) {
                         true => missing + 1,
@@ -151,11 +155,19 @@ impl FileReloader {
                     if is_settled && !may_come && (retry || self.polls && now != applied) {
                         applied = now.clone();
                         retry = self.reload(false);
+                        // Other scripts, perhaps: those that are new here have just been read.
+                        applied = applied.with_scripts(&self.scripts);
+                        last = applied.clone();
+                        continue;
                     }
                     last = now;
                 }
             }
         }
+    }
+
+    fn stamps(&self) -> FileStamps {
+        FileStamps::read(&self.file, &self.folders).with_scripts(&self.scripts)
     }
 
     /// Reloads the files. Returns whether to retry soon. `verbose`: also reports that nothing differs.
@@ -179,6 +191,7 @@ impl FileReloader {
                 return false;
             }
         };
+        self.scripts = pipeline_file::scripts::of(&pipeline, &catalogue);
         let driver = MouseDriver::of(&pipeline, &catalogue);
         // Before its first stroke.
         self.send(RunEvent::MouseDriver(driver.clone()));

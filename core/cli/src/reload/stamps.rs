@@ -1,4 +1,4 @@
-//! Stamps of the pipeline file and of the libraries in the plugins' folders.
+//! Stamps of the pipeline file, of the scripts of its commands, and of the libraries in the plugins' folders.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -27,6 +27,16 @@ impl FileStamps {
         let mut files: BTreeMap<_, _> = libraries.chain(single).map(stamp).collect();
         files.extend([stamp(pipeline.to_owned())]);
         Self(files)
+    }
+
+    /// The same with these scripts. Stamps that are known stay.
+    #[must_use]
+    pub fn with_scripts(mut self, scripts: &[PathBuf]) -> Self {
+        for script in scripts {
+            let stamp = self.0.entry(script.clone());
+            stamp.or_insert_with(|| Stamp::of(script).ok());
+        }
+        self
     }
 
     /// Whether a file that existed is missing: editors and linkers may be about to replace it.

@@ -4,7 +4,7 @@
 use super::error::Findings;
 use super::resolve::Given;
 use super::source::Span;
-use super::{ConfigError, NoFiles, Plugins, SourceFile, read_into};
+use super::{ConfigError, Plugins, SchemaFiles, SourceFile, read_into};
 use crate::pipeline::Pipeline;
 
 /// Where a part of a text was given. Of several that contain an error, the first one counts.
@@ -32,18 +32,20 @@ pub fn read_composed(
     text: &str,
     origins: &[Origin],
     plugins: &dyn Plugins,
+    files: &dyn SchemaFiles,
 ) -> Result<Pipeline, Vec<ConfigError>> {
     let findings = Findings::new(SourceFile::new(name, text)).with_origins(origins.to_vec());
     let given = Given {
         plugins,
         settings: &[],
-        files: &NoFiles,
+        files,
     };
     read_into(findings, text, given)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::NoFiles;
     use super::super::testing::plugins;
     use super::*;
 
@@ -65,7 +67,7 @@ mod tests {
             });
             text += &format!("{value}\n");
         }
-        let errors = read_composed("flags", &text, &origins, &plugins()).unwrap_err();
+        let errors = read_composed("flags", &text, &origins, &plugins(), &NoFiles).unwrap_err();
         errors.iter().map(ConfigError::to_string).collect()
     }
 

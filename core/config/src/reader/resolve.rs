@@ -201,6 +201,7 @@ fn contestants<'p>(
         contestants.push(Contestant {
             plugin: name.clone(),
             config,
+            revision: 0,
         });
     }
     let all_known = known.len() == contestants.len();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crossbeam_channel::Select;
-use flowpipe_host::message::{Message, Origin};
+use flowpipe_host::message::{Descent, Message};
 
 use crate::edge::counters::Counters;
 use crate::edge::cycle::Cycle;
@@ -22,7 +22,7 @@ pub(crate) struct Inputs {
     /// The edge to poll first next time, so that no edge starves the others.
     next: usize,
     /// The frame that the last message descends from.
-    pub origin: Option<Origin>,
+    pub descent: Descent,
 }
 
 /// The receiving end of one edge.
@@ -61,7 +61,7 @@ impl Inputs {
             cycle,
             ended: Vec::new(),
             next: 0,
-            origin: None,
+            descent: Descent::default(),
         }
     }
 
@@ -69,7 +69,7 @@ impl Inputs {
     pub(crate) fn take(&mut self, gate: &Gate, others: Option<&impl OtherWorkers>) -> Next {
         let next = self.wait_for_next(gate, others);
         if let Next::Message(_, message) = &next {
-            self.origin = message.lineage.origin;
+            self.descent = message.lineage.descent();
         }
         next
     }
@@ -133,13 +133,13 @@ impl Inputs {
     }
 
     /// Decomposes the inputs, to rewire them. No edge ends by that.
-    pub(crate) fn into_parts(mut self) -> (Vec<InEdge>, Option<Arc<Cycle>>, Option<Origin>) {
+    pub(crate) fn into_parts(mut self) -> (Vec<InEdge>, Option<Arc<Cycle>>, Descent) {
         // Nothing is processed meanwhile.
         self.finish_ended();
         (
             std::mem::take(&mut self.heads),
             self.cycle.take(),
-            self.origin,
+            std::mem::take(&mut self.descent),
         )
     }
 

@@ -304,6 +304,7 @@ mod tests {
             lineage: Lineage {
                 sequence,
                 origin: None,
+                captured: None,
                 hops: flowpipe_host::message::Hops::new(),
                 root: None,
             },

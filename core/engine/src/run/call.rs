@@ -10,7 +10,7 @@ use flowpipe_config::pipeline::PortRef;
 use flowpipe_host::call::{CallContext, Cancellation};
 use flowpipe_host::document::{Document, DocumentError};
 use flowpipe_host::frame::Frame;
-use flowpipe_host::message::{Hops, Lineage, MOST_HOPS, Message, Origin};
+use flowpipe_host::message::{CapturedMessage, Descent, Hops, Lineage, MOST_HOPS, Message, Origin};
 use flowpipe_host::run::Mode;
 use flowpipe_recording::{LATEST_TIME, entry};
 use flowpipe_sync::calls::CallNumber;
@@ -31,7 +31,7 @@ pub(crate) struct Context<'a> {
     /// The message being processed.
     pub parent: Option<&'a Message>,
     /// The frame being processed; at the end of the stream, that of the last message.
-    pub origin: Option<Origin>,
+    pub descent: &'a Descent,
     /// When the message was taken, or the call started.
     pub taken_ns: i64,
     /// The turn that it waits for before it emits, if there is one.
@@ -207,7 +207,13 @@ impl Context<'_> {
             let borrowed = std::mem::ManuallyDrop::new(Frame::from_abi(output.frame));
             (*borrowed).clone()
         };
-        let lineage = self.lineage(frame.is_some(), output.captured_ns);
+        let mut lineage = self.lineage(frame.is_some(), output.captured_ns);
+        if self.descent.origin.is_none() && frame.is_some() {
+            lineage.captured = Some(Arc::new(CapturedMessage {
+                schema: schema.clone(),
+                body: body.clone(),
+            }));
+        }
         let message = Message {
             schema,
             body,
@@ -258,7 +264,8 @@ impl Context<'_> {
         };
         Lineage {
             sequence: 0,
-            origin: self.origin.or_else(|| has_frame.then(new)),
+            origin: self.descent.origin.or_else(|| has_frame.then(new)),
+            captured: self.descent.captured.clone(),
             hops,
             root: self.parent.map(Message::root),
         }
@@ -332,7 +339,7 @@ impl CallContext for Context<'_> {
         let now = run.now();
         // What another process states: it can't have marked before the call or later than now.
         let now = at_ns.map_or(now, |at_ns| at_ns.max(self.taken_ns).min(now));
-        if let Some(origin) = self.origin {
+        if let Some(origin) = self.descent.origin {
             run.marks.note(name, origin, now);
         }
         self.journal.note_mark(run, name, now);

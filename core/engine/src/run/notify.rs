@@ -14,7 +14,7 @@ pub(crate) fn span(stage: &Stage, slot: Slot, work: &Work) -> Span {
         "stage",
         name = stage.settings.name,
         plugin = stage.plugin(slot.contestant),
-        worker = (stage.settings.workers > 1).then_some(slot.worker),
+        worker = (stage.settings.workers > 1).then_some(slot.worker + 1),
         event = event_name(work.kind()),
         port = work
             .message
@@ -25,7 +25,7 @@ pub(crate) fn span(stage: &Stage, slot: Slot, work: &Work) -> Span {
             .message
             .as_ref()
             .map(|(_, message)| message.lineage.sequence),
-        frame = work.origin.map(|origin| origin.sequence),
+        frame = work.descent.origin.map(|origin| origin.sequence),
     )
 }
 
@@ -43,7 +43,7 @@ pub(crate) fn task_started<'a>(stage: &Stage, slot: Slot, work: &'a Work) -> Opt
             .message
             .as_ref()
             .map(|(port, message)| (*port, &**message)),
-        origin: work.origin,
+        origin: work.descent.origin,
         began_ns: stage.run.now(),
     };
     for observer in &stage.run.observers {

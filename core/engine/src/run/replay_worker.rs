@@ -64,14 +64,14 @@ pub(crate) fn run(
             Event::Finish => abi::EVENT_FINISH,
             Event::Tick => abi::EVENT_TICK,
         };
-        let origin = message
-            .as_ref()
-            .and_then(|message| message.lineage.origin)
-            .or_else(|| replay.last_origin(call));
+        let descent = message.as_ref().map(|it| it.lineage.descent());
+        let descent = descent
+            .filter(|descent| descent.origin.is_some())
+            .unwrap_or_else(|| replay.last_descent(call));
         let work = Work {
             event,
             message: message.map(|message| (port, message)),
-            origin,
+            descent,
             taken_ns: call.taken_ns,
             ticket: None,
         };

@@ -385,6 +385,7 @@ impl Stage {
             port: self.inputs.get(port).cloned().unwrap_or_default(),
             sequence,
             frame,
+            source: None,
         }
     }
 

@@ -129,12 +129,12 @@ fn watch(instances: &[Instance]) -> (Arc<Watch>, Vec<Arc<dyn StageProcess>>) {
     (watch, processes)
 }
 
-/// The name of a worker's thread.
+/// The name of a worker's thread. Workers count from 1, as in traces and reports.
 fn name(stage: &Stage, worker: usize) -> String {
     let name = &stage.settings.name;
     match stage.settings.workers {
         1 => name.clone(),
-        _ => format!("{name}#{worker}"),
+        _ => format!("{name}#{}", worker + 1),
     }
 }
 

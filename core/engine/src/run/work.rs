@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use flowpipe_abi as abi;
-use flowpipe_host::message::{Message, Origin};
+use flowpipe_host::message::{Descent, Message};
 use flowpipe_host::problem::MessageId;
 use flowpipe_recording::entry::Event;
 use flowpipe_sync::tickets::Ticket;
@@ -17,7 +17,7 @@ pub(crate) struct Work {
     /// The message and its input port.
     pub message: Option<(usize, Arc<Message>)>,
     /// The frame that the work descends from.
-    pub origin: Option<Origin>,
+    pub descent: Descent,
     /// When it was taken from the queue.
     pub taken_ns: i64,
     /// Its place in the order, if the stage has several workers.
@@ -26,22 +26,22 @@ pub(crate) struct Work {
 
 impl Work {
     pub(crate) fn message(port: usize, message: Arc<Message>, now: i64) -> Self {
-        let origin = message.lineage.origin;
+        let descent = message.lineage.descent();
         Self {
             event: abi::EVENT_MESSAGE,
             message: Some((port, message)),
-            origin,
+            descent,
             taken_ns: now,
             ticket: None,
         }
     }
 
     /// A call without a message.
-    pub(crate) fn event(event: abi::Event, origin: Option<Origin>, now: i64) -> Self {
+    pub(crate) fn event(event: abi::Event, descent: Descent, now: i64) -> Self {
         Self {
             event,
             message: None,
-            origin,
+            descent,
             taken_ns: now,
             ticket: None,
         }

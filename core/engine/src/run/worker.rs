@@ -8,6 +8,7 @@ use std::time::Duration;
 use flowpipe_abi as abi;
 use flowpipe_host::call::CallHandle;
 use flowpipe_host::instance::Instance;
+use flowpipe_host::message::Descent;
 use flowpipe_host::problem::{Problem, ProblemKind};
 use flowpipe_host::run::Mode;
 use flowpipe_recording::entry::Call;
@@ -113,7 +114,7 @@ impl Worker {
             watch: &self.watch,
             call,
             parent: parent.map(|(_, message)| message),
-            origin: work.origin,
+            descent: &work.descent,
             taken_ns: work.taken_ns,
             turn: stage.turn(work),
             entrant,
@@ -282,7 +283,7 @@ impl Stage {
             }
             if self.is_source() {
                 let now = since.unwrap_or_else(|| self.run.now());
-                return NextWork::Work(Work::event(abi::EVENT_TICK, None, now));
+                return NextWork::Work(Work::event(abi::EVENT_TICK, Descent::default(), now));
             }
             let order = self.order.as_ref();
             let mut inputs = lock(&self.in_edges);
@@ -315,7 +316,7 @@ impl Stage {
         }
         let inputs = lock(&self.in_edges);
         let ticket = self.order.as_ref().map(|order| order.take(worker));
-        let work = Work::event(abi::EVENT_FINISH, inputs.origin, self.run.now());
+        let work = Work::event(abi::EVENT_FINISH, inputs.descent.clone(), self.run.now());
         Some(Work { ticket, ..work })
     }
 

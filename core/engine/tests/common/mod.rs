@@ -132,6 +132,7 @@ impl Builder {
         let contestant = |(plugin, config): &(&str, Value)| Contestant {
             plugin: (*plugin).to_owned(),
             config: config.clone(),
+            revision: 0,
         };
         let index = self.0.stages.len();
         self.0.stages.push(Stage {

@@ -65,6 +65,7 @@ fn a_race_is_changed_while_one_of_its_plugins_waits_for_a_restart() {
     .map(|(plugin, config)| Contestant {
         plugin: plugin.to_owned(),
         config,
+        revision: 0,
     });
     pipeline.stages[2].contestants = racers.to_vec();
     pipeline.stages[2].restart = Some(Restart {
@@ -114,6 +115,7 @@ fn a_change_does_not_use_up_the_attempts_of_other_stages() {
     pipeline.stages[1].contestants[0] = Contestant {
         plugin: "act".to_owned(),
         config: json!({ "do": "sleep", "on": 50, "delay_us": 3_000_000 }),
+        revision: 0,
     };
     pipeline.edges[1].queue.capacity = 100;
     pipeline.stages[2].restart = Some(Restart {

@@ -279,6 +279,7 @@ fn race(state: &str, round: u32, other: &str, config: Value) -> Pipeline {
     pipeline.stages[1].contestants.push(Contestant {
         plugin: other.to_owned(),
         config,
+        revision: 0,
     });
     pipeline
 }

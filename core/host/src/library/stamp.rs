@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 /// The metadata of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Stamp {
     length: u64,
     modified: Option<SystemTime>,

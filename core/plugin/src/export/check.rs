@@ -80,7 +80,7 @@ unsafe extern "C" fn judge<T: Check>(
         let (parent, message) = unsafe {
             (
                 parent.map(|parent| Message::new(host, parent)),
-                Message::new(host, message),
+                Message::new(host, message).judged(&*judgement),
             )
         };
         check.judge(parent.as_ref(), &message)

@@ -1,5 +1,6 @@
 //! The harness as the caller of a check.
 
+use std::ffi::{CStr, CString};
 use std::ptr::null;
 
 use flowpipe_abi as abi;
@@ -10,6 +11,9 @@ use crate::error::{Error, Result};
 use crate::frame::Frame;
 use crate::harness::Harness;
 use crate::harness::c_message::CMessage;
+
+/// The schema of frames.
+const FRAME_SCHEMA: &CStr = c"flowpipe.frame/1";
 
 /// Room for the reason of a judgement.
 const CAPACITY: usize = 4 << 10;
@@ -26,7 +30,26 @@ impl Harness {
         parent: Option<(&str, &Value)>,
         body: &Value,
     ) -> Result<Judgement> {
-        judge(self, schema, parent, body.to_string().as_bytes(), None)
+        let given = Given::of(schema, body.to_string().into_bytes());
+        judge(self, parent, given)
+    }
+
+    /// Judges a message that descends from a frame. `captured`: the body of the frame's message, which is a
+    /// `flowpipe.frame/1`. See [`Harness::judge`].
+    ///
+    /// # Errors
+    /// As [`Harness::judge`].
+    pub fn judge_descendant(
+        &self,
+        schema: &str,
+        captured: &Value,
+        body: &Value,
+    ) -> Result<Judgement> {
+        let given = Given {
+            captured: Some(captured),
+            ..Given::of(schema, body.to_string().into_bytes())
+        };
+        judge(self, None, given)
     }
 
     /// Judges a message that may be no JSON. See [`Harness::judge`].
@@ -39,7 +62,7 @@ impl Harness {
         parent: Option<(&str, &Value)>,
         text: &[u8],
     ) -> Result<Judgement> {
-        judge(self, schema, parent, text, None)
+        judge(self, parent, Given::of(schema, text.to_vec()))
     }
 
     /// Judges a message with pixels. See [`Harness::judge`].
@@ -47,17 +70,35 @@ impl Harness {
     /// # Errors
     /// As [`Harness::judge`].
     pub fn judge_picture(&self, schema: &str, body: &Value, frame: &Frame) -> Result<Judgement> {
-        judge(self, schema, None, body.to_string().as_bytes(), Some(frame))
+        let given = Given {
+            frame: Some(frame),
+            ..Given::of(schema, body.to_string().into_bytes())
+        };
+        judge(self, None, given)
     }
 }
 
-fn judge(
-    harness: &Harness,
-    schema: &str,
-    parent: Option<(&str, &Value)>,
-    text: &[u8],
-    frame: Option<&Frame>,
-) -> Result<Judgement> {
+/// A message to judge.
+struct Given<'a> {
+    schema: &'a str,
+    text: Vec<u8>,
+    frame: Option<&'a Frame>,
+    /// The body of the message that carried its frame.
+    captured: Option<&'a Value>,
+}
+
+impl<'a> Given<'a> {
+    fn of(schema: &'a str, text: Vec<u8>) -> Self {
+        Self {
+            schema,
+            text,
+            frame: None,
+            captured: None,
+        }
+    }
+}
+
+fn judge(harness: &Harness, parent: Option<(&str, &Value)>, given: Given<'_>) -> Result<Judgement> {
     let judge = table(harness)?
         .judge
         .ok_or_else(|| Error::new("it judges no messages"))?;
@@ -66,9 +107,11 @@ fn judge(
         .transpose()?;
     let parent = parent.as_ref().map(|parent| parent.as_abi(0, None));
     // A NUL ends the text, as it does in C.
-    let text = text.iter().copied().take_while(|&byte| byte != 0);
-    let given = CMessage::new(schema, text.collect(), 1, 0)?;
-    let message = given.as_abi(0, frame);
+    let text = given.text.into_iter().take_while(|&byte| byte != 0);
+    let judged = CMessage::new(given.schema, text.collect(), 1, 0)?;
+    let message = judged.as_abi(0, given.frame);
+    let captured = given.captured.map(ToString::to_string);
+    let captured = captured.map(CString::new).transpose()?;
     let mut reason = [0_u8; CAPACITY];
     let mut judgement = abi::Judgement {
         struct_size: size_of::<abi::Judgement>() as u32,
@@ -76,6 +119,9 @@ fn judge(
         reason: reason.as_mut_ptr().cast(),
         capacity: CAPACITY,
         length: 0,
+        captured_schema: captured.as_ref().map_or(null(), |_| FRAME_SCHEMA.as_ptr()),
+        captured_json: captured.as_ref().map_or(null(), |it| it.as_ptr()),
+        captured_json_length: captured.as_ref().map_or(0, |it| it.as_bytes().len()),
     };
     let parent = parent.as_ref().map_or(null(), std::ptr::from_ref);
     // SAFETY: the stage is active, and all arguments are valid for the call.

@@ -161,6 +161,7 @@ mod tests {
             contestants: vec![Contestant {
                 plugin: "capture".into(),
                 config: json!({ "texts": ["x".repeat(10_000)] }),
+                revision: 0,
             }],
             timeout: None,
             on_error: OnError::Stop,

@@ -355,6 +355,7 @@ mod tests {
                     sequence: frame,
                     captured_ns: 0,
                 }),
+                captured: None,
                 hops: [flowpipe_abi::Hop {
                     stage: stage as u32,
                     reserved: 0,

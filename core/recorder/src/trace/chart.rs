@@ -17,7 +17,7 @@ pub(super) struct Track {
     pub stage: usize,
     pub stage_name: String,
     pub plugin: String,
-    /// Its name: the stage's name, with the number of the worker if there are several, in a race with the plugin's.
+    /// Its name: the stage's name, with the number of the worker from 1 if there are several, in a race with the plugin's.
     pub name: String,
 }
 
@@ -35,7 +35,7 @@ impl Chart {
         for (index, stage) in pipeline.stages.iter().enumerate() {
             let plugins = stage.contestants.len();
             first.push((tracks.len(), plugins));
-            for worker in 0..stage.workers {
+            for worker in 1..=stage.workers {
                 let name = match stage.workers {
                     1 => stage.name.clone(),
                     _ => format!("{}#{worker}", stage.name),

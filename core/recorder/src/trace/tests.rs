@@ -37,6 +37,7 @@ fn pipeline() -> Pipeline {
             .map(|plugin| Contestant {
                 plugin: (*plugin).to_owned(),
                 config: json!({}),
+                revision: 0,
             })
             .collect(),
         timeout: None,
@@ -180,10 +181,10 @@ fn each_worker_has_a_track() {
     let names: Vec<_> = chart.tracks.iter().map(|it| it.name.as_str()).collect();
     let expected = [
         "camera",
-        "solver#0/slow",
-        "solver#0/fast",
         "solver#1/slow",
         "solver#1/fast",
+        "solver#2/slow",
+        "solver#2/fast",
     ];
     assert_eq!(names, expected);
     let tracks = [(0, 1), (1, 0), (7, 0)].map(|(worker, plugin)| chart.track(1, worker, plugin));
@@ -224,6 +225,7 @@ fn drops_marks_and_problems_are_instants() {
             port: "in".to_owned(),
             sequence: 2,
             frame: 2,
+            source: None,
         }),
         text: "it hangs".to_owned(),
     };

@@ -7,6 +7,7 @@ use std::cell::Cell;
 
 use screen::Screen;
 
+use super::world::{InWorld, World};
 use super::*;
 
 const RED: [u8; 3] = [200, 10, 20];
@@ -73,41 +74,19 @@ impl Mouse for ScreenMouse {
     }
 }
 
-/// The actuator on the screen.
-struct OnScreen(MouseActuator);
-
-impl Stage for OnScreen {
-    const NAME: &'static str = "actuator-on-screen";
-    type Config = Config;
-
-    fn inputs() -> Vec<Port> {
-        MouseActuator::inputs()
-    }
-
-    fn outputs() -> Vec<Port> {
-        MouseActuator::outputs()
-    }
-
-    fn new(config: Config, host: &Host) -> Result<Self> {
+impl World for Table {
+    fn mechanism(config: &Config, host: &Host) -> Result<Mechanism> {
         let table = TABLE.with_borrow(|table| table.clone().unwrap());
         let desktop = Desktop::connect_x11(table.screen.display())?;
         let guard = Arc::new(Guard::default());
         let mouse = Box::new(ScreenMouse(table));
-        let mechanism = Mechanism {
-            player: Player::new(mouse, Arc::clone(&guard), &config),
+        Ok(Mechanism {
+            player: Player::new(mouse, Arc::clone(&guard), config),
             surroundings: Box::new(desktop.clone()),
             raised: None,
-            _watch: Watch::start(&config, Arc::clone(&guard), Box::new(desktop), *host)?,
+            _watch: Watch::start(config, Arc::clone(&guard), Box::new(desktop), *host)?,
             guard,
-        };
-        Ok(Self(MouseActuator {
-            config,
-            held: Some(mechanism),
-        }))
-    }
-
-    fn process(&mut self, input: Input<'_>, context: &mut Context<'_>) -> Result<Next> {
-        self.0.process(input, context)
+        })
     }
 }
 
@@ -146,7 +125,7 @@ fn play(
     }));
     // However busy this machine is. The pointer may be moved, so that the other checks have to do.
     let config = json!({ "max_age_ms": 60_000, "by_hand": false });
-    let mut harness = flowpipe_plugin::harness!(OnScreen, config).unwrap();
+    let mut harness = flowpipe_plugin::harness!(InWorld<Table>, config).unwrap();
     let sent = harness.send(1, GESTURES, gestures).unwrap();
     let outcome = serde_json::from_value(sent[0].body.clone()).unwrap();
     (outcome, LOG.with_borrow(|log| log.events.join(" ")))

@@ -4,12 +4,13 @@ use std::sync::Mutex;
 
 use flowpipe_desktop::DesktopError;
 
+use super::world::{InWorld, World};
 use super::*;
 use crate::watch::Checker;
 
 /// A desktop with one window, which is in front once it was raised.
 #[derive(Clone, Default)]
-struct FakeDesktop(Arc<Mutex<FakeState>>);
+pub struct FakeDesktop(Arc<Mutex<FakeState>>);
 
 #[derive(Default)]
 struct FakeState {
@@ -55,26 +56,12 @@ impl Surroundings for FakeDesktop {
     }
 }
 
-/// The actuator on that desktop.
-pub struct OnDesktop(MouseActuator);
-
-impl Stage for OnDesktop {
-    const NAME: &'static str = "actuator-on-desktop";
-    type Config = Config;
-
-    fn inputs() -> Vec<Port> {
-        MouseActuator::inputs()
-    }
-
-    fn outputs() -> Vec<Port> {
-        MouseActuator::outputs()
-    }
-
-    fn new(config: Config, host: &Host) -> Result<Self> {
+impl World for FakeDesktop {
+    fn mechanism(config: &Config, host: &Host) -> Result<Mechanism> {
         let guard = Arc::new(Guard::default());
-        let desktop = FakeDesktop::default();
-        let mechanism = Mechanism {
-            player: Player::new(Box::new(RecordingMouse), Arc::clone(&guard), &config),
+        let desktop = Self::default();
+        Ok(Mechanism {
+            player: Player::new(Box::new(RecordingMouse), Arc::clone(&guard), config),
             surroundings: Box::new(desktop.clone()),
             raised: None,
             // It sees the pointer where this test's mouse does not put it.
@@ -88,17 +75,12 @@ impl Stage for OnDesktop {
                 *host,
             )?,
             guard,
-        };
-        Ok(Self(MouseActuator {
-            config,
-            held: Some(mechanism),
-        }))
-    }
-
-    fn process(&mut self, input: Input<'_>, context: &mut Context<'_>) -> Result<Next> {
-        self.0.process(input, context)
+        })
     }
 }
+
+/// The actuator on that desktop.
+pub type OnDesktop = InWorld<FakeDesktop>;
 
 /// The window takes longer to rise than a frame may be old.
 #[test]

@@ -7,6 +7,7 @@ use flowpipe_abi as abi;
 use flowpipe_engine::trial::{CallEnd, Trial};
 use flowpipe_generate::Random;
 use flowpipe_host::frame::{Frame, Shape};
+use flowpipe_process::ending;
 use flowpipe_terminal::{counted, was};
 use serde_json::{Map, Value, json};
 
@@ -64,6 +65,9 @@ pub fn check(subject: &Subject, report: &Reporter) {
             match tried.map(|tried| tried.end) {
                 Ok(CallEnd::Panicked(why)) => {
                     return report.fail(format!("{why}, at the message {shown}"));
+                }
+                Ok(CallEnd::Failed(_, why)) if ending::is_reported_by(&why) => {
+                    return report.fail(format!("it died: {why}, at the message {shown}"));
                 }
                 _ if late => {
                     return report.fail(format!("it did not return from the message {shown}"));

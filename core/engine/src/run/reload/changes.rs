@@ -47,6 +47,8 @@ pub enum StageChangeKind {
     File,
     /// The config of a plugin.
     Config,
+    /// A script that the config of a plugin names.
+    Script,
     /// A setting of the stage, by its key: `timeout` and so on.
     Setting(&'static str),
     /// Its inputs.
@@ -143,6 +145,7 @@ impl fmt::Display for StageChangeKind {
             }
             Self::File => f.write_str("new file"),
             Self::Config => f.write_str("config"),
+            Self::Script => f.write_str("script"),
             Self::Setting(key) => f.write_str(key),
             Self::From => f.write_str("from"),
             Self::Queue => f.write_str("queue"),

@@ -368,6 +368,10 @@ fn what_changed(
         if pairs.any(|(old, new)| old.config != new.config) {
             what.push(StageChangeKind::Config);
         }
+        let mut pairs = old.contestants.iter().zip(&settings.contestants);
+        if pairs.any(|(old, new)| old.revision != new.revision) {
+            what.push(StageChangeKind::Script);
+        }
     } else {
         what.push(StageChangeKind::Plugins {
             before: was,

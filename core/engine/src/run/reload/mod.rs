@@ -312,6 +312,7 @@ fn kept_contestants(live: &LivePipeline, diff: &PipelineDiff, index: usize) -> V
                 !taken.contains(number)
                     && old.plugin == contestant.plugin
                     && old.config == contestant.config
+                    && old.revision == contestant.revision
                     && same_code(code, found)
             })?;
             taken.push(same);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use flowpipe_host::message::Origin;
+use flowpipe_host::message::Descent;
 use flowpipe_sync::lock;
 
 use crate::edge::cycle::{Cycle, Inlet};
@@ -20,7 +20,7 @@ struct DetachedEnds {
     heads: BTreeMap<usize, InEdge>,
     tails: BTreeMap<usize, OutEdge>,
     cycles: BTreeMap<usize, Option<Arc<Cycle>>>,
-    origins: BTreeMap<usize, Option<Origin>>,
+    descents: BTreeMap<usize, Descent>,
 }
 
 /// Moves the ends of edges, with the queued messages, to the stages of the new pipeline. `paused`: the paused stages of
@@ -54,13 +54,13 @@ impl DetachedEnds {
     fn detach(&mut self, stage: &Stage) {
         let inputs = std::mem::take(&mut *lock(&stage.in_edges));
         let outputs = std::mem::take(&mut *lock(&stage.out_edges));
-        let (heads, cycle, origin) = inputs.into_parts();
+        let (heads, cycle, descent) = inputs.into_parts();
         self.heads
             .extend(heads.into_iter().map(|edge| (edge.index, edge)));
         let tails = outputs.into_parts().into_iter();
         self.tails.extend(tails.map(|edge| (edge.index, edge)));
         self.cycles.insert(stage.index, cycle);
-        self.origins.insert(stage.index, origin);
+        self.descents.insert(stage.index, descent);
     }
 
     /// Creates an edge that is new or has a new queue. It keeps the queued messages.
@@ -130,7 +130,7 @@ impl DetachedEnds {
         });
         let outputs = Outputs::new(ports.collect());
         let mut inputs = Inputs::new(heads, cycle);
-        inputs.origin = self.origins.remove(&index).flatten();
+        inputs.descent = self.descents.remove(&index).unwrap_or_default();
         *lock(&stage.in_edges) = inputs;
         stage.note_outputs(&outputs);
         *lock(&stage.out_edges) = outputs;

@@ -18,9 +18,13 @@ pub enum PlanError {
     },
     /// No stage can be rerun.
     #[error(
-        "no stage of the recording can be run again: none has a plugin here that takes messages, is deterministic and has no effects"
+        "no stage of the recording can be run again: none has a plugin here that takes messages, is deterministic and has no \
+         effects{}", permission(permitted.as_ref())
     )]
-    Nothing,
+    Nothing {
+        /// The first stage that is rerun if the options name it, and the effects that they must allow.
+        permitted: Option<(String, Vec<String>)>,
+    },
     /// A source can't be rerun.
     #[error("stage \"{0}\" can't be run again: it takes no messages")]
     Source(String),
@@ -61,7 +65,7 @@ pub enum PlanError {
     #[error(
         "stage \"{stage}\" is not run again: {plugin} {}; {} permits it",
         effects.join(", and "),
-        needed.iter().map(|effect| format!("--allow {effect}")).collect::<Vec<_>>().join(" ")
+        flags(needed)
     )]
     Effects {
         /// The stage.
@@ -83,6 +87,22 @@ pub enum PlanError {
         /// Why.
         reason: String,
     },
+}
+
+/// The flags that allow effects.
+fn flags(effects: &[String]) -> String {
+    let flags = effects.iter().map(|effect| format!("--allow {effect}"));
+    flags.collect::<Vec<_>>().join(" ")
+}
+
+/// How a stage is rerun.
+fn permission(permitted: Option<&(String, Vec<String>)>) -> String {
+    permitted.map_or(String::new(), |(stage, needed)| {
+        format!(
+            "; if you trust it, run one yourself: --from {stage} {}",
+            flags(needed)
+        )
+    })
 }
 
 impl PlanError {

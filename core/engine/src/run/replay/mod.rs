@@ -28,7 +28,8 @@ use ancestry::{Ancestry, MessageKey, Source};
 pub use error::PlanError;
 use flowpipe_config::manifest::{Manifest, Port};
 use flowpipe_config::pipeline::PortRef;
-use flowpipe_host::message::{Hops, MOST_HOPS, Message, Origin};
+use flowpipe_host::document::Document;
+use flowpipe_host::message::{CapturedMessage, Descent, Hops, MOST_HOPS, Message, Origin};
 use flowpipe_host::run::Mode;
 use flowpipe_recording::entry::{AboutStage, Call, Emitted};
 use flowpipe_recording::{Recording, Topic};
@@ -60,6 +61,8 @@ pub struct Replay {
     turns: Vec<Turns>,
     store: Mutex<Store>,
     arrived: Condvar,
+    /// The message of the frame that was asked for last: most calls after one descend from the same frame.
+    captured: Mutex<Option<(Origin, Arc<CapturedMessage>)>>,
     /// The limits of calls.
     allowance: Allowance,
     /// The number of calls that exceeded a limit, by stage and limit.
@@ -449,8 +452,39 @@ impl Replay {
     }
 
     /// The frame that the messages of a call without an input message descend from.
-    pub(crate) fn last_origin(&self, call: &Call) -> Option<Origin> {
-        self.origin(call.emitted.first()?)
+    pub(crate) fn last_descent(&self, call: &Call) -> Descent {
+        let emitted = call.emitted.first();
+        self.descent(emitted.and_then(|emitted| self.origin(emitted)))
+    }
+
+    fn descent(&self, origin: Option<Origin>) -> Descent {
+        Descent {
+            origin,
+            captured: origin.and_then(|origin| self.captured(origin)),
+        }
+    }
+
+    /// The recorded message that carried a frame.
+    fn captured(&self, origin: Origin) -> Option<Arc<CapturedMessage>> {
+        let mut last = lock(&self.captured);
+        if let Some((of, captured)) = &*last
+            && *of == origin
+        {
+            return Some(captured.clone());
+        }
+        let about = &self.parts.get(origin.stage)?.about;
+        let mut topics = about
+            .outputs
+            .iter()
+            .map(|(port, _)| Topic::new(&about.name, port));
+        let topic = topics.find(|topic| self.recording.has_pixels(topic, origin.sequence))?;
+        let (schema, body) = self.recording.message(&topic, origin.sequence)?;
+        let captured = Arc::new(CapturedMessage {
+            schema: std::ffi::CString::new(&**schema).ok()?.into(),
+            body: Document::new(body.as_bytes()).ok()?,
+        });
+        *last = Some((origin, captured.clone()));
+        Some(captured)
     }
 
     /// Loads a recorded message.
@@ -466,14 +500,16 @@ impl Replay {
             false => None,
         };
         let emitted = source.and_then(|source| self.emitted(source));
-        let body = flowpipe_host::document::Document::new(body.as_bytes()).ok()?;
+        let body = Document::new(body.as_bytes()).ok()?;
+        let descent = self.descent(emitted.and_then(|emitted| self.origin(emitted)));
         Some(Arc::new(Message {
             schema: std::ffi::CString::new(&**schema).ok()?.into(),
             body,
             frame,
             lineage: flowpipe_host::message::Lineage {
                 sequence,
-                origin: emitted.and_then(|emitted| self.origin(emitted)),
+                origin: descent.origin,
+                captured: descent.captured,
                 hops: self.hops(source),
                 root: None,
             },

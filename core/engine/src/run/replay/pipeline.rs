@@ -111,7 +111,13 @@ impl Replay {
             });
         }
         if !parts.iter().any(|part| part.runs_again) {
-            return Err(PlanError::Nothing);
+            let needed = |stage: &AboutStage| {
+                let needed = rerun::needed(stage, about, catalogue)?;
+                Some((stage.name.clone(), needed))
+            };
+            return Err(PlanError::Nothing {
+                permitted: about.stages.iter().find_map(needed),
+            });
         }
         if !options.has_no_limits {
             check_workers(&plugins, &parts)?;
@@ -172,6 +178,7 @@ impl Replay {
             turns,
             store: Mutex::new(store),
             arrived: Condvar::new(),
+            captured: Mutex::default(),
             unrecorded: AtomicU64::new(last),
         })
     }
@@ -264,6 +271,7 @@ fn as_recorded(stage: &AboutStage) -> Vec<Contestant> {
     let contestant = |plugin: &AboutPlugin| Contestant {
         plugin: plugin.name.clone(),
         config: plugin.config.clone(),
+        revision: 0,
     };
     plugins.map(contestant).collect()
 }

@@ -32,6 +32,8 @@ pub enum NotRerunReason {
     Effects(Vec<EffectKind>),
     /// Its effects are unknown.
     UnknownEffects,
+    /// The recorded config declares that it could be rerun, which is not believed.
+    Declared,
 }
 
 /// A stage to rerun: its plugins, and descriptions of their effects.
@@ -49,6 +51,9 @@ impl fmt::Display for NotRerunReason {
                 write!(formatter, "effects: {}", ids.join(", "))
             }
             Self::UnknownEffects => formatter.write_str("unknown effects"),
+            Self::Declared => formatter.write_str(
+                "what it does is declared by the config of the recording: --from and --allow run it again",
+            ),
         }
     }
 }
@@ -81,7 +86,12 @@ fn harmless(
     };
     let manifest = &found.manifest;
     // What the recorded config declares is not believed.
-    if manifest.declared_by_config || !manifest.deterministic || manifest.inputs.is_empty() {
+    if manifest.declared_by_config {
+        let declared = manifest.with_config(&plugin.config);
+        let could = declared.deterministic && !declared.inputs.is_empty();
+        return Err(could.then_some(NotRerunReason::Declared));
+    }
+    if !manifest.deterministic || manifest.inputs.is_empty() {
         return Err(None);
     }
     if !fits(manifest, stage, about) {
@@ -102,6 +112,7 @@ fn harmless(
     Ok(Contestant {
         plugin: plugin.name.clone(),
         config,
+        revision: 0,
     })
 }
 
@@ -127,6 +138,19 @@ pub(super) fn as_recorded(
         rerun.1.extend(effects);
     }
     Ok(rerun)
+}
+
+/// The effects that the options must allow to rerun a stage that they name. `None`: it can't be rerun, or needs no
+/// permission.
+pub(super) fn needed(
+    stage: &AboutStage,
+    about: &About,
+    catalogue: &Catalogue,
+) -> Option<Vec<String>> {
+    match as_recorded(stage, about, &Allowed::default(), catalogue) {
+        Err(PlanError::Effects { needed, .. }) => Some(needed),
+        _ => None,
+    }
 }
 
 /// Reruns a stage with the plugin that the options give. Effects that its typed config enables are allowed.
@@ -168,6 +192,7 @@ impl Candidate<'_> {
         let contestant = |config: Value| Contestant {
             plugin: self.plugin.to_owned(),
             config,
+            revision: 0,
         };
         let Some(found) = catalogue.find(self.plugin) else {
             if stage.inputs.is_empty() {

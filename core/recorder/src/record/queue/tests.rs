@@ -26,6 +26,7 @@ fn message(stage: usize, number: u64) -> (Item, Dependency) {
         lineage: Lineage {
             sequence: number,
             origin: None,
+            captured: None,
             hops: flowpipe_host::message::Hops::new(),
             root: (stage > 0).then_some(root),
         },
@@ -196,6 +197,7 @@ fn the_names_that_plugins_choose_take_room() {
             lineage: Lineage {
                 sequence: number,
                 origin: None,
+                captured: None,
                 hops: flowpipe_host::message::Hops::new(),
                 root: None,
             },
