@@ -73,6 +73,7 @@ pub struct Captured {
     frame: Frame,
     info: PixelInfo,
     note: FrameNote,
+    captured_ns: i64,
 }
 
 impl Captured {
@@ -88,6 +89,7 @@ impl Captured {
             info: frame.info()?,
             frame,
             note: message.parse()?,
+            captured_ns: message.captured_ns(),
         })
     }
 
@@ -113,6 +115,12 @@ impl Captured {
     #[must_use]
     pub fn note(&self) -> &FrameNote {
         &self.note
+    }
+
+    /// When they were captured, by the host's clock, in nanoseconds.
+    #[must_use]
+    pub fn captured_ns(&self) -> i64 {
+        self.captured_ns
     }
 }
 

@@ -38,6 +38,7 @@ use crate::solution::Solution;
 pub use error::{TextError, TextProblem};
 use json::JsonError;
 use level::Tag;
+pub use rule_words::RulesError;
 pub use write::{Format, Sheet, UnsupportedByFormat, write, write_as, write_line};
 
 /// One puzzle of a text, or what is wrong with it.

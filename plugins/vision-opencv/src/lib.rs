@@ -4,6 +4,7 @@
 //! A folder uses only those below it:
 //! - [`track`] reads one picture after the other: first where a board was at rest before, then turned about there as
 //!   boards flip over, then anywhere. Only pixels that have changed are examined again.
+//! - [`rule_finder`] decides by which rules a board is played that has no solution by Flow Free's.
 //! - [`read`] reads the board in one picture, with nothing known from others. It examines the candidates of `find`:
 //!   which cells exist and where walls are (`read::shape`), and what the cells hold (`read::contents`).
 //! - [`refuse`] contains the reasons why a picture is refused, and checks of whole boards.
@@ -36,6 +37,7 @@ mod numerics;
 mod picture;
 mod read;
 mod refuse;
+mod rule_finder;
 mod steps;
 mod track;
 
@@ -76,6 +78,7 @@ impl Vision for VisionOpencv {
 
     fn see(&mut self, captured: &Captured, cancel: &Cancel<'_>) -> Result<Reading> {
         let picture = Picture::new(captured.pixels(), captured.info())?;
+        self.reader.captured_at(captured.captured_ns());
         match self.reader.read_unless(&picture, cancel) {
             Err(ReadError::Cancelled) => Err(Error::cancelled()),
             reading => Ok(reading?),

@@ -14,6 +14,7 @@ mod plugin;
 mod properties;
 mod refusals;
 mod robust;
+mod rules;
 mod steps;
 mod summary;
 mod tilted;

@@ -1,6 +1,38 @@
 //! Rules as words, for formats that are text: `cover` or `empty`, and `touch` or `no-touch`.
 
+use std::fmt;
+use std::str::FromStr;
+
+use thiserror::Error;
+
 use crate::puzzle::Rules;
+
+/// A word that is no rule.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("expected {EXPECTED}, found {word:?}")]
+pub struct RulesError {
+    /// The word.
+    pub word: String,
+}
+
+/// Words with commas or blanks between: `cover` or `empty`, and `touch` or `no-touch`. What no word speaks of is as in
+/// Flow Free.
+impl FromStr for Rules {
+    type Err = RulesError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        read(text, Self::default()).map_err(|(_, word)| RulesError {
+            word: word.to_owned(),
+        })
+    }
+}
+
+/// Both rules in words, as they are read.
+impl fmt::Display for Rules {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&write(*self))
+    }
+}
 
 /// What is expected of a word.
 pub(crate) const EXPECTED: &str = "`cover` or `empty`, and `touch` or `no-touch`";
@@ -49,5 +81,9 @@ mod tests {
         }
         assert_eq!(read(" , ", flow_free), Ok(flow_free));
         assert_eq!(read("touch,\u{a0}empti", flow_free), Err((8, "empti")));
+        assert_eq!("touch".parse(), Ok(Rules::new(true, true)));
+        assert_eq!(Rules::new(false, true).to_string(), "empty, touch");
+        let error = "touchy".parse::<Rules>().unwrap_err();
+        assert!(error.to_string().ends_with("found \"touchy\""), "{error}");
     }
 }

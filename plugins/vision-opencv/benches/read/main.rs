@@ -10,7 +10,7 @@
     reason = "a bench ends by panicking, and uses a part of the modules"
 )]
 
-#[path = "../../src/config.rs"]
+#[path = "../../src/config/mod.rs"]
 mod config;
 #[path = "../../src/find/mod.rs"]
 mod find;
@@ -22,6 +22,8 @@ mod picture;
 mod read;
 #[path = "../../src/refuse/mod.rs"]
 mod refuse;
+#[path = "../../src/rule_finder/mod.rs"]
+mod rule_finder;
 #[path = "../../src/steps/mod.rs"]
 mod steps;
 #[path = "../../src/track/mod.rs"]

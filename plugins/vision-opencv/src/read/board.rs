@@ -20,6 +20,7 @@ use crate::refuse::solvability;
 use crate::steps::Steps;
 
 /// A board, and how its lines look.
+#[derive(Clone, Debug)]
 pub struct BoardReading {
     /// The board, upright at its grid.
     pub board: Box<SeenBoard>,
@@ -31,12 +32,39 @@ pub struct BoardReading {
     pub home: Grid,
 }
 
+impl BoardReading {
+    /// The same board, unless it is proved to have no solution.
+    ///
+    /// # Errors
+    /// [`Refusal::Unsolvable`].
+    pub fn with_solution(self) -> Result<Self, Refusal> {
+        solvability::check(&self.board.puzzle).map(|()| self)
+    }
+}
+
 /// Reads what a grid holds.
 ///
 /// # Errors
 /// [`PuzzleError`] for a board that the puzzle model does not take, which the steps should not have let
 /// pass; a board that can't be read is none.
 pub fn read_board(
+    picture: &Picture<'_>,
+    grid: &Grid,
+    beyond: Surroundings,
+    polarity: Polarity,
+    steps: &mut Steps,
+) -> Result<Result<BoardReading, Refusal>, PuzzleError> {
+    let read = read_solvable_or_not(picture, grid, beyond, polarity, steps)?;
+    let read = read.and_then(BoardReading::with_solution);
+    steps.done("solvable");
+    Ok(read)
+}
+
+/// Reads what a grid holds, also where that has no solution.
+///
+/// # Errors
+/// As [`read_board`].
+pub fn read_solvable_or_not(
     picture: &Picture<'_>,
     grid: &Grid,
     beyond: Surroundings,
@@ -57,7 +85,7 @@ pub fn read_board(
     Ok(read)
 }
 
-/// Reads what the cells of a grid hold that was checked.
+/// Reads what the cells of a grid hold that was checked, also where that has no solution.
 ///
 /// # Errors
 /// As [`read_board`].
@@ -127,11 +155,6 @@ pub fn read_cells(
         false => numbers::RULES,
     };
     let puzzle = Puzzle::new(board, paints.terminals, rules)?;
-    let checked = solvability::check(&puzzle);
-    steps.done("solvable");
-    if let Err(refusal) = checked {
-        return Ok(Err(refusal));
-    }
     let board = Box::new(
         SeenBoard::new(puzzle, grid.geometry(), paints.palette)
             .with_drawn(drawn.flows, drawn.state)

@@ -4,7 +4,6 @@ use flowpipe_plugin::puzzle::Lattice;
 use flowpipe_plugin::puzzle::message::SeenBoard;
 
 use crate::config::Config;
-use crate::find::budget::SearchBudget;
 use crate::find::candidates::{ATTEMPTS, CandidateFinder, LYING_ATTEMPTS};
 use crate::find::grid::Grid;
 use crate::find::lines::criteria::LineCriteria;
@@ -12,12 +11,12 @@ use crate::find::{hex_grid, square_grid};
 use crate::picture::Picture;
 use crate::picture::polarity::Polarity;
 use crate::picture::rotation::{self, RotatedPicture};
-use crate::read::board::{BoardReading, read_board};
+use crate::read::board::{BoardReading, read_solvable_or_not};
 use crate::read::error::ReadError;
 use crate::read::illustration;
 use crate::read::shape::surroundings::Surroundings;
 use crate::refuse::refusal::Refusal;
-use crate::refuse::size;
+use crate::refuse::{size, solvability};
 use crate::steps::Steps;
 
 /// Grids examined for one attempt.
@@ -27,6 +26,8 @@ const MOST_GRIDS: usize = 12;
 #[derive(Default)]
 pub struct BoardSearch {
     candidates: CandidateFinder,
+    /// What was read in the picture and refused because it has no solution by Flow Free's rules.
+    unsolvable: Vec<BoardReading>,
 }
 
 impl BoardSearch {
@@ -41,6 +42,7 @@ impl BoardSearch {
         steps: &mut Steps,
     ) -> Result<Result<BoardReading, Refusal>, ReadError> {
         self.candidates.take(picture);
+        self.unsolvable.clear();
         steps.done("samples");
         let mut refusal = Refusal::NoShape;
         for attempt in ATTEMPTS {
@@ -56,6 +58,11 @@ impl BoardSearch {
             }
         }
         Ok(Err(refusal))
+    }
+
+    /// The boards in the picture that was searched last that were refused because they have no solution.
+    pub fn take_unsolvable(&mut self) -> Vec<BoardReading> {
+        std::mem::take(&mut self.unsolvable)
     }
 
     /// Whether the picture that was searched last is so full of lines that not all of them were examined.
@@ -91,9 +98,8 @@ impl BoardSearch {
             let turned = turned.picture()?;
             let hexes = hex_grid::placed(hexes, &turned, criteria.polarity);
             steps.done("grid");
-            let budget = &mut self.candidates.budget;
             if let Ok(BoardReading { mut board, .. }) =
-                try_grids(&turned, config, hexes, criteria.polarity, budget, steps)?
+                self.try_grids(&turned, config, hexes, criteria.polarity, steps)?
             {
                 board.geometry = rotation::geometry_back(board.geometry, picture.height());
                 return Ok(Some(board));
@@ -119,13 +125,11 @@ impl BoardSearch {
         }
         let squares = square_grid::find(&vertical, &horizontal, config);
         steps.done("grid");
-        let budget = &mut self.candidates.budget;
-        let mut read = try_grids(picture, config, squares, criteria.polarity, budget, steps)?;
+        let mut read = self.try_grids(picture, config, squares, criteria.polarity, steps)?;
         if read.is_err() {
             let hexes = self.candidates.hexes(picture, criteria, config);
             steps.done("grid");
-            let budget = &mut self.candidates.budget;
-            let other = try_grids(picture, config, hexes, criteria.polarity, budget, steps)?;
+            let other = self.try_grids(picture, config, hexes, criteria.polarity, steps)?;
             let is_better = |refusal: &Refusal| match &other {
                 Ok(_) => true,
                 // Where the sides of hexagons are not drawn, or nothing lies in them, there is rather no board of
@@ -146,70 +150,82 @@ impl BoardSearch {
             read => Ok(read),
         }
     }
-}
 
-/// The one board that there is on some grids, the most likely ones first.
-fn try_grids(
-    picture: &Picture<'_>,
-    config: &Config,
-    grids: Vec<Grid>,
-    polarity: Polarity,
-    budget: &mut SearchBudget,
-    steps: &mut Steps,
-) -> Result<Result<BoardReading, Refusal>, ReadError> {
-    let mut refusal = Refusal::NoGrid;
-    let mut found: Option<BoardReading> = None;
-    for grid in grids.into_iter().take(MOST_GRIDS) {
-        let bounds = grid.bounds();
-        let overlaps = |other: &BoardReading| overlap(bounds, other.grid.bounds());
-        if found.as_ref().is_some_and(overlaps) {
-            continue;
-        }
-        // Grids of hexagons are wider than their boards.
-        if grid.lattice == Lattice::Square
-            && let Err(size) = size::check(&grid, config)
-        {
-            if size.progress() > refusal.progress() {
-                refusal = size;
+    /// The one board that there is on some grids, the most likely ones first.
+    fn try_grids(
+        &mut self,
+        picture: &Picture<'_>,
+        config: &Config,
+        grids: Vec<Grid>,
+        polarity: Polarity,
+        steps: &mut Steps,
+    ) -> Result<Result<BoardReading, Refusal>, ReadError> {
+        let mut refusal = Refusal::NoGrid;
+        let mut found: Option<BoardReading> = None;
+        for grid in grids.into_iter().take(MOST_GRIDS) {
+            let bounds = grid.bounds();
+            let overlaps = |other: &BoardReading| overlap(bounds, other.grid.bounds());
+            if found.as_ref().is_some_and(overlaps) {
+                continue;
             }
-            continue;
-        }
-        if !budget.take(&grid) {
-            break;
-        }
-        match (try_grid(picture, config, &grid, polarity, steps)?, &found) {
-            (Ok(read), None) => found = Some(read),
-            (Ok(read), Some(first)) => {
-                let share = area(read.grid.bounds()) / area(first.grid.bounds());
-                if (0.5..=2.0).contains(&share) {
-                    return Ok(Err(Refusal::TwoBoards));
+            // Grids of hexagons are wider than their boards.
+            if grid.lattice == Lattice::Square
+                && let Err(size) = size::check(&grid, config)
+            {
+                if size.progress() > refusal.progress() {
+                    refusal = size;
                 }
-                if share > 1.0 {
-                    found = Some(read);
-                }
+                continue;
             }
-            (Err(new), _) if new.progress() > refusal.progress() => refusal = new,
-            _ => {}
+            if !self.candidates.budget.take(&grid) {
+                break;
+            }
+            match (
+                self.try_grid(picture, config, &grid, polarity, steps)?,
+                &found,
+            ) {
+                (Ok(read), None) => found = Some(read),
+                (Ok(read), Some(first)) => {
+                    let share = area(read.grid.bounds()) / area(first.grid.bounds());
+                    if (0.5..=2.0).contains(&share) {
+                        return Ok(Err(Refusal::TwoBoards));
+                    }
+                    if share > 1.0 {
+                        found = Some(read);
+                    }
+                }
+                (Err(new), _) if new.progress() > refusal.progress() => refusal = new,
+                _ => {}
+            }
         }
+        Ok(found.ok_or(refusal))
     }
-    Ok(found.ok_or(refusal))
-}
 
-/// One grid.
-fn try_grid(
-    picture: &Picture<'_>,
-    config: &Config,
-    grid: &Grid,
-    polarity: Polarity,
-    steps: &mut Steps,
-) -> Result<Result<BoardReading, Refusal>, ReadError> {
-    illustration::grid_lines(picture, grid, steps);
-    let read = read_board(picture, grid, Surroundings::Empty, polarity, steps)?;
-    // Only now the size of a board of hexagons is known.
-    Ok(read.and_then(|read| match size::check(&read.grid, config) {
-        Ok(()) => Ok(read),
-        Err(size) => Err(size),
-    }))
+    /// One grid.
+    fn try_grid(
+        &mut self,
+        picture: &Picture<'_>,
+        config: &Config,
+        grid: &Grid,
+        polarity: Polarity,
+        steps: &mut Steps,
+    ) -> Result<Result<BoardReading, Refusal>, ReadError> {
+        illustration::grid_lines(picture, grid, steps);
+        let read = read_solvable_or_not(picture, grid, Surroundings::Empty, polarity, steps)?;
+        // Only now the size of a board of hexagons is known.
+        let read = read.and_then(|read| size::check(&read.grid, config).map(|()| read));
+        Ok(read.and_then(|read| {
+            let checked = solvability::check(&read.board.puzzle);
+            steps.done("solvable");
+            match checked {
+                Ok(()) => Ok(read),
+                Err(refusal) => {
+                    self.unsolvable.push(read);
+                    Err(refusal)
+                }
+            }
+        }))
+    }
 }
 
 fn area([_, _, width, height]: [f64; 4]) -> f64 {

@@ -4,6 +4,7 @@
 mod advert;
 mod bridges;
 mod disturb;
+mod forged;
 mod fuzz;
 mod pixels;
 pub(super) mod scene;
@@ -17,8 +18,9 @@ use super::truth::Frames;
 use flowpipe_testing::note;
 
 use disturb::{Disturbance, all, chance};
+use forged::{ForgedReading, Forgery};
 use scene::Scene;
-use table::{Outcome, SMALL, Table};
+use table::{Outcome, SMALL, Table, in_parallel};
 use unreadable::Spoil;
 
 /// The least number of pictures with cells of 24 pixels and more that must be read exactly. What is
@@ -137,6 +139,44 @@ fn unreadable_pictures() {
         count.wrong
     );
     none_is_wrong(&table);
+}
+
+/// Each picture with one terminal changed.
+#[test]
+fn forged_pictures() {
+    let album = Album::new();
+    let dealt = dealt(&Forgery::ALL, album.len(), 1, "forged");
+    check_forgeries(&album, |task| dealt[task].clone(), 2);
+}
+
+/// Each picture with one terminal changed in each way. Prints how many `auto` reads by looser rules after some captures:
+/// `cargo test --release -p vision-opencv every_forgery -- --ignored --nocapture`.
+#[test]
+#[ignore = "takes minutes: `./x test full` runs it"]
+fn every_forgery() {
+    check_forgeries(&Album::new(), |_| Forgery::ALL.to_vec(), 5);
+}
+
+/// None is misread, and no single picture is read by looser rules.
+fn check_forgeries(album: &Album, forgeries: impl Fn(usize) -> Vec<Forgery> + Sync, captures: i64) {
+    let readings: Vec<ForgedReading> = in_parallel(album.len(), |task| {
+        let scene = album.scene(task);
+        let readings = forgeries(task).into_iter();
+        readings
+            .filter_map(|forgery| forgery.read(&scene, captures))
+            .collect()
+    });
+    let count = |is_it: fn(&ForgedReading) -> bool| readings.iter().filter(|it| is_it(it)).count();
+    note!(
+        "forged pictures: {}, {} of them read by looser rules after {captures} captures",
+        readings.len(),
+        count(|it| it.is_relaxed),
+    );
+    assert!(!readings.is_empty());
+    for reading in &readings {
+        assert_eq!(reading.wrong, None, "{}", reading.name);
+        assert!(reading.is_same, "{}", reading.name);
+    }
 }
 
 /// Every picture with every disturbance, and made unreadable in every way. Prints the tables and writes them

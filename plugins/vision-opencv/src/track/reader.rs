@@ -10,7 +10,7 @@ use crate::find::perspective::rest_pose::RestPose;
 use crate::find::perspective::turned_board::TurnedBoard;
 use crate::picture::Picture;
 use crate::picture::top_hat::TopHat;
-use crate::read::board::{BoardReading, read_board};
+use crate::read::board::{BoardReading, read_solvable_or_not};
 use crate::read::error::ReadError;
 use crate::read::flip_search::{FlipSearch, read_known};
 use crate::read::illustration;
@@ -18,7 +18,8 @@ use crate::read::search::BoardSearch;
 use crate::read::shape::surroundings::Surroundings;
 use crate::read::tilt_search::TiltSearch;
 use crate::refuse::refusal::Refusal;
-use crate::refuse::size;
+use crate::refuse::{size, solvability};
+use crate::rule_finder::RuleFinder;
 use crate::steps::Steps;
 use crate::track::hex_positions::HexPositions;
 use crate::track::last_reading::LastReading;
@@ -40,6 +41,9 @@ pub struct Reader {
     thin: TopHat,
     flips: FlipSearch,
     straight: TiltSearch,
+    rules: RuleFinder,
+    /// When the picture was captured, by the host's clock, in nanoseconds.
+    captured_ns: i64,
     /// What was read last at rest.
     rested: Option<Puzzle>,
     /// How many more pictures are only searched for a board that was read while it turned.
@@ -56,6 +60,7 @@ impl Reader {
     #[must_use]
     pub fn new(config: Config) -> Self {
         Self {
+            rules: RuleFinder::new(config.rules),
             config,
             ..Self::default()
         }
@@ -79,8 +84,14 @@ impl Reader {
     pub fn reset(&mut self) {
         self.tracks.clear();
         self.last.clear();
+        self.rules.reset();
         self.rested = None;
         self.landing = 0;
+    }
+
+    /// Sets when the next picture was captured, by the host's clock, in nanoseconds.
+    pub fn captured_at(&mut self, captured_ns: i64) {
+        self.captured_ns = captured_ns;
     }
 
     /// Forgets what was seen in the last picture, but not where boards are.
@@ -152,7 +163,8 @@ impl Reader {
         }
         self.steps.done("flip");
         check(cancel)?;
-        match self.search.search(picture, &self.config, &mut self.steps)? {
+        let found = self.search.search(picture, &self.config, &mut self.steps)?;
+        match self.by_rules(found) {
             Ok(found) => {
                 let reading = self.at_rest_or_not(picture, found)?;
                 self.has_rested(&reading);
@@ -160,6 +172,28 @@ impl Reader {
                 Ok(reading)
             }
             Err(refusal) => self.read_otherwise(picture, refusal, cancel),
+        }
+    }
+
+    /// What a search found, by the rules of the game.
+    fn by_rules(&mut self, found: Result<BoardReading, Refusal>) -> Result<BoardReading, Refusal> {
+        match found {
+            Ok(mut read) => self.rules.solvable(&mut read.board).map(|()| read),
+            Err(Refusal::Unsolvable) => {
+                let mut unsolvable = self.search.take_unsolvable().into_iter();
+                let mut read = unsolvable.next().ok_or(Refusal::Unsolvable)?;
+                // Two readings of one picture: one of them is wrong.
+                if unsolvable.any(|other| other.board.puzzle != read.board.puzzle) {
+                    self.rules.unseen();
+                    return Err(Refusal::Unsolvable);
+                }
+                let judged = self.rules.unsolvable(&mut read.board, self.captured_ns);
+                judged.map(|()| read)
+            }
+            Err(refusal) => {
+                self.rules.unseen();
+                Err(refusal)
+            }
         }
     }
 
@@ -233,8 +267,17 @@ impl Reader {
             let seen = seen.as_ref().unwrap_or(picture);
             self.steps.done("in place");
             let beyond = Surroundings::Empty;
-            let read = read_board(seen, &track.grid, beyond, track.polarity, &mut self.steps)?;
-            if let Ok(read) = read {
+            let (grid, polarity, steps) = (&track.grid, track.polarity, &mut self.steps);
+            let read = read_solvable_or_not(seen, grid, beyond, polarity, steps)?;
+            let judged = read.and_then(|mut read| {
+                let judged = match solvability::check(&read.board.puzzle) {
+                    Ok(()) => self.rules.solvable(&mut read.board),
+                    Err(_) => self.rules.unsolvable(&mut read.board, self.captured_ns),
+                };
+                judged.map(|()| read)
+            });
+            self.steps.done("solvable");
+            if let Ok(read) = judged {
                 let reading = Reading::Board(read.board);
                 self.last.keep(&reading);
                 self.tracks.touch(index);

@@ -66,6 +66,31 @@ impl Count {
     }
 }
 
+/// The results of tasks 0 to `tasks` - 1, in their order, made by two threads. They must not depend on each other.
+pub fn in_parallel<T: Send>(tasks: usize, results: impl Fn(usize) -> Vec<T> + Sync) -> Vec<T> {
+    // As the plugin does.
+    opencv::core::set_num_threads(1).unwrap();
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut done = Vec::new();
+        loop {
+            let task = next.fetch_add(1, Ordering::Relaxed);
+            if task >= tasks {
+                return done;
+            }
+            done.push((task, results(task)));
+        }
+    };
+    let mut done = thread::scope(|scope| {
+        let other = scope.spawn(work);
+        let mut done = work();
+        done.extend(other.join().unwrap());
+        done
+    });
+    done.sort_by_key(|(task, _)| *task);
+    done.into_iter().flat_map(|(_, results)| results).collect()
+}
+
 /// All outcomes, by disturbances in the order in which they came.
 #[derive(Default)]
 pub struct Table {
@@ -75,29 +100,8 @@ pub struct Table {
 impl Table {
     /// Two threads make the outcomes of tasks 0 to `tasks` - 1, which must not depend on each other.
     pub fn of(tasks: usize, outcomes: impl Fn(usize) -> Vec<Outcome> + Sync) -> Self {
-        // As the plugin does.
-        opencv::core::set_num_threads(1).unwrap();
-        let next = AtomicUsize::new(0);
-        let work = || {
-            let mut done = Vec::new();
-            loop {
-                let task = next.fetch_add(1, Ordering::Relaxed);
-                if task >= tasks {
-                    return done;
-                }
-                done.push((task, outcomes(task)));
-            }
-        };
-        let mut done = thread::scope(|scope| {
-            let other = scope.spawn(work);
-            let mut done = work();
-            done.extend(other.join().unwrap());
-            done
-        });
-        done.sort_by_key(|(task, _)| *task);
-        let outcomes = done.into_iter().flat_map(|(_, outcomes)| outcomes);
         Self {
-            outcomes: outcomes.collect(),
+            outcomes: in_parallel(tasks, outcomes),
         }
     }
 

@@ -1,9 +1,13 @@
 //! The config of the plugin.
 
+pub mod rules;
+
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+
+use rules::RuleSetting;
 
 /// Finds the board in a whole screenshot and reads it: its rows and columns, its terminals and
 /// their colours, and the pipes that are drawn already. It gives a board that it is sure of, or
@@ -21,6 +25,12 @@ pub struct Config {
     /// to be sure of what they hold.
     #[schemars(range(min = 8))]
     pub min_cell_pixels: u32,
+    /// The rules of the game. `"strict"`: Flow Free's (for boards of numbers those of puzzles on paper); a board
+    /// without a solution is refused. `"auto"`: where several captures show the same board without a solution, it is
+    /// played by looser rules, first with flows that touch themselves, then with empty cells. Words as in puzzle
+    /// files, such as `"touch"` or `"empty, touch"`: these rules for all boards.
+    #[schemars(regex(pattern = r"^\s*(strict|auto|((cover|empty|touch|no-touch)[\s,]*)+)$"))]
+    pub rules: RuleSetting,
     /// Report with each reading what it cost, by step. Readings then differ from run to run.
     pub timed: bool,
     /// A folder to save a picture of what each step saw in, `01-….png` and so on, of the last frame
@@ -34,6 +44,7 @@ impl Default for Config {
             min_cells: 3,
             max_cells: 40,
             min_cell_pixels: 12,
+            rules: RuleSetting::Strict,
             timed: false,
             steps: None,
         }
