@@ -83,6 +83,6 @@ mod tests {
         let elsewhere = at("player.py").display().to_string();
         let config = json!({ "command": ["python3", elsewhere] });
         assert_eq!(of_config(&config, &manifest), [at("player.py")]);
-        assert_eq!(of_config(&json!({}), &manifest), [at(""); 0]);
+        assert_eq!(of_config(&json!({}), &manifest), Vec::<PathBuf>::new());
     }
 }
