@@ -118,7 +118,12 @@ impl Lines {
 
 /// Width of the thin lines, in pixels.
 pub(super) fn width(layout: &Layout) -> f64 {
-    1.0 + layout.cell_size() / 80.0
+    width_of(layout.cell_size())
+}
+
+/// The same for cells of a size in pixels.
+pub(super) fn width_of(cell: f64) -> f64 {
+    1.0 + cell / 80.0
 }
 
 /// A point given from a cell's centre in board units, in frame pixels.
