@@ -16,7 +16,7 @@ pub(super) const STUB: f64 = 0.3;
 const RAIL: f64 = 0.2;
 
 /// How much thicker than a thin line the lines are where there is no passage.
-const OUTLINE: f64 = 3.0;
+pub(super) const OUTLINE: f64 = 3.0;
 /// And rails.
 const RAILS: f64 = 2.0;
 

@@ -45,7 +45,8 @@ pub(super) fn draw(
             write(canvas, &colour::name(number), middle, size, LETTER, ink);
         }
         Theme::Tiles => {
-            let inner = 1.0 - lines::width(layout) / size;
+            // Between the thickest lines.
+            let inner = 1.0 - lines::OUTLINE * lines::width(layout) / size;
             let tile = board::inside(scene.puzzle.board(), layout, cell, inner);
             canvas.areas([tile], paint.into());
             let [radius, width] = RING.map(|length| length * size);
