@@ -59,6 +59,7 @@ mod interrupt;
 mod invented_domain;
 #[cfg(unix)]
 mod isolation;
+mod kinds;
 #[cfg(unix)]
 mod live;
 #[cfg(unix)]

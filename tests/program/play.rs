@@ -14,17 +14,17 @@ const TITLE: &str = "flowpipe play";
 const ESCAPE: u32 = 0xff1b;
 
 /// The game in a window of a screen of its own, and its boards.
-struct Game {
+pub(crate) struct Game {
     // Fields are dropped in this order: first the game, then its screen.
     child: Option<Child>,
-    screen: Screen,
+    pub(crate) screen: Screen,
     /// Where the window's inside begins on the screen.
-    origin: [i16; 2],
-    boards: Boards,
+    pub(crate) origin: [i16; 2],
+    pub(crate) boards: Boards,
 }
 
 impl Game {
-    fn start(sizes: &[(usize, usize)], args: &[&str]) -> Self {
+    pub(crate) fn start(sizes: &[(usize, usize)], args: &[&str]) -> Self {
         Self::start_on(Screen::start(), sizes, args)
     }
 
@@ -49,11 +49,11 @@ impl Game {
     }
 
     /// What the game has logged of one kind.
-    fn logged(&self, event: &str) -> Vec<Value> {
+    pub(crate) fn logged(&self, event: &str) -> Vec<Value> {
         self.boards.logged(event)
     }
 
-    fn wait_for(&self, event: &str, count: usize) {
+    pub(crate) fn wait_for(&self, event: &str, count: usize) {
         self.boards.wait_for(event, count);
     }
 
@@ -64,7 +64,7 @@ impl Game {
     }
 
     /// Draws a board's flows. With `wait`, each step only when the game has taken the one before.
-    fn solve(&self, board: usize, wait: bool) {
+    pub(crate) fn solve(&self, board: usize, wait: bool) {
         for flow in &self.boards.boards[board].1.flows {
             self.draw(board, flow, wait);
         }

@@ -42,6 +42,13 @@ pub enum Event {
         /// The cell that it lost to the dragged pipe.
         cell: Cell,
     },
+    /// The dragged pipe now crosses another one for good.
+    Crossed {
+        /// The flow that was crossed.
+        colour: Colour,
+        /// The cell that both hold.
+        cell: Cell,
+    },
     /// The drag went back from a crossing: a pipe that it had cut has cells again.
     Restored {
         /// The flow that was cut before.
@@ -76,4 +83,6 @@ pub enum Reason {
     NoPassage,
     /// A drag beyond the flow's other terminal.
     AlreadyJoined,
+    /// What is drawn stays, in a game whose lines are permanent.
+    Permanent,
 }

@@ -9,14 +9,18 @@
 //! - `line`: the cells that a straight drag enters.
 //! - `pipes`: the drawn pipes, and which of them holds each cell.
 //! - [`generate`]: puzzles of our own. [`random`]: the numbers behind what is drawn by chance.
+//! - [`kind`]: games of other kinds, by name. [`cover`]: what covers a board before and after its
+//!   game.
 //! - `header`: the lines above the board. [`render`]: the board as pixels.
 //! - [`session`]: board after board, time trials, how input arrives, the log.
 //! - `window` and `terminal`: a session on a screen. Each is a feature of its own, and off unless
 //!   asked for.
 
+pub mod cover;
 pub mod event;
 pub mod generate;
 mod header;
+pub mod kind;
 mod line;
 mod pipes;
 pub mod play;
@@ -29,4 +33,5 @@ pub mod window;
 
 pub use event::{Event, Reason};
 pub use flowpipe_generate::random;
+pub use kind::{KINDS, Kind, Look};
 pub use play::{Play, ResumeError, Settings};

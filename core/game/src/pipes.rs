@@ -5,7 +5,7 @@ use flowpipe_puzzle::{Colour, Node, Puzzle};
 /// A pipe's place in [`Pipes`]. Each colour has one for each pair of its terminals.
 pub(crate) type Slot = usize;
 
-/// All pipes of a board. No node is in two of them, nor twice in one.
+/// All pipes of a board. No node is twice in one of them, nor in two, except where one crosses another for good.
 #[derive(Clone, Debug)]
 pub(crate) struct Pipes {
     colours: Vec<Colour>,
@@ -63,6 +63,16 @@ impl Pipes {
         debug_assert_eq!(self.owner[node], None, "a node belongs to one pipe");
         self.nodes[slot].push(node);
         self.owner[node] = Some(slot);
+    }
+
+    /// Adds a node to a pipe's end that another pipe holds, and holds on. Neither of the two may be shortened
+    /// from then on.
+    pub(crate) fn cross(&mut self, slot: Slot, node: Node) {
+        debug_assert!(
+            self.owner[node].is_some() && !self.nodes[slot].contains(&node),
+            "a crossing has another pipe"
+        );
+        self.nodes[slot].push(node);
     }
 
     /// Keeps the first `len` nodes of a pipe.

@@ -18,12 +18,17 @@
 //! - On boards that warp, the pointer may leave the board by one cell: it is then in the cell at the
 //!   opposite edge.
 //!
+//! [`Settings`] change some of them, as other games do: when a flow is joined, and whether what is drawn
+//! can be drawn again.
+//!
 //! # Counting
 //! As the real game does: a *move* is a drag that changed the board, unless the move before it was
 //! of the same flow. The *pipe* percentage is the share of links between cells that is drawn (a
 //! solved board has as many links as cells less flows), rounded down.
 
 mod drag;
+#[cfg(test)]
+mod other_games;
 #[cfg(test)]
 mod properties;
 #[cfg(test)]
@@ -43,14 +48,33 @@ pub struct Settings {
     /// Whether the straight line between two pointer positions is walked. A game that only handles
     /// the events themselves does not, and loses cells when the pointer jumps.
     pub fill: bool,
+    /// What joins a pipe to its other terminal.
+    pub join: Join,
+    /// Whether all that is drawn stays until a restart. A pipe then only grows at its end. Where it is
+    /// drawn over another one, both stay, and the board can't be solved any more.
+    pub permanent: bool,
+}
+
+/// What joins a pipe to its other terminal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Join {
+    /// The drag enters the terminal's cell, or the pipe ends beside it when the pointer goes up.
+    #[default]
+    Beside,
+    /// The drag enters the terminal's cell.
+    Cell,
+    /// The drag comes within a quarter of a cell of the terminal's centre, across and down.
+    Centre,
 }
 
 impl Default for Settings {
-    /// A margin of a tenth of a cell, and lines walked.
+    /// A margin of a tenth of a cell, lines walked, and the real game's rules.
     fn default() -> Self {
         Self {
             margin: 0.1,
             fill: true,
+            join: Join::default(),
+            permanent: false,
         }
     }
 }
@@ -227,7 +251,10 @@ impl Play {
             .all()
             .iter()
             .map(|nodes| nodes.len().saturating_sub(1));
-        (100 * links.sum::<usize>()).checked_div(all).unwrap_or(0)
+        // Pipes that cross have links in common.
+        (100 * links.sum::<usize>())
+            .checked_div(all)
+            .map_or(0, |percent| percent.min(100))
     }
 
     /// Whether the game counts the board as solved: every flow joined and, where the puzzle asks for

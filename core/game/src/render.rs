@@ -7,6 +7,7 @@ mod area;
 mod backdrop;
 mod board;
 mod canvas;
+mod cover;
 mod flip;
 mod font;
 mod header;

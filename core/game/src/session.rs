@@ -7,7 +7,7 @@
 //! # From board to board
 //! A board is solved when it is when nothing is dragged. It then stays for [`PAUSE`] (in a time
 //! trial for no time), flips over within [`FLIP`] and shows the next one, which takes input when it
-//! has landed. After the last one, or when the time is up, the session is over: no input has an
+//! has landed. Games of another [`Manner`] do something else in between, or before the first board. After the last one, or when the time is up, the session is over: no input has an
 //! effect but [`Command::Next`] without a time trial, which begins again at the first board.
 //!
 //! # Time trial
@@ -15,8 +15,10 @@
 
 mod gesture;
 mod input;
+mod interlude;
 mod level;
 mod log;
+mod manner;
 mod report;
 #[cfg(test)]
 mod tests;
@@ -28,7 +30,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use flowpipe_puzzle::Puzzle;
-use serde::Serialize;
 use serde_json::json;
 use thiserror::Error;
 
@@ -37,10 +38,12 @@ use crate::play::Play;
 use gesture::Gestures;
 use input::Queue;
 pub use input::{FRAME, Input, Pointer};
+use interlude::Steps;
 pub use level::{Level, Levels, Size, SizeError};
 pub use log::Log;
+pub use manner::{Interlude, Manner, Until};
 use report::start_record;
-use timing::{Due, Phase, frames};
+use timing::{Due, Phase, Then, frames};
 pub use view::{Face, Flip, View};
 
 /// How long a board takes to flip over to the next, as in the real game.
@@ -49,7 +52,7 @@ pub const FLIP: Duration = Duration::from_millis(500);
 pub const PAUSE: Duration = Duration::from_secs(1);
 
 /// How a session is played.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
     /// How pointer events reach the board.
     pub input: Input,
@@ -62,6 +65,8 @@ pub struct Options {
     pub seed: u64,
     /// How long a time trial lasts; `None` to play without one.
     pub trial: Option<Duration>,
+    /// How the game behaves. Its `input` is not examined.
+    pub manner: Manner,
 }
 
 /// What a player can ask for.
@@ -134,9 +139,15 @@ impl Session {
         let next = levels.get(1)?;
         log.write(Duration::ZERO, start_record(&options));
         let puzzle = Arc::new(first.puzzle.clone());
-        let play = Play::new(first.puzzle.clone(), options.input.settings());
+        let settings = options.manner.settings(options.input);
+        let play = Play::new(first.puzzle.clone(), settings);
         let mut session = Self {
-            queue: Queue::new(options.input, options.drop, options.seed),
+            queue: Queue::new(
+                options.input,
+                options.manner.frame,
+                options.drop,
+                options.seed,
+            ),
             gestures: Gestures::new(options.input, options.nudge),
             options,
             levels,
@@ -156,7 +167,16 @@ impl Session {
             failure: None,
         };
         session.log_level(Duration::ZERO, first.title.as_deref());
-        session.ready(Duration::ZERO);
+        match session.options.manner.opening {
+            [] => session.ready(Duration::ZERO),
+            steps => {
+                let steps = Steps::new(steps, Duration::ZERO);
+                session.phase = Phase::Interlude {
+                    steps,
+                    then: Then::Ready,
+                };
+            }
+        }
         Ok(session)
     }
 
@@ -164,12 +184,20 @@ impl Session {
     pub fn pointer(&mut self, now: Duration, pointer: Pointer) {
         self.advance(now);
         let mut record = json!(pointer);
+        let mut is_ended = false;
         if !matches!(self.phase, Phase::Playing) {
             record["ignored"] = true.into();
+            is_ended = match &mut self.phase {
+                Phase::Interlude { steps, .. } => steps.is_ended_by(pointer, self.puzzle.board()),
+                _ => false,
+            };
         } else if !self.queue.push(now, pointer) {
             record["lost"] = true.into();
         }
         self.log.write(now, record);
+        if is_ended {
+            self.step(now);
+        }
         self.advance(now);
     }
 
@@ -178,7 +206,7 @@ impl Session {
         self.advance(now);
         let in_play = matches!(self.phase, Phase::Playing) && self.play.dragged().is_none();
         match command {
-            Command::Undo if in_play => {
+            Command::Undo if in_play && !self.options.manner.permanent => {
                 if let Some(before) = self.history.pop() {
                     self.play = before;
                     self.log.write(now, json!({"event": "undo"}));
@@ -189,7 +217,7 @@ impl Session {
                 self.play.restart();
                 self.log.write(now, json!({"event": "restart"}));
             }
-            Command::Next if self.options.trial.is_none() => self.skip(now),
+            Command::Next => self.next(now),
             _ => {}
         }
     }
@@ -204,7 +232,7 @@ impl Session {
                     }
                 }
                 Due::TimeUp => self.over(at),
-                Due::Flip => self.flip(at),
+                Due::Step => self.step(at),
                 Due::Land => self.ready(at),
             }
         }
@@ -325,12 +353,10 @@ impl Session {
             "after": now.saturating_sub(self.ready_at).as_nanos() as u64,
         });
         self.log.write(now, record);
-        let pause = if self.options.trial.is_some() {
-            Duration::ZERO
-        } else {
-            PAUSE
+        self.phase = Phase::Interlude {
+            steps: Steps::new(self.options.manner.after_win, now),
+            then: Then::Flip,
         };
-        self.phase = Phase::Solved { until: now + pause };
     }
 
     fn over(&mut self, now: Duration) {
@@ -342,6 +368,32 @@ impl Session {
         self.phase = Phase::Over;
         self.log
             .write(now, json!({"event": "over", "solved": self.solved}));
+    }
+
+    /// The current step of an interlude has ended.
+    fn step(&mut self, now: Duration) {
+        let Phase::Interlude { steps, then } = &mut self.phase else {
+            return;
+        };
+        match (steps.rest(now), then) {
+            (Some(rest), _) => *steps = rest,
+            (None, Then::Ready) => self.ready(now),
+            (None, Then::Flip) => self.flip(now),
+        }
+    }
+
+    /// The player asks for the next board. Where a click elsewhere is waited for, that does nothing.
+    fn next(&mut self, now: Duration) {
+        let until = match &self.phase {
+            Phase::Interlude { steps, .. } => steps.until(),
+            _ => None,
+        };
+        match until {
+            Some(Until::Next) => self.step(now),
+            Some(Until::Click | Until::CoverButton) => {}
+            Some(Until::After(_)) | None if self.options.trial.is_none() => self.skip(now),
+            Some(Until::After(_)) | None => {}
+        }
     }
 
     /// Goes to the next board without solving this one; from the last to the first.
@@ -367,13 +419,17 @@ impl Session {
         self.gestures.forget();
         self.number += 1;
         self.puzzle = Arc::new(level.puzzle.clone());
-        self.play = Play::new(level.puzzle, self.options.input.settings());
+        let settings = self.options.manner.settings(self.options.input);
+        self.play = Play::new(level.puzzle, settings);
         self.history.clear();
         self.before = None;
         self.phase = Phase::Flipping { since: now, from };
         self.log_level(now, level.title.as_deref());
         self.place += 1;
         self.make_next();
+        if self.options.manner.flip.is_zero() {
+            self.ready(now);
+        }
     }
 
     fn make_next(&mut self) {
@@ -395,7 +451,9 @@ impl Session {
     #[must_use]
     pub fn wake_at(&self, now: Duration) -> Option<Duration> {
         let frame = match self.phase {
-            Phase::Flipping { since, .. } => Some(since + FRAME * (frames(since, now) + 1)),
+            Phase::Flipping { since, .. } => {
+                Some(since + FRAME * (frames(since, now, self.options.manner.flip) + 1))
+            }
             _ => None,
         };
         let second = self.trial_left(now).map(|left| {
@@ -415,8 +473,11 @@ impl Session {
             .filter(|_| !is_over)
             .map(|(lasts, began)| (began + lasts, Due::TimeUp));
         let phase = match self.phase {
-            Phase::Solved { until } => Some((until, Due::Flip)),
-            Phase::Flipping { since, .. } => Some((since + FLIP, Due::Land)),
+            Phase::Interlude { ref steps, .. } => {
+                let end = steps.end(self.options.trial.is_some());
+                end.map(|end| (end, Due::Step))
+            }
+            Phase::Flipping { since, .. } => Some((since + self.options.manner.flip, Due::Land)),
             Phase::Playing | Phase::Over => None,
         };
         // Of things at the same time the first one listed goes first.

@@ -10,6 +10,7 @@
 
 mod artist;
 mod connection;
+mod delay;
 mod screen;
 
 use std::sync::Arc;
@@ -24,16 +25,14 @@ use winit::event_loop::{ActiveEventLoop, ControlFlow, EventLoop, EventLoopProxy}
 use winit::keyboard::{Key, NamedKey};
 use winit::window::{Window as SystemWindow, WindowId};
 
-use crate::render::{Button, Layout, Painter, Style, Theme};
+use crate::kind::Look;
+use crate::render::{Button, Layout, Painter};
 use crate::session::{Command, Pointer, Session, SessionError, View};
 use artist::{Artist, Job};
+use delay::{Delay, State};
 
 /// What the window is called.
 pub const TITLE: &str = "flowpipe play";
-
-/// The least time between two pictures: faster than most screens, slow enough to leave the
-/// processor to the player.
-const REST: Duration = Duration::from_millis(8);
 
 /// Why there is no window, or none any more.
 #[derive(Debug, Error)]
@@ -96,7 +95,7 @@ impl Window {
 
     /// Plays a session in a window of a width and height in pixels until it is closed; how many
     /// boards were solved. `lights`: any number, it decides where the lights behind the board are.
-    /// `theme`: what boards are dressed in.
+    /// `look`: where boards lie, what they are dressed in, and how fast they are drawn.
     ///
     /// # Errors
     /// See [`WindowError`].
@@ -105,14 +104,15 @@ impl Window {
         session: Session,
         size: (u32, u32),
         lights: u64,
-        theme: Theme,
+        look: Look,
     ) -> Result<usize, WindowError> {
         let mut game = WindowGame {
             calls: self.system.create_proxy(),
             session,
             size,
             lights,
-            theme,
+            look,
+            delay: Delay::of(look),
             began: Instant::now(),
             artist: None,
             sent: None,
@@ -153,7 +153,9 @@ struct WindowGame {
     /// Of the window's inside, in pixels. Kept here, for to ask the system takes a round trip.
     size: (u32, u32),
     lights: u64,
-    theme: Theme,
+    look: Look,
+    /// What makes pictures late, if anything does.
+    delay: Option<Delay>,
     began: Instant,
     artist: Option<Artist>,
     /// What the artist was last asked to show; `None` to have it all drawn again.
@@ -193,7 +195,9 @@ impl WindowGame {
             .create_window(attributes)
             .map_err(|error| WindowError::NoScreen(error.to_string()))?;
         self.resize(window.inner_size());
-        let painter = Painter::new(self.lights).with_theme(self.theme);
+        let painter = Painter::new(self.lights)
+            .with_style(self.look.style)
+            .with_theme(self.look.theme);
         let artist = Artist::start(Arc::new(window), painter, self.calls.clone())?;
         self.artist = Some(artist);
         Ok(())
@@ -208,7 +212,12 @@ impl WindowGame {
     /// Lays the window out again, and logs it if the board lies elsewhere now.
     fn lay_out(&mut self) {
         let (width, height) = self.size;
-        let layout = Layout::new(Style::Window, self.session.puzzle().board(), width, height);
+        let layout = Layout::new(
+            self.look.style,
+            self.session.puzzle().board(),
+            width,
+            height,
+        );
         if self.layout.as_ref() != Some(&layout) {
             let now = self.now();
             self.session.laid_out(now, layout.board_xywh());
@@ -263,20 +272,42 @@ impl WindowGame {
 
     /// Has the artist show what is not shown yet; when to ask again, if not now.
     fn show(&mut self, now: Duration) -> Option<Instant> {
-        let artist = self.artist.as_mut().filter(|_| !self.is_busy)?;
+        let Some(delay) = &mut self.delay else {
+            return self.show_now(now);
+        };
+        let (state, again) = delay.pass(&self.session, now);
+        if let Some(state) = state {
+            self.send(state);
+        }
+        again.map(|at| self.began + at)
+    }
+
+    /// The same where pictures are not late.
+    fn show_now(&mut self, now: Duration) -> Option<Instant> {
+        if self.is_busy {
+            return None;
+        }
         // A board that has landed is waited for.
         let was_flipping = self.sent.as_ref().is_some_and(|sent| sent.flip.is_some());
         let is_landed = was_flipping && !self.session.is_flipping();
-        let next = self.sent_at.map(|at| at + REST);
+        let next = self.sent_at.map(|at| at + self.look.rest);
         if let Some(next) = next.filter(|&next| !is_landed && Instant::now() < next) {
             return Some(next);
         }
-        let view = self.session.view(now);
+        self.send(State::of(&self.session, now));
+        None
+    }
+
+    /// Has the artist show a state if it is another one and the artist is free.
+    fn send(&mut self, State { view, number }: State) {
+        let Some(artist) = self.artist.as_mut().filter(|_| !self.is_busy) else {
+            return;
+        };
         if self.sent.as_ref() == Some(&view) {
-            return None;
+            return;
         }
-        let number = self.session.number();
-        self.landing = (view.flip.is_none() && number != self.landed).then_some(number);
+        let is_open = view.flip.is_none() && view.cover.is_none();
+        self.landing = (is_open && number != self.landed).then_some(number);
         self.sent_at = Some(Instant::now());
         self.is_busy = true;
         artist.show(Job {
@@ -285,7 +316,6 @@ impl WindowGame {
             whole: self.sent.is_none(),
         });
         self.sent = Some(view);
-        None
     }
 
     fn shown(&mut self, at: Instant) {

@@ -67,6 +67,7 @@ impl Config {
         Settings {
             margin: self.margin,
             fill: self.input == Input::Frames,
+            ..Settings::default()
         }
     }
 }

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
+use flowpipe_game::kind::{KINDS, Kind};
 use flowpipe_game::render::Theme;
 use flowpipe_game::session::Size;
 
@@ -29,9 +30,12 @@ pub struct Play {
     /// Play a time trial of this length, such as 30s. It starts with the first press.
     #[arg(long, value_name = "DURATION")]
     pub time_trial: Option<String>,
-    /// How the game reads its input.
-    #[arg(long, value_enum, default_value_t = PlayInput::Frames)]
-    pub input: PlayInput,
+    /// Look and behave like a game of another kind.
+    #[arg(long, value_name = "KIND", value_parser = kind(), conflicts_with = "terminal")]
+    pub like: Option<&'static Kind>,
+    /// How the game reads its input: `frames`, unless --like changes it.
+    #[arg(long, value_enum)]
+    pub input: Option<PlayInput>,
     /// Start a drag only once the pointer has moved this many pixels inside of the pressed cell.
     /// Not with --input clicks.
     #[arg(long, default_value_t = 0.0, value_name = "PIXELS", value_parser = pixels, conflicts_with = "terminal")]
@@ -42,12 +46,13 @@ pub struct Play {
     /// Log the game into this file, as JSON Lines: pointer events, what they drew, and when boards were solved.
     #[arg(long, value_name = "FILE")]
     pub log: Option<PathBuf>,
-    /// The window's size in pixels, width x height.
-    #[arg(long, default_value = "600x1067", value_name = "SIZE", value_parser = window_size)]
-    pub window: (u32, u32),
+    /// The window's size in pixels, width x height: 600x1067, unless --like changes it.
+    #[arg(long, value_name = "SIZE", value_parser = window_size)]
+    pub window: Option<(u32, u32)>,
     /// The theme of the window: discs on dark or light, blocks, letters in the discs, or Numberlink's numbers on paper.
-    #[arg(long, default_value_t, value_parser = theme(), conflicts_with = "terminal")]
-    pub theme: Theme,
+    /// It is `dark`, unless --like changes it.
+    #[arg(long, value_parser = theme(), conflicts_with = "terminal")]
+    pub theme: Option<Theme>,
     /// Play in this terminal, with the mouse or the keyboard: arrows or h j k l move the cursor,
     /// Enter or space picks up a pipe and releases it.
     #[arg(long, conflicts_with = "window")]
@@ -63,8 +68,18 @@ pub enum PlayInput {
     Frames,
     /// The same, but only lines along a row or a column; other lines are lost.
     Straight,
+    /// Samples as often, with nothing between two samples: jumps are lost.
+    Samples,
     /// A click picks up a pipe, the pointer draws without a button, a second click releases it.
     Clicks,
+}
+
+fn kind() -> impl TypedValueParser<Value = &'static Kind> {
+    let values = KINDS
+        .iter()
+        .map(|kind| PossibleValue::new(kind.name).help(kind.summary));
+    PossibleValuesParser::new(values)
+        .try_map(|name| Kind::named(&name).ok_or_else(|| format!("no kind is called {name}")))
 }
 
 fn theme() -> impl TypedValueParser<Value = Theme> {

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use flowpipe_config::reader::duration;
-use flowpipe_game::session::{Input, Level, Levels, Log, Options, Session};
+use flowpipe_game::Look;
+use flowpipe_game::session::{Input, Level, Levels, Log, Manner, Options, Session};
 use flowpipe_game::terminal::{Colours, Terminal};
 use flowpipe_game::window::Window;
 use flowpipe_puzzle::text;
@@ -20,7 +21,17 @@ use crate::{outputs, signals};
 
 pub fn run(global: &Global, args: &Play) -> Result<Ended, Failure> {
     let trial = args.time_trial.as_deref().map(trial).transpose()?;
-    if args.nudge > 0.0 && args.input == PlayInput::Clicks {
+    let (look, manner) = args
+        .like
+        .map_or((Look::OWN, Manner::OWN), |kind| (kind.look, kind.manner));
+    let input = args.input.map_or(manner.input, |input| match input {
+        PlayInput::Events => Input::Events,
+        PlayInput::Frames => Input::Frames,
+        PlayInput::Straight => Input::Straight,
+        PlayInput::Samples => Input::Samples,
+        PlayInput::Clicks => Input::Clicks,
+    });
+    if args.nudge > 0.0 && input == Input::Clicks {
         let why = "--nudge applies to drags, and --input clicks has none";
         return Err(Failure::Usage(why.to_owned()));
     }
@@ -28,16 +39,12 @@ pub fn run(global: &Global, args: &Play) -> Result<Ended, Failure> {
     let interrupted = Arc::new(AtomicBool::new(false));
     let start = || -> Result<Session, Failure> {
         let options = Options {
-            input: match args.input {
-                PlayInput::Events => Input::Events,
-                PlayInput::Frames => Input::Frames,
-                PlayInput::Straight => Input::Straight,
-                PlayInput::Clicks => Input::Clicks,
-            },
+            input,
             nudge: args.nudge,
             drop: args.drop,
             seed: args.seed,
             trial,
+            manner,
         };
         Session::new(levels, options, log(args)?).map_err(run_failure)
     };
@@ -55,8 +62,14 @@ pub fn run(global: &Global, args: &Play) -> Result<Ended, Failure> {
         let session = start()?;
         let closer = window.closer();
         on_interrupt(&interrupted, move || closer.close());
+        let look = Look {
+            theme: args.theme.unwrap_or(look.theme),
+            ..look
+        };
+        let size = args.window;
+        let size = size.unwrap_or_else(|| look.window(session.puzzle().board()));
         window
-            .play(session, args.window, args.seed, args.theme)
+            .play(session, size, args.seed, look)
             .map_err(run_failure)?
     };
     let boards = if solved == 1 { "board" } else { "boards" };

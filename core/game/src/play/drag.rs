@@ -3,10 +3,14 @@
 use flowpipe_puzzle::place::cell_at;
 use flowpipe_puzzle::{Cell, Node, Point};
 
-use super::{Drag, Play};
+use super::{Drag, Join, Play};
 use crate::event::{Event, Reason};
 use crate::line;
 use crate::pipes::Slot;
+
+/// How far from its border the cell of a terminal has to be entered where a drag must come near the
+/// terminal's centre, in cells.
+const NEAR_CENTRE: f64 = 0.25;
 
 impl Play {
     /// The pointer goes down at a point, in board units. If it is down already, a release was
@@ -14,15 +18,21 @@ impl Play {
     pub fn press(&mut self, point: Point) -> Vec<Event> {
         let mut events = self.release();
         let cell = cell_at(self.puzzle.board(), point);
-        let refused = Event::Refused {
-            cell,
-            reason: Reason::NothingThere,
-        };
+        let refused = |reason| Event::Refused { cell, reason };
         let Some((cell, (slot, grip))) = cell.and_then(|cell| Some((cell, self.grip(cell)?)))
         else {
-            events.push(refused);
+            events.push(refused(Reason::NothingThere));
             return events;
         };
+        let len = self.pipes.nodes(slot).len();
+        let keeps = match grip {
+            Grip::Terminal(_) => 0,
+            Grip::Pipe(keep) => keep,
+        };
+        if self.settings.permanent && keeps < len {
+            events.push(refused(Reason::Permanent));
+            return events;
+        }
         self.drag = Some(Drag {
             slot,
             before: self.pipes.all().to_vec(),
@@ -31,13 +41,9 @@ impl Play {
         });
         let colour = self.pipes.colour(slot);
         events.push(Event::Pressed { colour, cell });
-        let len = self.pipes.nodes(slot).len();
-        match grip {
-            Grip::Terminal(node) => {
-                self.pipes.truncate(slot, 0);
-                self.pipes.push(slot, node);
-            }
-            Grip::Pipe(keep) => self.pipes.truncate(slot, keep),
+        self.pipes.truncate(slot, keeps);
+        if let Grip::Terminal(node) = grip {
+            self.pipes.push(slot, node);
         }
         if self.pipes.nodes(slot).len() < len {
             events.push(Event::Shortened { colour, cell });
@@ -56,10 +62,21 @@ impl Play {
         }
         let from = std::mem::replace(&mut drag.pointer, point);
         let from = if self.settings.fill { from } else { point };
-        for cell in line::entered(self.puzzle.board(), from, point, self.settings.margin) {
+        for cell in self.entered(from, point) {
             self.enter(cell, &mut events);
         }
         events
+    }
+
+    /// The cells that the line between two points enters, in its order.
+    fn entered(&self, from: Point, to: Point) -> Vec<Cell> {
+        let entered = |margin| line::entered(self.puzzle.board(), from, to, margin);
+        let mut cells = entered(self.settings.margin);
+        if self.settings.join == Join::Centre {
+            let near = entered(NEAR_CENTRE.max(self.settings.margin));
+            cells.retain(|cell| self.puzzle.terminal_at(*cell).is_none() || near.contains(cell));
+        }
+        cells
     }
 
     /// The pointer goes up where it is.
@@ -70,7 +87,8 @@ impl Play {
         };
         let slot = drag.slot;
         let colour = self.pipes.colour(slot);
-        if let Some(node) = self.terminal_beside_end(slot) {
+        let beside = self.terminal_beside_end(slot);
+        if let Some(node) = beside.filter(|_| self.settings.join == Join::Beside) {
             self.pipes.push(slot, node);
             let cell = self.puzzle.board().graph().cell_of(node);
             events.push(Event::Joined { colour, cell });
@@ -130,19 +148,21 @@ impl Play {
             return;
         }
         let next = self.link(end, cell);
-        if let Some(node) = next.filter(|&node| self.pipes.owner(node) != Some(slot)) {
+        if let Some(node) = next.filter(|node| !self.pipes.nodes(slot).contains(node)) {
             self.extend(slot, node, cell, events);
             return;
         }
         let own = next.into_iter().chain(graph.nodes_of(cell).iter().copied());
-        let mut own = own.filter(|&node| self.pipes.owner(node) == Some(slot));
-        match own.next().and_then(|node| self.pipes.position(node)) {
-            Some((_, position)) => self.shorten(slot, position + 1, cell, events),
-            None => events.push(Event::Refused {
-                cell: Some(cell),
-                reason: Reason::NoPassage,
-            }),
-        }
+        let mut own = own.filter(|node| self.pipes.nodes(slot).contains(node));
+        let reason = match own.next().and_then(|node| self.pipes.position(node)) {
+            Some(_) if self.settings.permanent => Reason::Permanent,
+            Some((_, position)) => return self.shorten(slot, position + 1, cell, events),
+            None => Reason::NoPassage,
+        };
+        events.push(Event::Refused {
+            cell: Some(cell),
+            reason,
+        });
     }
 
     /// Grows the dragged pipe into a node that its end has a passage to.
@@ -164,14 +184,20 @@ impl Play {
                 refuse(Reason::TerminalInTheWay);
             }
         } else {
-            if let Some((other, position)) = self.pipes.position(node) {
-                self.pipes.truncate(other, position);
-                events.push(Event::Cut {
-                    colour: self.pipes.colour(other),
-                    cell,
-                });
+            match self.pipes.position(node) {
+                Some((other, _)) if self.settings.permanent => {
+                    self.pipes.cross(slot, node);
+                    let colour = self.pipes.colour(other);
+                    events.push(Event::Crossed { colour, cell });
+                }
+                Some((other, position)) => {
+                    self.pipes.truncate(other, position);
+                    self.pipes.push(slot, node);
+                    let colour = self.pipes.colour(other);
+                    events.push(Event::Cut { colour, cell });
+                }
+                None => self.pipes.push(slot, node),
             }
-            self.pipes.push(slot, node);
             events.push(Event::Extended { colour, cell });
         }
     }

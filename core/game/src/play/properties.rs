@@ -41,7 +41,11 @@ fn assert_consistent(play: &Play) {
     assert_eq!(again.drawn().len(), drawn.len());
 }
 
-fn boards() -> impl Strategy<Value = Puzzle> {
+fn joins() -> impl Strategy<Value = Join> {
+    prop::sample::select(vec![Join::Beside, Join::Cell, Join::Centre])
+}
+
+pub(super) fn boards() -> impl Strategy<Value = Puzzle> {
     let plain = Description::default;
     let hex = Description {
         lattice: Lattice::Hex,
@@ -80,9 +84,10 @@ proptest! {
     fn no_input_leaves_a_broken_state(
         puzzle in boards(),
         inputs in prop::collection::vec((0..6u8, -1.5..5.5f64, -1.5..5.5f64), 1..60),
-        fill: bool, margin in 0.0..0.5f64,
+        fill: bool, margin in 0.0..0.5f64, join in joins(),
     ) {
-        let mut play = Play::new(puzzle, Settings { margin, fill });
+        let settings = Settings { margin, fill, join, ..Settings::default() };
+        let mut play = Play::new(puzzle, settings);
         for (kind, x, y) in inputs {
             match kind {
                 0 => play.release(),

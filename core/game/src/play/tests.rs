@@ -39,7 +39,7 @@ fn play(rows: &[&str]) -> Play {
 }
 
 /// Presses in the first cell and drags through the centres of all.
-fn drag(play: &mut Play, cells: &[Cell]) -> Vec<Event> {
+pub(super) fn drag(play: &mut Play, cells: &[Cell]) -> Vec<Event> {
     let mut events = play.press(centre(play.puzzle.board(), cells[0]));
     for &cell in &cells[1..] {
         events.extend(play.move_to(centre(play.puzzle.board(), cell)));
@@ -47,20 +47,20 @@ fn drag(play: &mut Play, cells: &[Cell]) -> Vec<Event> {
     events
 }
 
-fn draw(play: &mut Play, cells: &[Cell]) -> Vec<Event> {
+pub(super) fn draw(play: &mut Play, cells: &[Cell]) -> Vec<Event> {
     let mut events = drag(play, cells);
     events.extend(play.release());
     events
 }
 
-fn pipe(play: &Play, colour: Colour) -> Vec<Cell> {
+pub(super) fn pipe(play: &Play, colour: Colour) -> Vec<Cell> {
     play.drawn()
         .into_iter()
         .find(|flow| flow.colour == colour)
         .map_or(vec![], |flow| flow.cells)
 }
 
-const TWO: [&str; 3] = ["A..A", "B..B", "...."];
+pub(super) const TWO: [&str; 3] = ["A..A", "B..B", "...."];
 
 #[test]
 fn a_flow_is_drawn_cell_by_cell_and_joined() {

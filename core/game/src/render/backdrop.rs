@@ -20,7 +20,9 @@ pub(super) fn draw(canvas: &mut Canvas, style: Style, theme: Theme, lights: u64)
     }
     let bars = bars(lights, canvas.width() as f64, canvas.height() as f64);
     match style {
-        Style::Phone | Style::Window => draw_blurred(canvas, theme, &bars),
+        Style::Phone | Style::Window | Style::EdgeToEdge { .. } => {
+            draw_blurred(canvas, theme, &bars)
+        }
         Style::Desktop => draw_sharp(canvas, theme, &bars),
     }
 }

@@ -5,12 +5,7 @@ use flowpipe_puzzle::{Board, Cell, Colour, Flow, Point};
 
 use super::canvas::{Canvas, Ink};
 use super::lines::{self, Lines, from_centre, outline};
-use super::{Layout, Scene, Theme, mark};
-
-/// Width of a pipe, in cells, as measured on screenshots of the real game.
-const PIPE_WIDTH: f64 = 0.33;
-/// And of a line drawn by pencil.
-const PENCIL_WIDTH: f64 = 0.2;
+use super::{Layout, Scene, mark};
 
 pub(super) fn draw(canvas: &mut Canvas, scene: &Scene, layout: &Layout) {
     let board = scene.puzzle.board();
@@ -23,16 +18,33 @@ pub(super) fn draw(canvas: &mut Canvas, scene: &Scene, layout: &Layout) {
     let flows: Vec<_> = flows.map(|flow| (flow, ends(flow))).collect();
     let stretches: Vec<_> = flows.iter().map(|(flow, ends)| whole(flow, ends)).collect();
     for flow in &stretches {
-        let areas = flow.tinted.iter().map(|&cell| outline(board, layout, cell));
+        let cells = flow.tinted.iter();
+        let areas = cells.map(|&cell| inside(board, layout, cell, scene.theme.tinted()));
         tint(canvas, scene, flow, areas);
     }
     Lines::all(board, layout).draw(canvas, scene, layout);
-    for flow in &stretches {
-        draw_pipe(canvas, scene, layout, flow);
+    let is_over = covers_terminals(scene);
+    let draw_pipes = |canvas: &mut Canvas| {
+        for flow in &stretches {
+            draw_pipe(canvas, scene, layout, flow);
+        }
+    };
+    if !is_over {
+        draw_pipes(canvas);
     }
     for terminal in scene.puzzle.terminals() {
         mark::draw(canvas, scene, layout, terminal.cell, terminal.colour);
     }
+    if is_over {
+        draw_pipes(canvas);
+    }
+}
+
+fn covers_terminals(scene: &Scene) -> bool {
+    scene
+        .theme
+        .pipe()
+        .is_some_and(|pipe| pipe.is_over_terminals)
 }
 
 /// A stretch of a flow: cells one after the other.
@@ -74,13 +86,8 @@ pub(super) fn draw_stretches(
     let board = scene.puzzle.board();
     // The lines are there already: the tint stays between the thin ones.
     let inner = 1.0 - lines::width(layout) / layout.cell_size();
-    let corners = corners(board.description().lattice);
-    let area = |&cell: &Cell| {
-        let corners = corners.iter();
-        corners
-            .map(|&[x, y]| from_centre(board, layout, cell, [x * inner, y * inner]))
-            .collect()
-    };
+    let inner = inner.min(scene.theme.tinted());
+    let area = |&cell: &Cell| inside(board, layout, cell, inner);
     for flow in stretches {
         tint(canvas, scene, flow, flow.tinted.iter().map(area));
     }
@@ -91,12 +98,24 @@ pub(super) fn draw_stretches(
     }
     for flow in stretches {
         draw_pipe(canvas, scene, layout, flow);
-        // Numbers are never covered.
-        let covered = flow.ends.iter().filter(|_| scene.theme != Theme::Numbers);
+        // Numbers are never covered, or stay so.
+        let is_covered = scene
+            .theme
+            .pipe()
+            .is_none_or(|pipe| pipe.clear == 0.0 && !pipe.is_over_terminals);
+        let covered = flow.ends.iter().filter(|_| is_covered);
         for &cell in covered.filter(|&&cell| scene.puzzle.terminal_at(cell).is_some()) {
             mark::draw(canvas, scene, layout, cell, flow.colour);
         }
     }
+}
+
+/// The corners of a cell about its centre, with sides that are a share of its own, in frame pixels.
+pub(super) fn inside(board: &Board, layout: &Layout, cell: Cell, share: f64) -> Vec<Point> {
+    let corners = corners(board.description().lattice).iter();
+    corners
+        .map(|&[x, y]| from_centre(board, layout, cell, [x * share, y * share]))
+        .collect()
 }
 
 /// Whether all cells of a flow are on the board.
@@ -120,25 +139,32 @@ fn tint(
 fn draw_pipe(canvas: &mut Canvas, scene: &Scene, layout: &Layout, flow: &Stretch) {
     let size = layout.cell_size();
     let ink = scene.theme.paint(scene.palette, flow.colour).into();
-    let mut lines = pipe(scene.puzzle.board(), layout, flow.cells);
-    if scene.theme != Theme::Numbers {
-        canvas.lines(lines, PIPE_WIDTH * size, ink);
+    let Some(look) = scene.theme.pipe() else {
         return;
-    }
+    };
+    let mut lines = pipe(scene.puzzle.board(), layout, flow.cells);
     let is_number = |cell: Option<&Cell>| {
         cell.is_some_and(|cell| {
             flow.ends.contains(cell) && scene.puzzle.terminal_at(*cell).is_some()
         })
     };
-    let clear = mark::CLEAR * size;
-    if let Some(first) = lines.first_mut().filter(|_| is_number(flow.cells.first())) {
+    let clear = look.clear * size;
+    if clear > 0.0
+        && let Some(first) = lines.first_mut().filter(|_| is_number(flow.cells.first()))
+    {
         shorten(first, clear);
     }
-    if let Some(last) = lines.last_mut().filter(|_| is_number(flow.cells.last())) {
+    if clear > 0.0
+        && let Some(last) = lines.last_mut().filter(|_| is_number(flow.cells.last()))
+    {
         last.reverse();
         shorten(last, clear);
     }
-    canvas.lines(lines, PENCIL_WIDTH * size, ink);
+    if look.is_flat {
+        canvas.flat_lines(lines, look.width * size, ink);
+    } else {
+        canvas.lines(lines, look.width * size, ink);
+    }
 }
 
 /// Takes a length off the beginning of a line, or its only point.

@@ -163,14 +163,38 @@ impl Canvas {
         self.stroke(path, width, ink);
     }
 
+    /// The same with flat ends and square corners.
+    pub(super) fn flat_lines(
+        &mut self,
+        lines: impl IntoIterator<Item = Vec<Point>>,
+        width: f64,
+        ink: Ink,
+    ) {
+        let mut path = PathBuilder::new();
+        for line in lines {
+            add_line(&mut path, &line);
+        }
+        self.stroke_with(path, width, ink, (LineCap::Butt, LineJoin::Miter));
+    }
+
     /// Draws a path with round ends and joins.
     pub(super) fn stroke(&mut self, path: PathBuilder, width: f64, ink: Ink) {
+        self.stroke_with(path, width, ink, (LineCap::Round, LineJoin::Round));
+    }
+
+    fn stroke_with(
+        &mut self,
+        path: PathBuilder,
+        width: f64,
+        ink: Ink,
+        (line_cap, line_join): (LineCap, LineJoin),
+    ) {
         // No path comes of no points: then there is nothing to draw.
         let Some(path) = path.finish() else { return };
         let stroke = Stroke {
             width: width as f32,
-            line_cap: LineCap::Round,
-            line_join: LineJoin::Round,
+            line_cap,
+            line_join,
             ..Stroke::default()
         };
         let place = self.place();

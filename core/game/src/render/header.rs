@@ -22,13 +22,16 @@ pub(super) fn draw(canvas: &mut Canvas, scene: &Scene, layout: &Layout) {
             draw_window_buttons(canvas, scene.theme, layout);
         }
         Style::Desktop => draw_desktop(canvas, scene, layout),
+        Style::EdgeToEdge { .. } => return,
     }
     draw_status(canvas, scene, layout);
 }
 
 /// The buttons of [`Style::Window`].
 pub(super) fn draw_window_buttons(canvas: &mut Canvas, theme: Theme, layout: &Layout) {
-    draw_buttons(canvas, theme, layout, Icon::Next, theme.ink().into());
+    if layout.has_header {
+        draw_buttons(canvas, theme, layout, Icon::Next, theme.ink().into());
+    }
 }
 
 /// A text and where it is written.
@@ -63,6 +66,9 @@ impl Text {
 
 /// All that [`Style::Window`] writes.
 pub(super) fn texts(scene: &Scene, layout: &Layout) -> Vec<Text> {
+    if !layout.has_header {
+        return Vec::new();
+    }
     let titles = titles(scene, layout, layout.text_span.0);
     titles.into_iter().chain(status(scene, layout)).collect()
 }

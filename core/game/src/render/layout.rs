@@ -2,6 +2,8 @@
 
 use flowpipe_puzzle::{Board, Geometry, Lattice, Point};
 
+use super::lines;
+
 /// The look of a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Style {
@@ -12,6 +14,11 @@ pub enum Style {
     Desktop,
     /// The practice game's own: as the phone's, with the buttons that work.
     Window,
+    /// The board fills the picture, whatever its shape: no writing and no buttons.
+    EdgeToEdge {
+        /// Whether the last line at the right and at the bottom lies outside, not inside.
+        is_cut: bool,
+    },
 }
 
 /// A button of [`Style::Window`] that works.
@@ -44,6 +51,8 @@ pub struct Layout {
     pub(super) title_y: f64,
     /// Middle of the row of buttons below the board.
     pub(super) buttons_y: f64,
+    /// Whether there are writing and buttons about the board.
+    pub(super) has_header: bool,
 }
 
 /// A hexagon's width is 4/3 columns: how much it stands out to each side.
@@ -75,13 +84,29 @@ impl Layout {
         let (room, middle) = match style {
             Style::Phone | Style::Window => ([width * 0.994, height * 0.66], height * 0.5),
             Style::Desktop => ([width * 0.9, height * 0.626], height * 0.465),
+            Style::EdgeToEdge { .. } => ([width, height], height * 0.5),
         };
         let size = (room[0] / wide).min(room[1] / high);
-        let cell = [size * squeeze, size];
-        let left = (width - wide * size) / 2.0;
-        let top = middle - high * size / 2.0;
-        let room_for_lines = room_for_lines * size;
-        let around = [overhang * cell[0] + room_for_lines, room_for_lines];
+        // From cells' heights to pixels, across and down.
+        let (scale, [left, top]) = match style {
+            Style::EdgeToEdge { is_cut } => {
+                // Of the first lines all is inside, of the last ones all or nothing.
+                let line = lines::width_of(size);
+                let inset = if is_cut { -line / 2.0 } else { line };
+                let stretched = |side: f64, cells: f64| (side - inset).max(1.0) / cells;
+                let scale = [stretched(width, wide), stretched(height, high)];
+                (scale, [line / 2.0; 2])
+            }
+            _ => (
+                [size; 2],
+                [(width - wide * size) / 2.0, middle - high * size / 2.0],
+            ),
+        };
+        let cell = [scale[0] * squeeze, scale[1]];
+        let around = [
+            overhang * cell[0] + room_for_lines * scale[0],
+            room_for_lines * scale[1],
+        ];
         let geometry = Geometry::axis_aligned(
             left + around[0],
             top + around[1],
@@ -95,19 +120,23 @@ impl Layout {
             grid_left - around[0],
             grid_top - around[1],
             grid_right - grid_left + 2.0 * around[0],
-            grid_bottom - grid_top + 2.0 * around[1] + lowered * size,
+            grid_bottom - grid_top + 2.0 * around[1] + lowered * cell[1],
         ];
-        let bottom = top + high * size;
+        let bottom = top + high * scale[1];
         let (unit, text_span) = match style {
-            Style::Phone | Style::Window => (width.min(height * 0.6), (width * 0.01, width * 0.99)),
+            Style::Phone | Style::Window | Style::EdgeToEdge { .. } => {
+                (width.min(height * 0.6), (width * 0.01, width * 0.99))
+            }
             Style::Desktop => (
                 height.min(width) * 0.41,
-                (left + 2.0, left + wide * size - 2.0),
+                (left + 2.0, left + wide * scale[0] - 2.0),
             ),
         };
         let status_y = top - unit * 0.03;
         let buttons_y = match style {
-            Style::Phone | Style::Window => bottom + (height - bottom) * 0.35,
+            Style::Phone | Style::Window | Style::EdgeToEdge { .. } => {
+                bottom + (height - bottom) * 0.35
+            }
             Style::Desktop => bottom + unit * 0.115,
         };
         Self {
@@ -119,6 +148,7 @@ impl Layout {
             status_y,
             title_y: (status_y - unit * 0.1).min(height * 0.1),
             buttons_y,
+            has_header: !matches!(style, Style::EdgeToEdge { .. }),
         }
     }
 
@@ -137,11 +167,12 @@ impl Layout {
         };
         [Button::Undo, Button::Next, Button::Restart]
             .into_iter()
-            .find(|&button| is_hit(self.button(button)))
+            .find(|&button| self.has_header && is_hit(self.button(button)))
     }
 
-    /// Middle and radius of a button below the board, in the phone's and in the window's style.
-    pub(super) fn button(&self, button: Button) -> (Point, f64) {
+    /// Middle and radius of a button below the board, in pixels, in the phone's and in the window's style.
+    #[must_use]
+    pub fn button(&self, button: Button) -> (Point, f64) {
         let (unit, width) = (self.unit, self.text_span.0 + self.text_span.1);
         let (x, radius) = match button {
             Button::Undo => (unit * 0.06, unit * 0.042),

@@ -16,7 +16,7 @@ pub(super) const STUB: f64 = 0.3;
 const RAIL: f64 = 0.2;
 
 /// How much thicker than a thin line the lines are where there is no passage.
-const OUTLINE: f64 = 3.0;
+pub(super) const OUTLINE: f64 = 3.0;
 /// And rails.
 const RAILS: f64 = 2.0;
 
@@ -118,7 +118,12 @@ impl Lines {
 
 /// Width of the thin lines, in pixels.
 pub(super) fn width(layout: &Layout) -> f64 {
-    1.0 + layout.cell_size() / 80.0
+    width_of(layout.cell_size())
+}
+
+/// The same for cells of a size in pixels.
+pub(super) fn width_of(cell: f64) -> f64 {
+    1.0 + cell / 80.0
 }
 
 /// A point given from a cell's centre in board units, in frame pixels.

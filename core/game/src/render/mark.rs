@@ -4,7 +4,7 @@ use flowpipe_puzzle::place::centre;
 use flowpipe_puzzle::{Cell, Colour, Point, colour};
 
 use super::canvas::{Canvas, Ink};
-use super::{Layout, Scene, Theme, font};
+use super::{Layout, Scene, Theme, board, font, lines};
 
 /// Radius of a disc, in cells, as measured on screenshots of the real game.
 const RADIUS: f64 = 0.35;
@@ -16,8 +16,9 @@ const LETTER: f64 = 0.36;
 const NUMBER: f64 = 0.5;
 /// The widest that a number or letters are, in cells.
 const WIDEST: f64 = 0.7;
-/// How far from a terminal's centre a pipe ends that must not touch its number, in cells.
-pub(super) const CLEAR: f64 = 0.45;
+/// Radius and width of the ring on a tile, in cells, and how bright it is, as a share of the tile.
+const RING: [f64; 2] = [0.24, 0.1];
+const RING_BRIGHTNESS: f64 = 0.4;
 
 /// Draws a terminal.
 pub(super) fn draw(
@@ -31,7 +32,9 @@ pub(super) fn draw(
     let middle = layout.to_frame(centre(scene.puzzle.board(), cell));
     let paint = scene.theme.paint(scene.palette, number);
     match scene.theme {
-        Theme::Dark | Theme::Light => canvas.disc(middle, RADIUS * size, paint.into()),
+        Theme::Dark | Theme::Light | Theme::Flat => {
+            canvas.disc(middle, RADIUS * size, paint.into())
+        }
         Theme::Blocks => {
             let [half, corner] = BLOCK.map(|length| length * size);
             canvas.block(middle, [half, half], corner, paint.into());
@@ -41,7 +44,16 @@ pub(super) fn draw(
             let ink = contrast(paint);
             write(canvas, &colour::name(number), middle, size, LETTER, ink);
         }
-        Theme::Numbers => {
+        Theme::Tiles => {
+            // Between the thickest lines.
+            let inner = 1.0 - lines::OUTLINE * lines::width(layout) / size;
+            let tile = board::inside(scene.puzzle.board(), layout, cell, inner);
+            canvas.areas([tile], paint.into());
+            let [radius, width] = RING.map(|length| length * size);
+            let ring = paint.map(|value| (f64::from(value) * RING_BRIGHTNESS) as u8);
+            canvas.ring(middle, radius, width, ring.into());
+        }
+        Theme::Numbers | Theme::Digits => {
             let number = (u32::from(number) + 1).to_string();
             let ink = scene.theme.ink().into();
             write(canvas, &number, middle, size, NUMBER, ink);

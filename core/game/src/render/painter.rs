@@ -11,7 +11,10 @@ use super::canvas::Canvas;
 use super::flip::Turn;
 use super::sheet::Sheet;
 use super::writing::Writing;
-use super::{Area, Header, Layout, Pixels, Scene, SizeError, Style, Theme, backdrop, header};
+use super::{
+    Area, Header, Layout, Pixels, Scene, SizeError, Style, Theme, backdrop, cover, header,
+};
+use crate::cover::Cover;
 use crate::session::{Flip, View};
 
 /// Red, green, blue of the board's lines.
@@ -30,6 +33,8 @@ pub struct Painter {
     sheets: Vec<Sheet>,
     turning: Option<Turning>,
     last: Option<Last>,
+    /// A board with what covers it.
+    covered: Option<Canvas>,
 }
 
 /// A view, drawn.
@@ -50,12 +55,14 @@ pub struct Picture<'a> {
 pub(super) struct Appearance {
     pub(super) lights: u64,
     pub(super) theme: Theme,
+    pub(super) style: Style,
 }
 
 /// What the last picture showed.
 enum Last {
     Flat(Arc<Puzzle>),
     Turning,
+    Covered,
 }
 
 /// The picture of a flip.
@@ -77,24 +84,37 @@ impl Painter {
             look: Appearance {
                 lights,
                 theme: Theme::default(),
+                style: Style::Window,
             },
             size: (0, 0),
             backdrop: None,
             sheets: Vec::new(),
             turning: None,
             last: None,
+            covered: None,
         }
     }
 
     /// The same in a theme. What was drawn is forgotten.
     #[must_use]
     pub fn with_theme(self, theme: Theme) -> Self {
-        let mut painter = Self::new(self.look.lights);
-        painter.look.theme = theme;
-        painter
+        self.with_look(Appearance { theme, ..self.look })
     }
 
-    /// Draws a view in [`Style::Window`].
+    /// The same in a style: [`Style::Window`] unless it is set. What was drawn is forgotten.
+    #[must_use]
+    pub fn with_style(self, style: Style) -> Self {
+        self.with_look(Appearance { style, ..self.look })
+    }
+
+    fn with_look(&self, look: Appearance) -> Self {
+        Self {
+            look,
+            ..Self::new(look.lights)
+        }
+    }
+
+    /// Draws a view.
     ///
     /// # Errors
     /// [`SizeError`].
@@ -107,7 +127,7 @@ impl Painter {
         })
     }
 
-    /// Draws a view in [`Style::Window`] over the one before, and returns what has changed.
+    /// Draws a view over the one before, and returns what has changed.
     ///
     /// # Errors
     /// [`SizeError`].
@@ -119,12 +139,13 @@ impl Painter {
     ) -> Result<Picture<'_>, SizeError> {
         // In a tiny picture the writing runs into the board: nothing is kept of it.
         if self.size != (width, height) || width.min(height) < SMALL {
-            *self = Self::new(self.look.lights).with_theme(self.look.theme);
+            *self = self.with_look(self.look);
             self.size = (width, height);
         }
-        let (rgba, changed) = match &view.flip {
-            None => self.flat(view)?,
-            Some(flip) => self.turning(view, flip)?,
+        let (rgba, changed) = match (&view.flip, view.cover) {
+            (None, None) => self.flat(view)?,
+            (None, Some(cover)) => self.covered(view, cover)?,
+            (Some(flip), _) => self.turning(view, flip)?,
         };
         Ok(Picture {
             width,
@@ -168,6 +189,18 @@ impl Painter {
         Ok((sheet.canvas().rgba(), changed))
     }
 
+    fn covered(&mut self, view: &View, cover: &Cover) -> Result<(&[u8], Vec<Area>), SizeError> {
+        self.flat(view)?;
+        self.last = Some(Last::Covered);
+        let (look, size) = (self.look, self.size);
+        let puzzle = &view.face.puzzle;
+        let mut canvas = self.sheet(puzzle)?.canvas().clone();
+        let layout = look.layout(puzzle, size);
+        cover::draw(&mut canvas, look.theme, &layout, puzzle.board(), cover);
+        let rgba = self.covered.insert(canvas).rgba();
+        Ok((rgba, vec![Area::whole(size)]))
+    }
+
     fn turning(&mut self, view: &View, flip: &Flip) -> Result<(&[u8], Vec<Area>), SizeError> {
         let (look, size) = (self.look, self.size);
         let was = self.last.replace(Last::Turning);
@@ -177,17 +210,17 @@ impl Painter {
         } else {
             &*flip.from
         };
-        let turned = turn.see(layout(&face.puzzle, size).extent, size);
+        let turned = turn.see(look.layout(&face.puzzle, size).extent, size);
 
         let kept = self.turning.take();
         let mut turning = match kept.filter(|kept| Arc::ptr_eq(&kept.puzzle, &view.face.puzzle)) {
             Some(kept) => kept,
-            None => Turning::new(self.backdrop()?, look.theme, &view.face.puzzle, size),
+            None => Turning::new(self.backdrop()?, look, &view.face.puzzle, size),
         };
         let mut changed = Vec::new();
         let scene = look.scene(&view.face.puzzle, &[], &view.header);
         let (behind, backdrop) = (&mut turning.behind, self.backdrop()?);
-        let place = layout(&view.face.puzzle, size);
+        let place = look.layout(&view.face.puzzle, size);
         turning
             .writing
             .update(behind, backdrop, &scene, &place, &mut changed);
@@ -213,7 +246,7 @@ impl Painter {
         let index = match self.sheets.iter().position(|sheet| sheet.is_of(puzzle)) {
             Some(index) => index,
             None => {
-                let (look, layout) = (self.look, layout(puzzle, self.size));
+                let (look, layout) = (self.look, self.look.layout(puzzle, self.size));
                 let sheet = Sheet::new(self.backdrop()?, look, Arc::clone(puzzle), layout);
                 self.sheets.truncate(1);
                 self.sheets.insert(0, sheet);
@@ -227,9 +260,13 @@ impl Painter {
         let backdrop = match self.backdrop.take() {
             Some(kept) => kept,
             None => {
-                let Appearance { lights, theme } = self.look;
+                let Appearance {
+                    lights,
+                    theme,
+                    style,
+                } = self.look;
                 let mut fresh = Canvas::new(self.size.0, self.size.1, theme.ground())?;
-                backdrop::draw(&mut fresh, Style::Window, theme, lights);
+                backdrop::draw(&mut fresh, style, theme, lights);
                 fresh
             }
         };
@@ -238,6 +275,10 @@ impl Painter {
 }
 
 impl Appearance {
+    fn layout(self, puzzle: &Puzzle, (width, height): (u32, u32)) -> Layout {
+        Layout::new(self.style, puzzle.board(), width, height)
+    }
+
     pub(super) fn scene<'a>(
         self,
         puzzle: &'a Puzzle,
@@ -247,7 +288,7 @@ impl Appearance {
         Scene {
             puzzle,
             flows,
-            style: Style::Window,
+            style: self.style,
             theme: self.theme,
             palette: &[],
             line: LINE,
@@ -258,9 +299,9 @@ impl Appearance {
 }
 
 impl Turning {
-    fn new(backdrop: &Canvas, theme: Theme, puzzle: &Arc<Puzzle>, size: (u32, u32)) -> Self {
+    fn new(backdrop: &Canvas, look: Appearance, puzzle: &Arc<Puzzle>, size: (u32, u32)) -> Self {
         let mut behind = backdrop.clone();
-        header::draw_window_buttons(&mut behind, theme, &layout(puzzle, size));
+        header::draw_window_buttons(&mut behind, look.theme, &look.layout(puzzle, size));
         Self {
             puzzle: Arc::clone(puzzle),
             canvas: behind.clone(),
@@ -275,8 +316,4 @@ impl Turning {
         let writing = self.writing.covers(self.canvas.size());
         writing.chain(self.board)
     }
-}
-
-fn layout(puzzle: &Puzzle, (width, height): (u32, u32)) -> Layout {
-    Layout::new(Style::Window, puzzle.board(), width, height)
 }

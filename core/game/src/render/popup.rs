@@ -44,19 +44,33 @@ pub fn cover(pixels: &Pixels, share: f64) -> Result<Pixels, SizeError> {
 
 /// Draws the panel about a middle, by half of its width and height.
 fn draw(canvas: &mut Canvas, middle: Point, half: Point) {
+    draw_panel(canvas, [middle, half], &BUTTONS, &WRITING);
+}
+
+/// A text, the middle of its letters and their height, as in [`WRITING`].
+pub(super) type Written<'a> = (&'a str, Point, f64);
+
+/// Draws a panel, given by its middle and half of its sides, with its buttons, given as in [`BUTTONS`], and
+/// what is written on them and on the rest of it: a text with the middle of a button stays within that.
+pub(super) fn draw_panel(
+    canvas: &mut Canvas,
+    [middle, half]: [Point; 2],
+    buttons: &[(Point, Point)],
+    writing: &[Written],
+) {
     let shorter = 2.0 * half[0].min(half[1]);
     let place = |[x, y]: Point| [middle[0] + x * half[0], middle[1] + y * half[1]];
     canvas.block(middle, half, shorter * 0.06, PANEL.into());
-    for (at, [across, down]) in BUTTONS {
+    for &(at, [across, down]) in buttons {
         let half = [across * half[0], down * half[1]];
         let radius = half[0].min(half[1]) * 0.5;
         canvas.block(place(at), half, radius, BUTTON.into());
     }
-    for (text, at, share) in WRITING {
+    for &(text, at, share) in writing {
         // Long lines stay within the panel.
         let height = share * shorter;
-        let is_on_button = at[0] != 0.0;
-        let room = if is_on_button { 0.6 } else { 1.8 } * half[0];
+        let button = buttons.iter().find(|(middle, _)| *middle == at);
+        let room = button.map_or(1.8, |(_, [across, _])| 1.76 * across) * half[0];
         let height = font::fitting(text, height, room);
         let [x, y] = place(at);
         let feet = [x - font::width(text, height) / 2.0, y + height / 2.0];

@@ -1,5 +1,6 @@
 //! What is drawn, examined pixel by pixel and from afar.
 
+mod kinds;
 mod popup;
 mod special;
 mod themes;
@@ -192,11 +193,15 @@ fn from_afar(pixels: &Pixels, theme: Theme, columns: u32, rows: u32) -> String {
 }
 
 fn assert_picture(name: &str, scene: &Scene, (width, height): (u32, u32), afar: (u32, u32)) {
+    let pixels = render(scene, width, height).expect("a picture");
+    assert_afar(name, &pixels, scene.theme, afar);
+}
+
+fn assert_afar(name: &str, pixels: &Pixels, theme: Theme, afar: (u32, u32)) {
     let mut settings = insta::Settings::clone_current();
     settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/../../snapshots"));
     settings.set_prepend_module_to_snapshot(true);
-    let pixels = render(scene, width, height).expect("a picture");
-    let seen = from_afar(&pixels, scene.theme, afar.0, afar.1);
+    let seen = from_afar(pixels, theme, afar.0, afar.1);
     settings.bind(|| insta::assert_snapshot!(name, seen));
 }
 

@@ -34,6 +34,9 @@ pub enum Input {
     /// The same, but between two samples only straight ways along a row or a column are filled in; of
     /// others the cells between are lost.
     Straight,
+    /// One sample of the pointer a frame, and nothing between two of them: a jump of more than a cell is
+    /// lost.
+    Samples,
     /// No drags: a click takes a pipe up, the pointer draws without a button, with the straight line
     /// between two events, and a second click puts the pipe down. Every event as it arrives.
     Clicks,
@@ -50,13 +53,15 @@ impl Input {
     }
 }
 
-/// The time between two samples.
+/// The time between two samples, in the real game.
 pub const FRAME: Duration = Duration::from_nanos(1_000_000_000 / 60);
 
 /// Events on their way to the board. Times are since the start of the session.
 #[derive(Clone, Debug)]
 pub(super) struct Queue {
     input: Input,
+    /// The time between two samples.
+    frame: Duration,
     /// The share of moves that are lost, from 0 to 1.
     drop: f64,
     random: Random,
@@ -66,9 +71,10 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    pub(super) fn new(input: Input, drop: f64, seed: u64) -> Self {
+    pub(super) fn new(input: Input, frame: Duration, drop: f64, seed: u64) -> Self {
         Self {
             input,
+            frame,
             drop,
             random: Random::new(seed),
             waiting: Vec::new(),
@@ -89,7 +95,7 @@ impl Queue {
         }
         self.due.get_or_insert(match self.input {
             Input::Events | Input::Clicks => now,
-            Input::Frames | Input::Straight => next_frame(now),
+            Input::Frames | Input::Straight | Input::Samples => next_frame(now, self.frame),
         });
         true
     }
@@ -107,9 +113,10 @@ impl Queue {
 }
 
 /// The first look after a time.
-fn next_frame(now: Duration) -> Duration {
-    let passed = now.as_nanos() / FRAME.as_nanos() + 1;
-    Duration::from_nanos((passed * FRAME.as_nanos()) as u64)
+fn next_frame(now: Duration, frame: Duration) -> Duration {
+    let frame = frame.as_nanos().max(1);
+    let passed = now.as_nanos() / frame + 1;
+    Duration::from_nanos((passed * frame) as u64)
 }
 
 #[cfg(test)]
@@ -125,7 +132,7 @@ mod tests {
 
     #[test]
     fn frames_see_the_last_place_and_every_press() {
-        let mut queue = Queue::new(Input::Frames, 0.0, 0);
+        let mut queue = Queue::new(Input::Frames, FRAME, 0.0, 0);
         for pointer in [Press(A), Move(B), Move(C), Release(C), Press(A), Move(B)] {
             assert!(queue.push(Duration::ZERO, pointer));
         }
@@ -139,7 +146,7 @@ mod tests {
 
     #[test]
     fn events_are_due_at_once() {
-        let mut queue = Queue::new(Input::Events, 0.0, 0);
+        let mut queue = Queue::new(Input::Events, FRAME, 0.0, 0);
         let now = Duration::from_millis(5);
         queue.push(now, Move(A));
         assert_eq!(queue.due(), Some(now));
@@ -147,12 +154,12 @@ mod tests {
 
     #[test]
     fn only_moves_are_lost_and_about_the_share_asked_for() {
-        let mut queue = Queue::new(Input::Events, 0.1, 7);
+        let mut queue = Queue::new(Input::Events, FRAME, 0.1, 7);
         let kept = (0..10_000)
             .filter(|_| queue.push(Duration::ZERO, Move(A)))
             .count();
         assert!((8_800..9_200).contains(&kept), "{kept} of 10000 kept");
-        let mut deaf = Queue::new(Input::Frames, 1.0, 7);
+        let mut deaf = Queue::new(Input::Frames, FRAME, 1.0, 7);
         assert!(deaf.push(Duration::ZERO, Press(A)));
         assert!(!deaf.push(Duration::ZERO, Move(B)));
         assert!(deaf.push(Duration::ZERO, Release(C)));
@@ -163,7 +170,7 @@ mod tests {
         /// Presses and releases come out as they went in, with the last place before each.
         #[test]
         fn order_is_kept(kinds in prop::collection::vec(0..3u8, 0..40)) {
-            let mut queue = Queue::new(Input::Frames, 0.0, 0);
+            let mut queue = Queue::new(Input::Frames, FRAME, 0.0, 0);
             let all: Vec<Pointer> = kinds
                 .iter()
                 .enumerate()

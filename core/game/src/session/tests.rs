@@ -14,7 +14,7 @@ use crate::generate::generate;
 
 /// A log that the test reads.
 #[derive(Clone, Default)]
-struct Kept(Rc<RefCell<Vec<u8>>>);
+pub(super) struct Kept(Rc<RefCell<Vec<u8>>>);
 
 impl Write for Kept {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -37,13 +37,13 @@ impl Kept {
             .collect()
     }
 
-    fn all(&self, event: &str) -> Vec<Value> {
+    pub(super) fn all(&self, event: &str) -> Vec<Value> {
         let lines = self.lines().into_iter();
         lines.filter(|line| line["event"] == event).collect()
     }
 }
 
-fn given(count: u64) -> (Levels, Vec<Solution>) {
+pub(super) fn given(count: u64) -> (Levels, Vec<Solution>) {
     let board = flowpipe_puzzle::Board::rectangle(6, 5).expect("a board");
     let (levels, solutions) = (0..count)
         .map(|seed| generate(&board, 5, seed).expect("a puzzle"))
@@ -68,20 +68,20 @@ fn started_on(puzzle: &Puzzle, input: Input) -> (Session, Kept) {
     started(Levels::Given(vec![level]), options)
 }
 
-fn started(levels: Levels, options: Options) -> (Session, Kept) {
+pub(super) fn started(levels: Levels, options: Options) -> (Session, Kept) {
     let kept = Kept::default();
     let session = Session::new(levels, options, Log::to(kept.clone())).expect("a session");
     (session, kept)
 }
 
-const STEP: Duration = Duration::from_millis(1);
+pub(super) const STEP: Duration = Duration::from_millis(1);
 
-fn at(session: &Session, cell: Cell) -> [f64; 2] {
+pub(super) fn at(session: &Session, cell: Cell) -> [f64; 2] {
     centre(session.puzzle().board(), cell)
 }
 
 /// Draws cells, an event a millisecond.
-fn draw(session: &mut Session, now: &mut Duration, cells: &[Cell]) {
+pub(super) fn draw(session: &mut Session, now: &mut Duration, cells: &[Cell]) {
     let (first, last) = (cells[0], cells[cells.len() - 1]);
     session.pointer(*now, Pointer::Press(at(session, first)));
     for &cell in &cells[1..] {
@@ -93,7 +93,7 @@ fn draw(session: &mut Session, now: &mut Duration, cells: &[Cell]) {
     *now += STEP;
 }
 
-fn solve(session: &mut Session, now: &mut Duration, solution: &Solution) {
+pub(super) fn solve(session: &mut Session, now: &mut Duration, solution: &Solution) {
     for flow in &solution.flows {
         draw(session, now, &flow.cells);
     }
@@ -341,7 +341,7 @@ proptest! {
         drop in prop::sample::select(vec![0.0, 0.3]),
     ) {
         let trial = trial.then_some(Duration::from_secs(3));
-        let options = Options { input, nudge, drop, seed: 5, trial };
+        let options = Options { input, nudge, drop, seed: 5, trial, ..Options::default() };
         let play = |looks: bool| {
             let (mut session, log) = started(given(2).0, options.clone());
             let mut now = Duration::ZERO;

@@ -6,7 +6,8 @@ use std::time::Duration;
 use flowpipe_puzzle::{Flow, Puzzle};
 
 use super::timing::{Phase, frames};
-use super::{FLIP, FRAME, Session};
+use super::{FRAME, Session};
+use crate::cover::Cover;
 use crate::header::Header;
 
 /// What there is to show. Equal views look the same.
@@ -18,6 +19,8 @@ pub struct View {
     pub face: Face,
     /// The board flips over.
     pub flip: Option<Flip>,
+    /// What covers the board, which does not flip then.
+    pub cover: Option<&'static Cover>,
 }
 
 /// A board and what is drawn on it.
@@ -41,10 +44,11 @@ pub struct Flip {
 /// What there is to show at a time, which must not be before that of any input.
 #[must_use]
 pub(super) fn view(session: &Session, now: Duration) -> View {
+    let lasts = session.options.manner.flip;
     let flip = match &session.phase {
         Phase::Flipping { since, from } => Some(Flip {
             from: Arc::clone(from),
-            share: (FRAME * frames(*since, now)).as_secs_f64() / FLIP.as_secs_f64(),
+            share: (FRAME * frames(*since, now, lasts)).as_secs_f64() / lasts.as_secs_f64(),
         }),
         _ => None,
     };
@@ -52,6 +56,10 @@ pub(super) fn view(session: &Session, now: Duration) -> View {
         header: header(session, now),
         face: face(session),
         flip,
+        cover: match &session.phase {
+            Phase::Interlude { steps, .. } => steps.cover(),
+            _ => None,
+        },
     }
 }
 

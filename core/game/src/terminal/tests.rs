@@ -40,6 +40,7 @@ fn half_played((puzzle, solution): (Puzzle, Solution)) -> View {
         header,
         face,
         flip: None,
+        cover: None,
     }
 }
 

@@ -109,6 +109,7 @@ impl Game {
         let view = View {
             header: Header::default(),
             face: face.clone(),
+            cover: None,
             flip: Some(Flip {
                 from: Arc::new(face),
                 share,

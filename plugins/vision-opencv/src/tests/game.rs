@@ -61,6 +61,7 @@ impl Game {
             header: Header::default(),
             face: face.clone(),
             flip,
+            cover: None,
         };
         let (width, height) = self.size;
         self.painter.paint(&view, width, height).unwrap()
