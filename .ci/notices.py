@@ -10,7 +10,7 @@ OWN = """Third-party notices
 
 flowpipe itself is MIT or Apache-2.0. What follows is of others, and is built into the program or its plugins.
 
-Beside it, the plugin vision-opencv is linked dynamically with OpenCV (Apache-2.0, https://opencv.org), and the program
+Beside it, each of the vision plugins is linked dynamically with OpenCV (Apache-2.0, https://opencv.org), and the program
 and plugins with the libraries of the system; they are not part of what is shipped.
 """
 MPL = """splr is under the Mozilla Public License 2.0, and is built into the plugin solver-splr unchanged. Its source:

@@ -87,3 +87,16 @@ fn real_screenshots() {
     );
     note!("{boards} real screenshots read, solved and played");
 }
+
+#[test]
+fn a_board_that_contours_find_is_solved_and_played() {
+    let text = replay_of("pipelines/frames/phone-5x5-01.png");
+    let text = text.replace("vision-opencv", "vision-contours");
+    assert!(text.contains("vision-contours"));
+    let folder = tempfile::tempdir().unwrap();
+    let file = pipeline(folder.path(), &text);
+    let json = run(&["run", &file, "--json"]).expect(0).json();
+    for what in ["boards", "solved", "played", "accepted"] {
+        assert_eq!(json["boards"][what], 1, "{what}: {json:#}");
+    }
+}

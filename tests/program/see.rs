@@ -439,3 +439,13 @@ fn errors_name_the_flag() {
     refused(&["--config", config], "--config '{ min_cells = true }': ");
     refused(&["--config", "{ min_cells ="], "--config '{ min_cells =': ");
 }
+
+#[test]
+fn the_vision_of_another_plugin() {
+    let plugin = ["--plugin", "vision-contours", "--json"];
+    let read = |options: &[&str]| records(&run(&[&["see", BOARD], options].concat()).expect(0));
+    let (mine, other) = (read(&plugin), read(&["--json"]));
+    assert_eq!(mine[0]["status"], "board", "{:#}", mine[0]);
+    assert_eq!(renamed(&mine[0]["grid"]), renamed(&other[0]["grid"]));
+    assert_eq!(mine[0]["state"], "empty");
+}
