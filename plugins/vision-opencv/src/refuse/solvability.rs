@@ -48,15 +48,32 @@ pub fn check(puzzle: &Puzzle) -> Result<(), Refusal> {
     }
 }
 
+/// Whether a puzzle is proved to have a solution.
+#[must_use]
+pub fn has_solution(puzzle: &Puzzle) -> bool {
+    let limits = Limits {
+        solutions: 1,
+        keep: 0,
+        nodes: Some(NODES),
+    };
+    let found = SEARCH.with_borrow_mut(|search| search.run(puzzle, &limits, &|| false));
+    found.count > 0 || matches!(verdict(puzzle), Some(Verdict::Solution { .. }))
+}
+
 /// Whether a puzzle under other rules than Flow Free's is proved to have no solution.
 fn has_no_loose_solution(puzzle: &Puzzle) -> bool {
+    matches!(verdict(puzzle), Some(Verdict::Unsolvable { .. }))
+}
+
+/// What the SAT solver finds out, within its budget.
+fn verdict(puzzle: &Puzzle) -> Option<Verdict> {
     let choices = Cell::new(0);
     let is_enough = || {
         choices.set(choices.get() + 1);
         choices.get() > CHOICES
     };
     let answer = solve::<Batsat>(puzzle, &Options::default(), &is_enough);
-    answer.is_ok_and(|answer| matches!(answer.verdict, Verdict::Unsolvable { .. }))
+    answer.ok().map(|answer| answer.verdict)
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use crate::find::perspective::turned_board::TurnedBoard;
 use crate::picture::Picture;
 use crate::picture::top_hat::TopHat;
 use crate::read::board::{BoardReading, read_board};
+use crate::read::edge_search;
 use crate::read::error::ReadError;
 use crate::read::flip_search::{FlipSearch, read_known};
 use crate::read::illustration;
@@ -172,6 +173,12 @@ impl Reader {
     ) -> Result<Reading, ReadError> {
         let (search, config, steps) = (&mut self.search, &self.config, &mut self.steps);
         if refusal.may_turn() && !search.is_spent() {
+            let candidates = search.candidates();
+            match edge_search::read(picture, candidates, config, steps)? {
+                Some(Ok(board)) => return Ok(Reading::Board(board)),
+                Some(Err(edge)) if matches!(refusal, Refusal::GoesOn { .. }) => refusal = edge,
+                Some(Err(_)) | None => {}
+            }
             check(cancel)?;
             match self.flips.read(picture, search, config, steps)? {
                 Some(Ok(board)) => return Ok(Reading::Board(board)),
