@@ -49,7 +49,10 @@ pub(super) fn draw(
             let inner = 1.0 - lines::OUTLINE * lines::width(layout) / size;
             let tile = board::inside(scene.puzzle.board(), layout, cell, inner);
             // Edges on whole pixels look the same however often they are drawn.
-            let tile = tile.into_iter().map(|corner| corner.map(f64::round)).collect();
+            let tile = tile
+                .into_iter()
+                .map(|corner| corner.map(f64::round))
+                .collect();
             canvas.areas([tile], paint.into());
             let [radius, width] = RING.map(|length| length * size);
             let ring = paint.map(|value| (f64::from(value) * RING_BRIGHTNESS) as u8);

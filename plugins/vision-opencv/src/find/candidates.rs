@@ -35,6 +35,11 @@ pub const LYING_ATTEMPTS: [Attempt; 2] = [
     Attempt::new(Polarity::Bright, 0.06, 1),
     Attempt::new(Polarity::Dark, 0.06, 1),
 ];
+/// The same for boards whose borders are at the picture's edge.
+pub const EDGE_ATTEMPTS: [Attempt; 2] = [
+    Attempt::new(Polarity::Bright, 0.06, 1),
+    Attempt::new(Polarity::Dark, 0.06, 1),
+];
 /// Grids of such boards examined for one attempt.
 const MOST_LYING: usize = 2;
 /// Quadrilaterals examined in one picture.

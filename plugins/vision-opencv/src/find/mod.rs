@@ -9,6 +9,7 @@
 //! | grids of hexagons | [`hex_grid`] |
 //! | boards that turn, in perspective | [`perspective`] |
 //! | tilted pictures | [`tilt`] |
+//! | grids up to the picture's edge | [`edge_grid`] |
 //!
 //! [`grid`] defines the grid of a candidate, [`border`] its four borders, [`cell_side`] where the sides of its cells
 //! lie. [`profile`] measures the colours across a line.
@@ -17,6 +18,7 @@ pub mod border;
 pub mod budget;
 pub mod candidates;
 pub mod cell_side;
+pub mod edge_grid;
 pub mod grid;
 pub mod hex_grid;
 pub mod lines;

@@ -6,11 +6,13 @@
 //! | distances between colours | [`colour`] |
 //! | thin bright or dark structures | [`top_hat`] |
 //! | pictures turned by a quarter | [`rotation`] |
+//! | pictures with a margin | [`margin`] |
 //! | measurements of unchanged pixels | [`cache`] |
 
 pub mod cache;
 pub mod colour;
 mod error;
+pub mod margin;
 pub mod polarity;
 pub mod rotation;
 mod sums;

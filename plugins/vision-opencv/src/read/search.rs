@@ -137,6 +137,7 @@ impl BoardSearch {
                 Err(
                     Refusal::SidesMissing { .. }
                     | Refusal::GoesOn { .. }
+                    | Refusal::MayGoOn { .. }
                     | Refusal::NoTerminals { .. },
                 ) => false,
                 Err(other) => other.progress() > refusal.progress(),

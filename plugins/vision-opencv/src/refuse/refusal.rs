@@ -69,6 +69,14 @@ pub enum Refusal {
         /// Left, right, upper or lower.
         side: &'static str,
     },
+    /// The picture ends at the border line.
+    #[error(
+        "the picture ends at its {side} border, where it may go on: show a little of what is beyond"
+    )]
+    MayGoOn {
+        /// Left, right, upper or lower.
+        side: &'static str,
+    },
     /// A cell holds something that is neither a terminal nor a pipe.
     #[error("row {row}, column {col}: {what}")]
     StrangeCell {
@@ -140,7 +148,7 @@ impl Refusal {
         match self {
             Self::PictureSize { .. } | Self::NoShape | Self::TwoBoards => "find board",
             Self::NoGrid | Self::Size { .. } => "grid lines",
-            Self::SidesMissing { .. } | Self::GoesOn { .. } => "cells",
+            Self::SidesMissing { .. } | Self::GoesOn { .. } | Self::MayGoOn { .. } => "cells",
             Self::NoTerminals { .. } | Self::OddTerminals(_) => "terminals",
             Self::StrangeCell { .. } | Self::Covered { .. } => "contents",
             Self::NoPartner { .. } | Self::NoColours => "colours",
@@ -186,7 +194,7 @@ impl Refusal {
             Self::Size { .. } => 2,
             Self::SidesMissing { missing, all, .. } if 2 * missing > *all => 3,
             Self::SidesMissing { .. } => 4,
-            Self::GoesOn { .. } => 5,
+            Self::GoesOn { .. } | Self::MayGoOn { .. } => 5,
             Self::NoTerminals { .. } => 6,
             Self::OddTerminals(_) => 7,
             Self::NoPartner { .. } | Self::NoColours => 8,

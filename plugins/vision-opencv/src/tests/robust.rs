@@ -3,6 +3,7 @@
 
 mod advert;
 mod bridges;
+mod cropped;
 mod disturb;
 mod forged;
 mod fuzz;
@@ -17,6 +18,7 @@ use std::path::{Path, PathBuf};
 use super::truth::Frames;
 use flowpipe_testing::note;
 
+use cropped::Crop;
 use disturb::{Disturbance, all, chance};
 use forged::{ForgedReading, Forgery};
 use scene::Scene;
@@ -26,6 +28,9 @@ use unreadable::Spoil;
 /// The least number of pictures with cells of 24 pixels and more that must be read exactly. What is
 /// measured today: raise it with the reader.
 const EXACT: f64 = 0.99;
+
+/// The least share of the pictures that must be read exactly whose edges are those of the board.
+const WHOLE_EXACT: f64 = 0.95;
 
 /// Every picture that there is, each in its folder.
 struct Album {
@@ -177,6 +182,43 @@ fn check_forgeries(album: &Album, forgeries: impl Fn(usize) -> Vec<Forgery> + Sy
         assert_eq!(reading.wrong, None, "{}", reading.name);
         assert!(reading.is_same, "{}", reading.name);
     }
+}
+
+/// Each picture with some of the crops.
+#[test]
+fn cropped_pictures() {
+    let album = Album::new();
+    let dealt = dealt(&Crop::all(), album.len(), 4, "cropped");
+    check_crops(&album, |task| dealt[task].clone());
+}
+
+/// Each picture with every crop. Prints the table:
+/// `cargo test --release -p vision-opencv every_crop -- --ignored --nocapture`.
+#[test]
+#[ignore = "takes minutes: `./x test full` runs it"]
+fn every_crop() {
+    let table = check_crops(&Album::new(), |_| Crop::all());
+    println!("{table}\n{}", table.refused());
+}
+
+/// Most pictures that show the whole board are read exactly, and of the others none is read.
+fn check_crops(album: &Album, crops: impl Fn(usize) -> Vec<Crop> + Sync) -> Table {
+    let table = Table::of(album.len(), |task| {
+        let scene = album.scene(task);
+        let crops = crops(task).into_iter();
+        crops.map(|crop| crop.outcome(&scene)).collect()
+    });
+    let is_whole = |name: &str| {
+        Crop::all()
+            .iter()
+            .any(|crop| crop.is_whole() && crop.name() == name)
+    };
+    let whole = table.count(|outcome| is_whole(&outcome.disturbance));
+    let cutting = table.count(|outcome| !is_whole(&outcome.disturbance));
+    note!("boards up to the picture's edge: {whole:?}; cut off by it: {cutting:?}");
+    none_is_wrong(&table);
+    assert!(whole.exact_share() >= WHOLE_EXACT, "{}", table.refused());
+    table
 }
 
 /// Every picture with every disturbance, and made unreadable in every way. Prints the tables and writes them

@@ -11,6 +11,7 @@ use crate::find::perspective::turned_board::TurnedBoard;
 use crate::picture::Picture;
 use crate::picture::top_hat::TopHat;
 use crate::read::board::{BoardReading, read_solvable_or_not};
+use crate::read::edge_search;
 use crate::read::error::ReadError;
 use crate::read::flip_search::{FlipSearch, read_known};
 use crate::read::illustration;
@@ -206,6 +207,17 @@ impl Reader {
     ) -> Result<Reading, ReadError> {
         let (search, config, steps) = (&mut self.search, &self.config, &mut self.steps);
         if refusal.may_turn() && !search.is_spent() {
+            let candidates = search.candidates();
+            match edge_search::read(picture, candidates, config, steps)? {
+                Some(Ok(mut board)) => {
+                    return Ok(match self.rules.solvable(&mut board) {
+                        Ok(()) => Reading::Board(board),
+                        Err(refusal) => refused(&refusal),
+                    });
+                }
+                Some(Err(edge)) if matches!(refusal, Refusal::GoesOn { .. }) => refusal = edge,
+                Some(Err(_)) | None => {}
+            }
             check(cancel)?;
             match self.flips.read(picture, search, config, steps)? {
                 Some(Ok(board)) => return Ok(Reading::Board(board)),

@@ -38,7 +38,7 @@ pub struct CheckedGrid {
 /// Checks all sides.
 ///
 /// # Errors
-/// [`Refusal::SidesMissing`], [`Refusal::GoesOn`], [`Refusal::Covered`].
+/// [`Refusal::SidesMissing`], [`Refusal::GoesOn`], [`Refusal::MayGoOn`], [`Refusal::Covered`].
 pub fn check(
     picture: &Picture<'_>,
     grid: &Grid,
@@ -136,15 +136,12 @@ fn check_all(
             col: side.cell % grid.cols() + 1,
         }));
     }
-    if whole
-        && open.is_none()
-        && grid.lattice == Lattice::Square
-        && let Some(border) = surroundings::goes_on(picture, grid, beyond, &lines)
-            .or_else(|| surroundings::is_cut(picture, grid, &sides, &lines))
-    {
-        return Err(GridMismatch::Refused(Refusal::GoesOn {
-            side: border.name(),
-        }));
+    if whole && open.is_none() && grid.lattice == Lattice::Square {
+        if let Some(border) = surroundings::goes_on(picture, grid, beyond, &lines) {
+            let side = border.name();
+            return Err(GridMismatch::Refused(Refusal::GoesOn { side }));
+        }
+        surroundings::check_edges(picture, grid, &lines)?;
     }
     let unseen = cells.sides(&sides).filter(|side| !measure.sees_all(side));
     let unseen: Vec<(Cell, Option<Cell>)> = unseen.map(|side| (side.cell, side.other)).collect();

@@ -7,12 +7,13 @@
 //! | what counts as a line on this board | [`line_model`] |
 //! | walls and outlines: thick lines | [`thickness`] |
 //! | which cells exist, holes | [`cell_mask`] |
-//! | what continues beyond a border | [`surroundings`] |
+//! | what continues beyond a border | [`surroundings`], near the picture's edge [`continuation`] |
 //! | boards that warp | [`warp`] |
 //! | the result | [`board_shape`] |
 
 pub mod board_shape;
 pub mod cell_mask;
+pub mod continuation;
 pub mod grid_check;
 pub mod line_model;
 pub mod sides;

@@ -133,11 +133,6 @@ impl Stretch {
         best
     }
 
-    /// By how much of its own contrast a colour stands out here.
-    pub fn share_of(&self, colour: [f64; 3]) -> f64 {
-        (colour[self.channel] - self.beside[self.channel]) / self.contrast.max(1.0)
-    }
-
     /// By how much a line of a colour would stand out here, in levels of its best channel.
     pub fn room_for(&self, colour: [f64; 3]) -> f64 {
         let room = colour.iter().zip(self.beside);

@@ -3,15 +3,14 @@
 //! Lines that continue there are those of a larger grid, or the stubs of a board that warps.
 
 use crate::find::border::Border;
-use crate::find::cell_side;
 use crate::find::grid::Grid;
 use crate::find::profile::{Orientation, StretchPlace};
-use crate::numerics::quantile::quantile;
 use crate::picture::Picture;
 use crate::picture::polarity::Polarity;
+use crate::read::shape::continuation::Continuation;
 use crate::read::shape::line_model::LineAppearance;
-use crate::read::shape::sides::{Side, Sides};
 use crate::read::shape::stretch::Stretch;
+use crate::refuse::refusal::Refusal;
 
 /// What may lie right beyond the border.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,10 +38,6 @@ const UNBROKEN: f64 = 0.25;
 const ALIKE_ROOM: f64 = 0.1;
 /// Lines of this width, in cells, are not blurred.
 const SHARP: f64 = 0.025;
-/// A border that goes over the picture's edge stands out there by this share of what it does anywhere.
-const AT_EDGE: f64 = 0.85;
-/// A border at the picture's edge is whole if its width is at least this share of that of the lines inside.
-const WHOLE: f64 = 0.75;
 /// Lines are followed this far beyond the border, in cells: a pipe may cover what is beyond that.
 const REACH: f64 = 0.3;
 /// The least length of the stubs of a board that warps, in cells.
@@ -50,50 +45,34 @@ const STUB: f64 = 0.18;
 /// And end before this.
 const STUB_ENDS: f64 = 0.5;
 
-/// Which border the picture's edge cuts through, if any: the board may go on beyond.
+/// Refuses a board that goes on beyond a border at the picture's edge, or may do so.
 ///
-/// What is left of its line is not as wide as others are and as bright at the edge as anywhere. A board with as many
-/// rows as columns is whole, as games fill screens with it: what a cut leaves of one has fewer of the one or the other.
-#[must_use]
-pub fn is_cut(
+/// Where the picture ends at the border line nothing is seen beyond. A board with as many rows as columns is taken for
+/// whole then, as games fill screens with it: what a cut leaves of one has fewer of the one or the other.
+///
+/// # Errors
+/// [`Refusal::GoesOn`], [`Refusal::MayGoOn`].
+pub fn check_edges(
     picture: &Picture<'_>,
     grid: &Grid,
-    sides: &Sides,
     look: &LineAppearance,
-) -> Option<Border> {
-    let width = |sides: &[&Side]| {
-        // Beside tints a line is fainter, but as wide.
-        let stretches = sides.iter().flat_map(|side| side.looks);
-        quantile(stretches.map(|it| it.widths.whole), 0.5)
-    };
-    let inner = || sides.all.iter().filter(|side| side.other.is_some());
-    if grid.rows() == grid.cols() {
-        return None;
+) -> Result<(), Refusal> {
+    if look.thickness > (SHARP * grid.cell).max(3.0) {
+        return Ok(());
     }
-    Border::ALL.into_iter().find(|&border| {
-        let way = Way::new(picture, grid, border);
-        let is_sharp = look.thickness <= (SHARP * grid.cell).max(3.0);
-        if !is_sharp || way.fills || way.room >= way.start(look) + LEAST_SEEN {
-            return false;
+    let is_square = grid.rows() == grid.cols();
+    for border in Border::ALL {
+        if !Way::new(picture, grid, border).is_close(look) {
+            continue;
         }
-        let own =
-            |side: &&Side| side.other.is_none() && usize::from(side.direction.0) == border as usize;
-        let own: Vec<&Side> = sides.all.iter().filter(own).collect();
-        // To the middle of the last pixels.
-        let out = (way.room - 0.5) * way.outwards;
-        let at_edge = own.iter().flat_map(|side| {
-            let place = cell_side::place(grid, side.cell, side.direction, true, look.polarity);
-            let stretches = cell_side::stretches(grid.lattice)
-                .into_iter()
-                .zip(side.looks);
-            stretches.filter_map(move |(part, seen)| {
-                let edge = place.part(part).moved(out).profile(picture, 0).at(0)?;
-                Some(seen.share_of(edge))
-            })
-        });
-        quantile(at_edge, 0.5) >= AT_EDGE
-            && width(&own) < WHOLE * width(&inner().collect::<Vec<_>>())
-    })
+        let side = border.name();
+        match Continuation::look(picture, grid, border, look.polarity) {
+            Continuation::GoesOn => return Err(Refusal::GoesOn { side }),
+            Continuation::Unknown if !is_square => return Err(Refusal::MayGoOn { side }),
+            Continuation::Unknown | Continuation::NoLines | Continuation::Ends => {}
+        }
+    }
+    Ok(())
 }
 
 /// Which border grid lines cross, if any: the lines inside the board are followed outwards.
@@ -223,6 +202,11 @@ impl<'a> Way<'a> {
         look.thickness / 2.0 + 0.75
     }
 
+    /// Whether so little room is left beyond the border that it merges with the border's own blurred edge.
+    fn is_close(&self, look: &LineAppearance) -> bool {
+        self.room < LITTLE_ROOM * look.thickness + 2.0
+    }
+
     /// Whether a line is seen beyond the border, from one distance in cells to another, or to the picture's edge
     /// where that comes first.
     fn leads(
@@ -233,7 +217,7 @@ impl<'a> Way<'a> {
         ends: (f64, f64),
         look: &LineAppearance,
     ) -> bool {
-        let is_close = self.room < LITTLE_ROOM * look.thickness + 2.0;
+        let is_close = self.is_close(look);
         if is_close && self.fills {
             return false;
         }

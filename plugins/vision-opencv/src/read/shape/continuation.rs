@@ -1,0 +1,120 @@
+//! Whether a board goes on beyond a border of which only some pixels are in the picture.
+//!
+//! Where the border line itself is not seen any more, the lines that cross it would be, if they went on.
+
+use crate::find::border::Border;
+use crate::find::grid::Grid;
+use crate::find::profile::{Orientation, StretchPlace};
+use crate::numerics::quantile::quantile;
+use crate::picture::Picture;
+use crate::picture::polarity::Polarity;
+use crate::read::shape::stretch::Stretch;
+
+/// A row of pixels is beyond a border line if it has at most this share of the line.
+const BEYOND: f64 = 0.5;
+/// Lines end at a border if they stand out beyond it by at most this share of what they would if they went on.
+const ENDS: f64 = 0.3;
+/// They lead to the border if they stand out beside it by this share of what they do a cell farther inside.
+const LEADS: f64 = 0.3;
+/// What is beyond a border is examined up to this far from it, in cells.
+const FAR: f64 = 0.3;
+/// The parts of a cell's side that no pipe crosses, as shares of it.
+const FREE: [(f64, f64); 2] = [(0.1, 0.25), (0.75, 0.9)];
+
+/// What is seen beyond a border.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Continuation {
+    /// The lines that meet the border end there.
+    Ends,
+    /// They may go on.
+    GoesOn,
+    /// The picture ends where the border line does, or before.
+    Unknown,
+    /// No lines lead to the border.
+    NoLines,
+}
+
+impl Continuation {
+    /// Examines the pixels between a border and the picture's edge near it.
+    #[must_use]
+    pub fn look(picture: &Picture<'_>, grid: &Grid, border: Border, polarity: Polarity) -> Self {
+        let (is_across, is_last) = match border {
+            Border::Upper => (true, false),
+            Border::Right => (false, true),
+            Border::Lower => (true, true),
+            Border::Left => (false, false),
+        };
+        let (own, lines) = match is_across {
+            true => (&grid.ys, &grid.xs),
+            false => (&grid.xs, &grid.ys),
+        };
+        let (border_run, run, size) = match is_across {
+            true => (
+                Orientation::Horizontal,
+                Orientation::Vertical,
+                picture.height(),
+            ),
+            false => (
+                Orientation::Vertical,
+                Orientation::Horizontal,
+                picture.width(),
+            ),
+        };
+        let at = own[if is_last { own.len() - 1 } else { 0 }];
+        let inwards = if is_last { -1.0 } else { 1.0 };
+        // How far the lines that meet the border stand out, from one distance to another.
+        let contrast = |from: f64, to: f64| {
+            let inner = lines[1..lines.len() - 1].iter();
+            let looks = inner.map(|&line| {
+                let place = StretchPlace::along(run, line, (from.min(to), from.max(to)), polarity);
+                Stretch::look(picture, &place, grid.cell).contrast
+            });
+            quantile(looks, 0.5)
+        };
+        // The brightness between them, where a line is bright.
+        let level = |at: f64| {
+            let places = lines.windows(2).flat_map(|ends| {
+                let along = move |share: f64| ends[0] + share * (ends[1] - ends[0]);
+                FREE.map(|(from, to)| {
+                    StretchPlace::along(border_run, at, (along(from), along(to)), polarity)
+                })
+            });
+            let colours = places.filter_map(|place| place.profile(picture, 0).at(0));
+            quantile(colours.map(|colour| colour.iter().sum()), 0.5)
+        };
+        let inside = |share: f64| at + share * grid.cell * inwards;
+        let usual = contrast(inside(0.08), inside(0.27));
+        if usual < LEADS * contrast(inside(1.08), inside(1.27)) {
+            return Self::NoLines;
+        }
+        let background = level(inside(0.14));
+        let near = (0.02 * grid.cell).max(1.0) as i64;
+        let middle = at.floor() as i64;
+        let peak = (middle - near..=middle + near)
+            .filter(|pixel| (0..size as i64).contains(pixel))
+            .map(|pixel| level(pixel as f64))
+            .fold(0.0, f64::max);
+        // The whole pixels beyond the border, from its middle to the picture's edge.
+        let far = FAR * grid.cell;
+        let pixels = match is_last {
+            true => at.ceil() as i64..(size as i64).min((at + far) as i64),
+            false => ((at - far) as i64).max(0)..at.floor() as i64,
+        };
+        let (mut expected, mut seen) = (0.0, 0.0);
+        for pixel in pixels {
+            let pixel = pixel as f64;
+            let share = (level(pixel) - background) / (peak - background).max(1.0);
+            if share <= BEYOND {
+                expected += (1.0 - share.max(0.0)) * usual;
+                seen += contrast(pixel, pixel + 1.0);
+            }
+        }
+        if expected <= 0.0 {
+            Self::Unknown
+        } else if seen <= ENDS * expected {
+            Self::Ends
+        } else {
+            Self::GoesOn
+        }
+    }
+}
