@@ -1,6 +1,5 @@
 //! Screenshots whose edges are those of the board, or cut some of it off: read exactly or refused, never wrong.
 
-use flowpipe_plugin::puzzle::message::Reading;
 use image::RgbImage;
 
 use super::scene::{Scene, Side};
@@ -98,16 +97,7 @@ impl Crop {
     pub fn outcome(self, scene: &Scene) -> Outcome {
         let cropped = self.crop(scene);
         let reading = see(&cropped.picture);
-        let verdict = match (self.end, &reading) {
-            (End::Outline(_), _) => Verdict::of(&cropped.truth, &reading),
-            (_, Reading::Refused { step, reason, .. }) => {
-                Verdict::Refused(step.clone(), reason.clone())
-            }
-            (_, Reading::Board(board)) => {
-                let board = board.puzzle.board();
-                Verdict::Wrong(format!("{} by {} cells", board.rows(), board.cols()))
-            }
-        };
+        let verdict = Verdict::of(&cropped.truth, &reading);
         Outcome {
             file: scene.truth.file.clone(),
             disturbance: self.name(),
