@@ -8,6 +8,10 @@ use flowpipe_game::render::{Button, Layout};
 use flowpipe_puzzle::Board;
 
 use crate::live_play::{TITLE, Table, ready};
+use crate::screen::wait_for;
+
+/// Vision takes longest where there is no board, and longer still where other tests run.
+const SLOW_MACHINE: (&str, &str) = ("mouse", "max_age_ms = 3000");
 
 /// Columns and rows of the boards.
 const SIDE: usize = 5;
@@ -53,13 +57,17 @@ fn on_the_board(kind: &str, middle: [f64; 2], half: [f64; 2]) -> ([f64; 2], [f64
 fn cut(table: &Table, (middle, half): ([f64; 2], [f64; 2]), file: &Path) {
     let [x, y] = table.screen.window(TITLE);
     let whole = file.with_extension("ppm");
-    table.screen.picture(&whole);
-    let whole = ppm(&whole);
     let corner = [0, 1].map(|axis| (middle[axis] - half[axis]).floor() as u32);
     let [width, height] = half.map(|half| (2.0 * half).floor() as u32);
     let (x, y) = (x as u32 + corner[0], y as u32 + corner[1]);
-    let snippet = image::imageops::crop_imm(&whole, x, y, width, height);
-    snippet.to_image().save(file).unwrap();
+    // The game logs what it shows before the screen shows it.
+    let snippet = wait_for("a picture", || {
+        table.screen.picture(&whole);
+        let snippet = image::imageops::crop_imm(&ppm(&whole), x, y, width, height).to_image();
+        let first = *snippet.get_pixel(0, 0);
+        snippet.pixels().any(|it| *it != first).then_some(snippet)
+    });
+    snippet.save(file).unwrap();
 }
 
 /// Reads a picture of the screen.
@@ -79,7 +87,11 @@ fn ppm(file: &Path) -> image::RgbImage {
 fn plays_three(table: &Table, navigator: &str) {
     let pipeline = ready(
         "levels.toml",
-        &[("referee", "boards = 3"), ("navigator", navigator)],
+        &[
+            ("referee", "boards = 3"),
+            ("navigator", navigator),
+            SLOW_MACHINE,
+        ],
     );
     let report = table.play(&pipeline, &["--json"]).ended().expect(0).json();
     assert_eq!(report["boards"]["accepted"], 3, "{report:#}");
@@ -136,7 +148,7 @@ fn a_dialog_that_asks_is_confirmed() {
         table.wait_for("ready", 1);
         cut(&table, next_button(kind), &next);
         let only = format!("next = ['{}']", next.display());
-        let pipeline = ready("levels.toml", &[("navigator", &only)]);
+        let pipeline = ready("levels.toml", &[("navigator", &only), SLOW_MACHINE]);
         let player = table.play(&pipeline, &["--json"]);
         table.wait_for("solved", 1);
         // The button is clicked, and the dialog stays.
