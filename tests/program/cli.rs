@@ -317,6 +317,8 @@ fn every_plugin_declares_its_effects() {
         "capture-recording reads-files",
         "capture-screen reads-screen",
         "exec runs-commands",
+        "navigator-templates reads-files",
+        "navigator-templates reads-files",
         "planner-exec runs-commands",
         "referee-repair reads-files",
         "referee-repair writes-files",

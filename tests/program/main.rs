@@ -61,6 +61,7 @@ mod invented_domain;
 mod isolation;
 mod kinds;
 #[cfg(unix)]
+mod levels;
 mod live;
 #[cfg(unix)]
 mod loading;

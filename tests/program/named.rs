@@ -29,7 +29,7 @@ fn an_unknown_name_lists_the_known_ones() {
     for command in ["run", "check", "graph"] {
         let ran = run(&[command, "reply"]).expect(2);
         let expected = "flowpipe: reply: there is no pipeline of that name (did you mean replay?); \
-                        the named pipelines are live, replay, timetrial";
+                        the named pipelines are levels, live, replay, timetrial";
         assert_eq!(ran.stderr.trim_end(), expected);
     }
 }

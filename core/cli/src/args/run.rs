@@ -12,7 +12,7 @@ use super::set::{self, SetArgument};
 /// The arguments of `flowpipe run`.
 #[derive(Debug, Args)]
 pub struct Run {
-    /// The pipeline (TOML), or the name of a packaged one: live, replay, timetrial.
+    /// The pipeline (TOML), or the name of a packaged one: levels, live, replay, timetrial.
     pub file: PathBuf,
     /// Capture the window of this title, or whose title contains it: sets `window`.
     #[arg(long, value_name = "TITLE")]

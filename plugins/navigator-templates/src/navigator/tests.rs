@@ -1,0 +1,225 @@
+use proptest::prelude::*;
+
+use super::*;
+
+const MS: i64 = 1_000_000;
+const S: i64 = 1_000 * MS;
+
+fn navigator() -> Navigator {
+    let config = Config {
+        presses: 3,
+        patience: 5.0,
+        ..Config::default()
+    };
+    Navigator::new(&config, 2)
+}
+
+/// Whether a frame that vision read at once is searched.
+fn searched(navigator: &mut Navigator, seen: Seen, at: i64) -> bool {
+    matches!(navigator.sighting(seen, at, at), Decision::Search { .. })
+}
+
+fn reason(decision: Decision) -> String {
+    match decision {
+        Decision::GiveUp(reason) => reason,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn nothing_is_pressed_while_a_board_is_played() {
+    let mut navigator = navigator();
+    for step in 0..100 {
+        assert!(!searched(&mut navigator, Seen::Board, step * 200 * MS));
+        assert!(!navigator.is_between_boards());
+    }
+    assert!(!searched(&mut navigator, Seen::Moving, 21 * S));
+    // A frame in which the board was not made out does not count as a pause.
+    assert!(!searched(&mut navigator, Seen::Nothing, 22 * S));
+    assert!(!searched(&mut navigator, Seen::Board, 22 * S + 300 * MS));
+    assert!(!searched(&mut navigator, Seen::Nothing, 22 * S + 600 * MS));
+    assert!(!searched(&mut navigator, Seen::Nothing, 22 * S + 900 * MS));
+    assert!(searched(&mut navigator, Seen::Nothing, 22 * S + 1_000 * MS));
+}
+
+#[test]
+fn what_leads_on_after_a_win_is_pressed_only_after_one() {
+    for (first, expected) in [(Seen::Solved, true), (Seen::Nothing, false)] {
+        let mut navigator = navigator();
+        navigator.sighting(first, 0, 0);
+        let decision = navigator.sighting(Seen::Nothing, S, S);
+        let after_win = expected;
+        assert_eq!(decision, Decision::Search { after_win }, "{first:?}");
+    }
+    // The referee knows of a win too, but not of one that is over.
+    let mut navigator = navigator();
+    navigator.result(None, 0);
+    navigator.sighting(Seen::Nothing, 0, 0);
+    let without = Decision::Search { after_win: false };
+    assert_eq!(navigator.sighting(Seen::Nothing, S, S), without);
+    navigator.result(None, S);
+    let with = Decision::Search { after_win: true };
+    assert_eq!(navigator.sighting(Seen::Nothing, 2 * S, 2 * S), with);
+}
+
+#[test]
+fn the_game_gets_time_to_react() {
+    let mut navigator = navigator();
+    navigator.sighting(Seen::Solved, 0, 0);
+    assert!(searched(&mut navigator, Seen::Solved, S));
+    navigator.press(0, S);
+    // Until the outcome is there.
+    assert!(!searched(&mut navigator, Seen::Solved, 2 * S));
+    navigator.outcome(None, 2 * S);
+    assert!(!searched(&mut navigator, Seen::Solved, 2 * S + 700 * MS));
+    // What was captured too early, and read late.
+    let late = navigator.sighting(Seen::Solved, 2 * S + 700 * MS, 3 * S);
+    assert_eq!(late, Decision::Wait);
+    assert!(searched(&mut navigator, Seen::Solved, 2 * S + 800 * MS));
+    // An outcome that does not come counts as a press.
+    navigator.press(0, 3 * S);
+    assert!(!searched(&mut navigator, Seen::Solved, 8 * S));
+    assert!(!searched(&mut navigator, Seen::Solved, 8 * S + MS));
+    assert!(searched(&mut navigator, Seen::Solved, 9 * S));
+}
+
+#[test]
+fn frames_are_searched_ten_times_a_second_at_most() {
+    let mut navigator = navigator();
+    navigator.sighting(Seen::Nothing, 0, 0);
+    let times = (0..200).filter(|step| {
+        let at = S + step * 5 * MS;
+        searched(&mut navigator, Seen::Nothing, at)
+    });
+    assert_eq!(times.count(), 10);
+}
+
+#[test]
+fn presses_are_counted_and_what_had_no_effect_comes_last() {
+    let mut navigator = navigator();
+    navigator.sighting(Seen::Solved, 0, 0);
+    let mut now = S;
+    let mut pressed = Vec::new();
+    for _ in 0..3 {
+        assert!(searched(&mut navigator, Seen::Solved, now));
+        let target = navigator.choose(&[0, 1]).unwrap();
+        pressed.push(target);
+        navigator.press(target, now);
+        navigator.outcome(None, now);
+        now += S;
+    }
+    assert_eq!(pressed, [0, 1, 0]);
+    assert_eq!(navigator.choose(&[]), None);
+    assert!(!searched(&mut navigator, Seen::Solved, now));
+    let reason = reason(navigator.sighting(Seen::Solved, now + 5 * S, now + 5 * S));
+    let expected = "nothing leads on to the next board: none was seen for 6 s after 3 presses";
+    assert!(reason.starts_with(expected), "{reason}");
+    // The next pause begins with no presses.
+    navigator.sighting(Seen::Board, now + 6 * S, now + 6 * S);
+    navigator.sighting(Seen::Solved, now + 7 * S, now + 7 * S);
+    assert!(searched(&mut navigator, Seen::Solved, now + 8 * S));
+}
+
+#[test]
+fn what_was_refused_does_not_count_as_a_press() {
+    let mut navigator = navigator();
+    navigator.sighting(Seen::Nothing, 0, 0);
+    let mut now = S;
+    for _ in 0..20 {
+        assert!(searched(&mut navigator, Seen::Nothing, now));
+        navigator.press(0, now);
+        navigator.outcome(Some("it is covered".to_owned()), now);
+        now += 200 * MS;
+    }
+    let reason = reason(navigator.sighting(Seen::Nothing, 6 * S, 6 * S));
+    assert!(reason.contains("because it is covered"), "{reason}");
+    // An outcome that nothing was pressed for changes nothing.
+    navigator.outcome(None, 7 * S);
+    assert!(matches!(
+        navigator.sighting(Seen::Nothing, 7 * S, 7 * S),
+        Decision::GiveUp(_)
+    ));
+}
+
+#[test]
+fn the_run_ends_when_nothing_leads_on() {
+    let mut navigator = navigator();
+    for step in 0..=50 {
+        let at = step * 100 * MS;
+        let decision = navigator.sighting(Seen::Nothing, at, at);
+        assert!(!matches!(decision, Decision::GiveUp(_)), "{step}");
+        navigator.miss("there is nothing like next.png".to_owned());
+    }
+    let reason = reason(navigator.sighting(Seen::Nothing, 5_100 * MS, 5_100 * MS));
+    assert_eq!(
+        reason,
+        "nothing leads on to the next board: none was seen for 5 s: there is nothing like next.png"
+    );
+}
+
+#[test]
+fn a_board_that_moves_is_on_its_way() {
+    let mut navigator = navigator();
+    navigator.sighting(Seen::Solved, 0, 0);
+    for step in 0..100 {
+        assert!(!searched(&mut navigator, Seen::Moving, step * 100 * MS));
+    }
+    assert!(!matches!(
+        navigator.sighting(Seen::Solved, 11 * S, 11 * S),
+        Decision::GiveUp(_)
+    ));
+}
+
+#[test]
+fn a_board_that_was_given_up_ends_the_run_unless_another_follows() {
+    let mut navigator = navigator();
+    navigator.sighting(Seen::Board, 0, 0);
+    navigator.result(Some("1 flow is missing".to_owned()), 0);
+    assert_eq!(
+        navigator.sighting(Seen::Board, 5 * S, 5 * S),
+        Decision::Wait
+    );
+    let ended = reason(navigator.sighting(Seen::Board, 6 * S, 6 * S));
+    assert!(ended.contains("(1 flow is missing)"), "{ended}");
+    let mut navigator = self::navigator();
+    navigator.sighting(Seen::Board, 0, 0);
+    navigator.result(Some("1 flow is missing".to_owned()), 0);
+    navigator.sighting(Seen::Nothing, S, S);
+    navigator.sighting(Seen::Board, 2 * S, 2 * S);
+    assert_eq!(
+        navigator.sighting(Seen::Board, 9 * S, 9 * S),
+        Decision::Wait
+    );
+}
+
+proptest! {
+    /// Whatever is seen and whenever: no frame with a board is searched, no more is pressed than is allowed, and no time
+    /// overflows.
+    #[test]
+    fn no_order_of_events_leads_to_a_stray_press(events in prop::collection::vec((0..7_u8, any::<i64>()), 0..200)) {
+        let mut navigator = navigator();
+        let mut presses = 0;
+        for (event, time) in events {
+            match event {
+                0..=3 => {
+                    let seen = [Seen::Board, Seen::Solved, Seen::Moving, Seen::Nothing][usize::from(event)];
+                    let decision = navigator.sighting(seen, time, time.saturating_add(5));
+                    if seen == Seen::Board {
+                        presses = 0;
+                    }
+                    if let Decision::Search { .. } = decision {
+                        prop_assert!(matches!(seen, Seen::Solved | Seen::Nothing));
+                        if let Some(target) = navigator.choose(&[1, 0, 99]) {
+                            navigator.press(target, time);
+                            presses += 1;
+                        }
+                    }
+                    prop_assert!(presses <= 3);
+                }
+                4 => navigator.outcome(None, time),
+                5 => navigator.result(None, time),
+                _ => navigator.result(Some("tired".to_owned()), time),
+            }
+        }
+    }
+}

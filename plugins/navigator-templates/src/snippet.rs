@@ -1,0 +1,68 @@
+//! Snippets from files, within bounds.
+
+use std::io::Cursor;
+use std::io::Read;
+use std::path::Path;
+
+use flowpipe_plugin::{Error, Result};
+use image::{ImageFormat, ImageReader, Limits, RgbImage};
+
+/// The shortest and the longest side, in pixels.
+const SIDES: std::ops::RangeInclusive<u32> = 12..=1024;
+/// Bytes of a file, at most.
+const MOST_BYTES: u64 = 16 << 20;
+/// Bytes that decoding may allocate, at most.
+const MOST_ALLOCATED: u64 = 64 << 20;
+
+/// Reads a snippet. The first bytes of the file decide its kind, not its name. What is transparent counts as it is
+/// coloured.
+///
+/// # Errors
+/// Names the file and what is wrong with it.
+pub fn read(path: &str) -> Result<RgbImage> {
+    read_unnamed(Path::new(path)).map_err(|error| {
+        let text = format!("snippet {path}: {error}");
+        Error::bad_config(text)
+    })
+}
+
+fn read_unnamed(path: &Path) -> Result<RgbImage> {
+    let metadata = std::fs::metadata(path)?;
+    // A device or a pipe may never end.
+    if !metadata.is_file() {
+        return Err(Error::new("this is no regular file"));
+    }
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path)?;
+    file.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err(Error::new("a file of more than 16 MiB is no snippet"));
+    }
+    decode(&bytes)
+}
+
+/// Decodes a snippet.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn decode(bytes: &[u8]) -> Result<RgbImage> {
+    let mut reader = ImageReader::new(Cursor::new(bytes)).with_guessed_format()?;
+    if !matches!(reader.format(), Some(ImageFormat::Png | ImageFormat::Jpeg)) {
+        return Err(Error::new("this is no PNG or JPEG picture"));
+    }
+    let mut limits = Limits::default();
+    limits.max_image_width = Some(*SIDES.end());
+    limits.max_image_height = Some(*SIDES.end());
+    limits.max_alloc = Some(MOST_ALLOCATED);
+    reader.limits(limits);
+    let picture = reader.decode()?.into_rgb8();
+    let (width, height) = picture.dimensions();
+    if ![width, height].iter().all(|side| SIDES.contains(side)) {
+        return Err(Error::new(format!(
+            "it has {width} by {height} pixels, and each side must be {} to {}: cut it out of a screenshot",
+            SIDES.start(),
+            SIDES.end()
+        )));
+    }
+    Ok(picture)
+}
