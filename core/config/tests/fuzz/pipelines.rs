@@ -12,7 +12,6 @@ use crate::bounds::{MIB, within};
 use crate::spoil;
 
 const GOOD: &[&str] = &[
-    include_str!("../../../../pipelines/levels.toml"),
     include_str!("../../../../pipelines/live.toml"),
     include_str!("../../../../pipelines/replay.toml"),
     include_str!("../../../../pipelines/timetrial.toml"),
