@@ -91,7 +91,7 @@ fn notes_and_samples_without_end() {
 #[test]
 fn shapes_without_end() {
     let message = |number: usize| {
-        let shapes = (0..4_000).map(|it| {
+        let shapes = (0..1_500).map(|it| {
             json!({ "form": { "circle": { "at": [it, number], "radius": 1 } }, "label": "<".repeat(100) })
         });
         json!({ "shapes": shapes.collect::<Vec<_>>() }).to_string()
