@@ -156,11 +156,7 @@ impl Canvas {
         width: f64,
         ink: Ink,
     ) {
-        let mut path = PathBuilder::new();
-        for line in lines {
-            add_line(&mut path, &line);
-        }
-        self.stroke(path, width, ink);
+        self.stroke(path_of(lines), width, ink);
     }
 
     /// The same with flat ends and square corners.
@@ -170,11 +166,7 @@ impl Canvas {
         width: f64,
         ink: Ink,
     ) {
-        let mut path = PathBuilder::new();
-        for line in lines {
-            add_line(&mut path, &line);
-        }
-        self.stroke_with(path, width, ink, (LineCap::Butt, LineJoin::Miter));
+        self.stroke_with(path_of(lines), width, ink, (LineCap::Butt, LineJoin::Miter));
     }
 
     /// Draws a path with round ends and joins.
@@ -255,6 +247,14 @@ impl Canvas {
             rgba: self.pixmap.take(),
         }
     }
+}
+
+fn path_of(lines: impl IntoIterator<Item = Vec<Point>>) -> PathBuilder {
+    let mut path = PathBuilder::new();
+    for line in lines {
+        add_line(&mut path, &line);
+    }
+    path
 }
 
 fn add_line(path: &mut PathBuilder, points: &[Point]) {
