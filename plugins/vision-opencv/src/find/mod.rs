@@ -15,6 +15,7 @@
 //! lie. [`profile`] measures the colours across a line.
 
 pub mod border;
+pub mod border_line;
 pub mod budget;
 pub mod candidates;
 pub mod cell_side;

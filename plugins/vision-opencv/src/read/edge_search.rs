@@ -11,10 +11,11 @@ use flowpipe_plugin::puzzle::message::SeenBoard;
 
 use crate::config::Config;
 use crate::find::border::Border;
+use crate::find::border_line::BorderLine;
 use crate::find::candidates::{CandidateFinder, EDGE_ATTEMPTS};
 use crate::find::edge_grid::EdgeGrid;
 use crate::find::grid::Grid;
-use crate::find::profile::{Orientation, StretchPlace};
+use crate::find::profile::Orientation;
 use crate::find::square_grid;
 use crate::numerics::quantile::quantile;
 use crate::picture::margin::PictureWithMargin;
@@ -181,8 +182,8 @@ impl Outlined {
     ) -> Option<()> {
         let half = (HALF_WIDTH.0 * grid.cell).max(HALF_WIDTH.1).ceil();
         let line = BorderLine::new(picture, grid, border);
-        let inside = line.profile(picture, grid, half as i32, polarity)?;
-        let is_seen = line.is_seen(picture, grid, &inside, polarity);
+        let inside = profile(&line, picture, grid, half as i32, polarity)?;
+        let is_seen = is_seen(&line, picture, grid, &inside, polarity);
         let room = (line.edge - line.at) * line.outwards;
         if !is_seen && room >= 1.0 {
             return None;
@@ -226,122 +227,64 @@ impl Outlined {
     }
 }
 
-/// The line of a border at the picture's edge.
-struct BorderLine<'a> {
-    /// How it runs.
-    run: Orientation,
-    /// Where it lies, in frame pixels across it.
-    at: f64,
-    /// Where the picture ends.
-    edge: f64,
-    outwards: f64,
-    /// The lines inside that run beside it, and those that cross it.
-    beside: &'a [f64],
-    crossing: &'a [f64],
+/// The middle colours across the lines inside, from `half` pixels before them to `half` pixels after them.
+fn profile(
+    line: &BorderLine<'_>,
+    picture: &Picture<'_>,
+    grid: &Grid,
+    half: i32,
+    polarity: Polarity,
+) -> Option<Vec<[f64; 3]>> {
+    let inner = line.beside.iter();
+    let profiles = inner.flat_map(|&inner| line.stretches(inner, polarity));
+    let profiles: Vec<_> = profiles.map(|place| place.profile(picture, half)).collect();
+    if profiles.is_empty() || grid.len() < 4 {
+        return None;
+    }
+    let middle = |off: i32| {
+        [0, 1, 2].map(|channel: usize| {
+            let seen = profiles.iter().filter_map(|it| it.at(off));
+            let value = quantile(seen.map(|colour| colour[channel]), 0.5);
+            match polarity {
+                Polarity::Bright => value,
+                Polarity::Dark => 255.0 - value,
+            }
+        })
+    };
+    Some((-half..=half).map(middle).collect())
 }
 
-impl<'a> BorderLine<'a> {
-    fn new(picture: &Picture<'_>, grid: &'a Grid, border: Border) -> Self {
-        let (run, lines, crossing, size) = match border {
-            Border::Upper | Border::Lower => (
-                Orientation::Horizontal,
-                &grid.ys,
-                &grid.xs,
-                picture.height(),
-            ),
-            Border::Left | Border::Right => {
-                (Orientation::Vertical, &grid.xs, &grid.ys, picture.width())
-            }
-        };
-        let last = lines.len() - 1;
-        let is_last = matches!(border, Border::Lower | Border::Right);
-        Self {
-            run,
-            at: lines[if is_last { last } else { 0 }],
-            edge: if is_last { size as f64 } else { 0.0 },
-            outwards: if is_last { 1.0 } else { -1.0 },
-            beside: &lines[1..last],
-            crossing,
-        }
-    }
-
-    /// The stretches of a line beside or on it that pipes do not cover.
-    fn stretches(&self, line: f64, polarity: Polarity) -> impl Iterator<Item = StretchPlace> {
-        let run = self.run;
-        let crossing = self.crossing.windows(2);
-        crossing.flat_map(move |ends| {
-            let along = |share: f64| ends[0] + share * (ends[1] - ends[0]);
-            [(0.1, 0.25), (0.75, 0.9)].map(|(from, to)| {
-                StretchPlace::along(run, line, (along(from), along(to)), polarity)
-            })
-        })
-    }
-
-    /// The middle colours across the lines inside, from `half` pixels before them to `half` pixels after them.
-    fn profile(
-        &self,
-        picture: &Picture<'_>,
-        grid: &Grid,
-        half: i32,
-        polarity: Polarity,
-    ) -> Option<Vec<[f64; 3]>> {
-        let inner = self.beside.iter();
-        let profiles = inner.flat_map(|&line| self.stretches(line, polarity));
-        let profiles: Vec<_> = profiles.map(|place| place.profile(picture, half)).collect();
-        if profiles.is_empty() || grid.len() < 4 {
-            return None;
-        }
-        let middle = |off: i32| {
-            [0, 1, 2].map(|channel: usize| {
-                let seen = profiles.iter().filter_map(|it| it.at(off));
-                let value = quantile(seen.map(|colour| colour[channel]), 0.5);
-                match polarity {
-                    Polarity::Bright => value,
-                    Polarity::Dark => 255.0 - value,
-                }
-            })
-        };
-        Some((-half..=half).map(middle).collect())
-    }
-
-    /// Whether the line is seen in the last pixels of the picture. `inside`: the profile of lines inside.
-    fn is_seen(
-        &self,
-        picture: &Picture<'_>,
-        grid: &Grid,
-        inside: &[[f64; 3]],
-        polarity: Polarity,
-    ) -> bool {
-        let half = inside.len() / 2;
-        let off = |a: [f64; 3], b: [f64; 3]| {
-            let off = (0..3).map(|channel| match polarity {
-                Polarity::Bright => a[channel] - b[channel],
-                Polarity::Dark => b[channel] - a[channel],
-            });
-            off.fold(0.0, f64::max)
-        };
-        let usual = off(inside[half], inside[0]).max(off(inside[half], inside[2 * half]));
-        let edge = self.edge - 0.5 * self.outwards;
-        let depth = (0.12 * grid.cell).max(4.0);
-        let stretches = self.stretches(edge, polarity);
-        let seen = stretches.filter_map(|place| {
-            let level = |by: f64| {
-                let colour = place.moved(by).profile(picture, 0).at(0)?;
-                Some(match polarity {
-                    Polarity::Bright => colour,
-                    Polarity::Dark => colour.map(|value| 255.0 - value),
-                })
-            };
-            Some(off(level(0.0)?, level(-self.outwards * depth)?))
+/// Whether the line is seen in the last pixels of the picture. `inside`: the profile of lines inside.
+fn is_seen(
+    line: &BorderLine<'_>,
+    picture: &Picture<'_>,
+    grid: &Grid,
+    inside: &[[f64; 3]],
+    polarity: Polarity,
+) -> bool {
+    let half = inside.len() / 2;
+    let off = |a: [f64; 3], b: [f64; 3]| {
+        let off = (0..3).map(|channel| match polarity {
+            Polarity::Bright => a[channel] - b[channel],
+            Polarity::Dark => b[channel] - a[channel],
         });
-        quantile(seen, 0.5) >= SEEN * usual
-    }
-
-    /// From where to where it runs, in whole pixels.
-    fn range(&self, half: f64) -> [i64; 2] {
-        let (first, last) = (self.crossing[0], self.crossing[self.crossing.len() - 1]);
-        [(first - half).floor() as i64, (last + half).ceil() as i64]
-    }
+        off.fold(0.0, f64::max)
+    };
+    let usual = off(inside[half], inside[0]).max(off(inside[half], inside[2 * half]));
+    let edge = line.edge - 0.5 * line.outwards;
+    let depth = (0.12 * grid.cell).max(4.0);
+    let stretches = line.stretches(edge, polarity);
+    let seen = stretches.filter_map(|place| {
+        let level = |by: f64| {
+            let colour = place.moved(by).profile(picture, 0).at(0)?;
+            Some(match polarity {
+                Polarity::Bright => colour,
+                Polarity::Dark => colour.map(|value| 255.0 - value),
+            })
+        };
+        Some(off(level(0.0)?, level(-line.outwards * depth)?))
+    });
+    quantile(seen, 0.5) >= SEEN * usual
 }
 
 /// The middle colour of the cells' corners beside lines.

@@ -6,7 +6,7 @@ use std::cell::{Cell, RefCell};
 
 use flowpipe_plugin::puzzle::{Puzzle, Rules};
 use flowpipe_sat::{Batsat, Options, Verdict, solve};
-use flowpipe_search::{Ended, Limits, Search};
+use flowpipe_search::{Ended, Found, Limits, Search};
 
 use crate::refuse::refusal::Refusal;
 
@@ -30,12 +30,7 @@ pub fn check(puzzle: &Puzzle) -> Result<(), Refusal> {
     if puzzle.board().len() > MOST_CELLS {
         return Ok(());
     }
-    let limits = Limits {
-        solutions: 1,
-        keep: 0,
-        nodes: Some(NODES),
-    };
-    let found = SEARCH.with_borrow_mut(|search| search.run(puzzle, &limits, &|| false));
+    let found = search(puzzle);
     let has_none = if puzzle.rules() == Rules::default() {
         found.ended == Ended::Complete && found.count == 0
     } else {
@@ -51,13 +46,18 @@ pub fn check(puzzle: &Puzzle) -> Result<(), Refusal> {
 /// Whether a puzzle is proved to have a solution.
 #[must_use]
 pub fn has_solution(puzzle: &Puzzle) -> bool {
+    let found = search(puzzle);
+    found.count > 0 || matches!(verdict(puzzle), Some(Verdict::Solution { .. }))
+}
+
+/// What the search finds out, within its budget.
+fn search(puzzle: &Puzzle) -> Found {
     let limits = Limits {
         solutions: 1,
         keep: 0,
         nodes: Some(NODES),
     };
-    let found = SEARCH.with_borrow_mut(|search| search.run(puzzle, &limits, &|| false));
-    found.count > 0 || matches!(verdict(puzzle), Some(Verdict::Solution { .. }))
+    SEARCH.with_borrow_mut(|search| search.run(puzzle, &limits, &|| false))
 }
 
 /// Whether a puzzle under other rules than Flow Free's is proved to have no solution.

@@ -3,6 +3,7 @@
 //! Where the border line itself is not seen any more, the lines that cross it would be, if they went on.
 
 use crate::find::border::Border;
+use crate::find::border_line::BorderLine;
 use crate::find::grid::Grid;
 use crate::find::profile::{Orientation, StretchPlace};
 use crate::numerics::quantile::quantile;
@@ -18,8 +19,6 @@ const ENDS: f64 = 0.3;
 const LEADS: f64 = 0.3;
 /// What is beyond a border is examined up to this far from it, in cells.
 const FAR: f64 = 0.3;
-/// The parts of a cell's side that no pipe crosses, as shares of it.
-const FREE: [(f64, f64); 2] = [(0.1, 0.25), (0.75, 0.9)];
 
 /// What is seen beyond a border.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,51 +37,29 @@ impl Continuation {
     /// Examines the pixels between a border and the picture's edge near it.
     #[must_use]
     pub fn look(picture: &Picture<'_>, grid: &Grid, border: Border, polarity: Polarity) -> Self {
-        let (is_across, is_last) = match border {
-            Border::Upper => (true, false),
-            Border::Right => (false, true),
-            Border::Lower => (true, true),
-            Border::Left => (false, false),
+        let line = BorderLine::new(picture, grid, border);
+        let across = match line.run {
+            Orientation::Horizontal => Orientation::Vertical,
+            Orientation::Vertical => Orientation::Horizontal,
         };
-        let (own, lines) = match is_across {
-            true => (&grid.ys, &grid.xs),
-            false => (&grid.xs, &grid.ys),
-        };
-        let (border_run, run, size) = match is_across {
-            true => (
-                Orientation::Horizontal,
-                Orientation::Vertical,
-                picture.height(),
-            ),
-            false => (
-                Orientation::Vertical,
-                Orientation::Horizontal,
-                picture.width(),
-            ),
-        };
-        let at = own[if is_last { own.len() - 1 } else { 0 }];
-        let inwards = if is_last { -1.0 } else { 1.0 };
+        let (at, size) = (line.at, line.size as i64);
         // How far the lines that meet the border stand out, from one distance to another.
         let contrast = |from: f64, to: f64| {
-            let inner = lines[1..lines.len() - 1].iter();
-            let looks = inner.map(|&line| {
-                let place = StretchPlace::along(run, line, (from.min(to), from.max(to)), polarity);
+            let inner = line.crossing[1..line.crossing.len() - 1].iter();
+            let looks = inner.map(|&crossing| {
+                let place =
+                    StretchPlace::along(across, crossing, (from.min(to), from.max(to)), polarity);
                 Stretch::look(picture, &place, grid.cell).contrast
             });
             quantile(looks, 0.5)
         };
         // The brightness between them, where a line is bright.
         let level = |at: f64| {
-            let places = lines.windows(2).flat_map(|ends| {
-                let along = move |share: f64| ends[0] + share * (ends[1] - ends[0]);
-                FREE.map(|(from, to)| {
-                    StretchPlace::along(border_run, at, (along(from), along(to)), polarity)
-                })
-            });
+            let places = line.stretches(at, polarity);
             let colours = places.filter_map(|place| place.profile(picture, 0).at(0));
             quantile(colours.map(|colour| colour.iter().sum()), 0.5)
         };
-        let inside = |share: f64| at + share * grid.cell * inwards;
+        let inside = |share: f64| at - share * grid.cell * line.outwards;
         let usual = contrast(inside(0.08), inside(0.27));
         if usual < LEADS * contrast(inside(1.08), inside(1.27)) {
             return Self::NoLines;
@@ -91,13 +68,13 @@ impl Continuation {
         let near = (0.02 * grid.cell).max(1.0) as i64;
         let middle = at.floor() as i64;
         let peak = (middle - near..=middle + near)
-            .filter(|pixel| (0..size as i64).contains(pixel))
+            .filter(|pixel| (0..size).contains(pixel))
             .map(|pixel| level(pixel as f64))
             .fold(0.0, f64::max);
         // The whole pixels beyond the border, from its middle to the picture's edge.
         let far = FAR * grid.cell;
-        let pixels = match is_last {
-            true => at.ceil() as i64..(size as i64).min((at + far) as i64),
+        let pixels = match line.outwards > 0.0 {
+            true => at.ceil() as i64..size.min((at + far) as i64),
             false => ((at - far) as i64).max(0)..at.floor() as i64,
         };
         let (mut expected, mut seen) = (0.0, 0.0);
