@@ -90,6 +90,7 @@ mod recorder;
 mod reference;
 #[cfg(unix)]
 mod reload;
+mod reload_checks;
 mod replay;
 mod report;
 mod report_metrics;

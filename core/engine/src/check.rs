@@ -2,7 +2,8 @@
 //! know what messages mean.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::fmt;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use flowpipe_config::manifest::Manifest;
 use flowpipe_host::catalogue::{Catalogue, Found};
@@ -51,18 +52,34 @@ pub enum CheckError {
     },
 }
 
-/// Starts all checks of a catalogue, outside of a run.
+/// A check that a reload adds, or whose library is another file or has changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckChange {
+    /// Its name.
+    pub check: String,
+    /// Whether no check of its name judged before.
+    pub is_new: bool,
+}
+
+impl fmt::Display for CheckChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = if self.is_new { "added" } else { "new file" };
+        write!(f, "{} ({what})", self.check)
+    }
+}
+
+/// Starts all checks of some catalogues, outside of a run. Of several checks of one name, only the first is used.
 ///
 /// # Errors
 /// When one does not start.
-pub fn load_all(catalogue: &Catalogue) -> Result<Validators, CheckError> {
-    let services = Arc::new(Services {
-        clock: Clock::start(),
-        pool: Pool::new(0),
-        run: OnceLock::new(),
-    });
+pub fn load_all(catalogues: &[&Catalogue]) -> Result<Validators, CheckError> {
+    let services = services_alone();
     let mut validators = Validators::new();
-    for found in checks_in(catalogue) {
+    let mut names = BTreeSet::new();
+    for found in catalogues.iter().flat_map(|it| checks_in(it)) {
+        if !names.insert(found.manifest.name.as_str()) {
+            continue;
+        }
         let check = start(found, &services)?;
         for input in &found.manifest.inputs {
             let judges = validators.entry(input.schema.clone()).or_default();
@@ -72,85 +89,196 @@ pub fn load_all(catalogue: &Catalogue) -> Result<Validators, CheckError> {
     Ok(validators)
 }
 
-/// The validators of a run, by schema id. Hot reloads add some.
-pub(crate) struct Checks {
-    by_schema: Mutex<Validators>,
-    /// Those of them that are plugins of this run.
-    loaded: Mutex<Vec<Arc<CheckPlugin>>>,
-}
-
 impl Validator for CheckPlugin {
     fn judge(&self, parent: Option<&Message>, message: &Message) -> Judgement {
         Self::judge(self, parent, message)
     }
 }
 
+/// Starts a check outside of a run.
+///
+/// # Errors
+/// When it does not start.
+pub fn start_alone(found: &Found) -> Result<Arc<CheckPlugin>, CheckError> {
+    start(found, &services_alone())
+}
+
+/// What checks get from the host outside of a run.
+fn services_alone() -> Arc<Services> {
+    Arc::new(Services {
+        clock: Clock::start(),
+        pool: Pool::new(0),
+        run: OnceLock::new(),
+    })
+}
+
+/// The validators of a run. Hot reloads add some, and replace those whose library is another one.
+pub(crate) struct Checks {
+    /// What the program passes in.
+    given: Validators,
+    plugins: Mutex<CheckPlugins>,
+}
+
+#[derive(Default)]
+struct CheckPlugins {
+    /// They judge, in this order.
+    active: Vec<LoadedCheck>,
+    /// Newer builds judge in their place. Judgements may be in progress, so they end with the run.
+    replaced: Vec<Arc<CheckPlugin>>,
+    /// What the outputs of stages use.
+    by_schema: HashMap<String, SchemaChecks>,
+}
+
+struct LoadedCheck {
+    found: Found,
+    plugin: Arc<CheckPlugin>,
+}
+
+/// Checks that have started and do not judge yet.
+#[derive(Default)]
+pub(crate) struct StartedChecks(Vec<LoadedCheck>);
+
+/// The validators of one schema, as the last reload left them.
+#[derive(Clone, Default)]
+pub(crate) struct SchemaChecks(Arc<RwLock<SharedValidators>>);
+
+type SharedValidators = Arc<[Arc<dyn Validator>]>;
+
 impl Checks {
     /// The validators that the program passes in.
     pub(crate) fn new(validators: Validators) -> Self {
         Self {
-            by_schema: Mutex::new(validators),
-            loaded: Mutex::default(),
+            given: validators,
+            plugins: Mutex::default(),
         }
     }
 
-    /// Loads the checks of all messages that stages with these manifests may emit, unless they are loaded.
+    /// Starts the checks of all messages that stages with these manifests may emit, unless the same library of a check
+    /// judges already. They judge once they are [added](Self::add).
     ///
     /// # Errors
-    /// When a check is missing or does not start. Checks that did start remain.
-    pub(crate) fn load(
+    /// When a check is missing or does not start.
+    pub(crate) fn start(
         &self,
         manifests: &[&Manifest],
         catalogue: &Catalogue,
         services: &Arc<Services>,
-    ) -> Result<(), CheckError> {
-        let known: BTreeSet<String> = lock(&self.by_schema).keys().cloned().collect();
-        for found in needed(manifests, catalogue, &known)? {
-            let schemas = found.manifest.inputs.iter().map(|input| &input.schema);
-            if schemas.clone().all(|schema| known.contains(schema)) {
+    ) -> Result<StartedChecks, CheckError> {
+        let mut started = Vec::new();
+        for found in needed(manifests, catalogue, &self.given)? {
+            let judges = |it: &LoadedCheck| it.found.is_same_code(found);
+            if lock(&self.plugins).active.iter().any(judges) {
                 continue;
             }
-            let check = start(found, services)?;
-            lock(&self.loaded).push(check.clone());
-            let mut by_schema = lock(&self.by_schema);
-            for schema in schemas.filter(|schema| !known.contains(*schema)) {
-                let checks = by_schema.entry(schema.clone()).or_default();
-                checks.push(check.clone());
+            started.push(LoadedCheck {
+                found: found.clone(),
+                plugin: start(found, services)?,
+            });
+        }
+        Ok(StartedChecks(started))
+    }
+
+    /// Lets checks judge from the next message on. One replaces the check of its name.
+    pub(crate) fn add(&self, started: StartedChecks) {
+        let mut plugins = lock(&self.plugins);
+        for check in started.0 {
+            let mut active = plugins.active.iter_mut();
+            match active.find(|it| it.name() == check.name()) {
+                Some(before) => {
+                    let before = std::mem::replace(before, check).plugin;
+                    plugins.replaced.push(before);
+                }
+                None => plugins.active.push(check),
             }
         }
-        Ok(())
+        for (schema, checks) in &plugins.by_schema {
+            checks.set(self.judges(&plugins, schema));
+        }
+    }
+
+    /// What changes when these are added.
+    pub(crate) fn changes(&self, started: &StartedChecks) -> Vec<CheckChange> {
+        let plugins = lock(&self.plugins);
+        let active: BTreeSet<_> = plugins.active.iter().map(LoadedCheck::name).collect();
+        let started = started.0.iter().map(LoadedCheck::name);
+        let changes = started.map(|name| CheckChange {
+            check: name.to_owned(),
+            is_new: !active.contains(name),
+        });
+        changes.collect()
     }
 
     /// Ends the checks of a run whose workers have all ended.
     pub(crate) fn end(&self) {
-        lock(&self.loaded).drain(..).for_each(|check| check.end());
+        let mut plugins = lock(&self.plugins);
+        let active = plugins.active.drain(..).map(|it| it.plugin);
+        let active: Vec<_> = active.collect();
+        active.iter().for_each(|check| check.end());
+        plugins.replaced.drain(..).for_each(|check| check.end());
     }
 
-    /// The validators of a schema.
-    pub(crate) fn of(&self, schema: &str) -> Vec<Arc<dyn Validator>> {
-        lock(&self.by_schema)
-            .get(schema)
-            .cloned()
-            .unwrap_or_default()
+    /// The validators of an output's schema, now and after each reload.
+    pub(crate) fn of(&self, schema: &str) -> SchemaChecks {
+        let mut plugins = lock(&self.plugins);
+        if let Some(checks) = plugins.by_schema.get(schema) {
+            return checks.clone();
+        }
+        let checks = SchemaChecks::default();
+        checks.set(self.judges(&plugins, schema));
+        plugins.by_schema.insert(schema.to_owned(), checks.clone());
+        checks
+    }
+
+    /// The validators of a schema that the plugin names with its message: any number of them may come.
+    pub(crate) fn of_any(&self, schema: &str) -> SchemaChecks {
+        let plugins = lock(&self.plugins);
+        if let Some(checks) = plugins.by_schema.get(schema) {
+            return checks.clone();
+        }
+        let checks = SchemaChecks::default();
+        checks.set(self.judges(&plugins, schema));
+        checks
+    }
+
+    fn judges(&self, plugins: &CheckPlugins, schema: &str) -> Vec<Arc<dyn Validator>> {
+        let active = plugins.active.iter();
+        let active = active.filter(|it| it.found.manifest.judges(schema));
+        let active = active.map(|it| -> Arc<dyn Validator> { it.plugin.clone() });
+        let given = self.given.get(schema).into_iter().flatten().cloned();
+        given.chain(active).collect()
     }
 }
 
-/// Judges a message by several validators: one refusal refuses it, and a weak answer remains weak.
-pub(crate) fn judge(
-    validators: &[Arc<dyn Validator>],
-    parent: Option<&Message>,
-    message: &Message,
-) -> Judgement {
-    let mut judgement = Judgement::Accept;
-    for validator in validators {
-        match validator.judge(parent, message) {
-            Judgement::Accept => {}
-            refusal @ Judgement::Refuse(_) => return refusal,
-            weak @ Judgement::Weak(_) if judgement == Judgement::Accept => judgement = weak,
-            Judgement::Weak(_) => {}
-        }
+impl LoadedCheck {
+    fn name(&self) -> &str {
+        &self.found.manifest.name
     }
-    judgement
+}
+
+impl SchemaChecks {
+    /// Judges a message by all of them: one refusal refuses it, and a weak answer remains weak.
+    pub(crate) fn judge(&self, parent: Option<&Message>, message: &Message) -> Judgement {
+        // A judgement may take long, and a reload does not wait for it.
+        let validators = self
+            .0
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        let mut judgement = Judgement::Accept;
+        for validator in &*validators {
+            match validator.judge(parent, message) {
+                Judgement::Accept => {}
+                refusal @ Judgement::Refuse(_) => return refusal,
+                weak @ Judgement::Weak(_) if judgement == Judgement::Accept => judgement = weak,
+                Judgement::Weak(_) => {}
+            }
+        }
+        judgement
+    }
+
+    fn set(&self, validators: Vec<Arc<dyn Validator>>) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = validators.into();
+    }
 }
 
 /// The checks that messages of stages with these manifests need: those that outputs name, and all others that judge one of
@@ -158,14 +286,14 @@ pub(crate) fn judge(
 fn needed<'a>(
     manifests: &[&Manifest],
     catalogue: &'a Catalogue,
-    known: &BTreeSet<String>,
+    given: &Validators,
 ) -> Result<Vec<&'a Found>, CheckError> {
     let mut schemas = BTreeSet::new();
     for manifest in manifests {
         for output in &manifest.outputs {
             schemas.insert(output.schema.as_str());
             if let Some(check) = &output.check
-                && !known.contains(&output.schema)
+                && !given.contains_key(&output.schema)
                 && !catalogue
                     .find(check)
                     .is_some_and(|found| found.manifest.judges(&output.schema))

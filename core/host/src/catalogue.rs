@@ -49,6 +49,12 @@ impl Found {
         found
     }
 
+    /// Whether both are the same stage of the same version of a library.
+    #[must_use]
+    pub fn is_same_code(&self, other: &Self) -> bool {
+        self.file.is_same(&other.file) && self.index == other.index
+    }
+
     /// The manifest as the library has it.
     #[cfg(unix)]
     pub fn manifest_text(&self) -> &str {

@@ -51,14 +51,9 @@ impl Subject {
             Some(toml) => read(toml, &found.manifest.config)?,
             None => json!({}),
         };
-        let mut validators =
-            check::load_all(&catalogue).map_err(|error| Failure::Config(error.to_string()))?;
-        let others = check::load_all(&plugins::load(global))
+        // The file's own come first: it may be a newer build of an installed one.
+        let validators = check::load_all(&[&catalogue, &plugins::load(global)])
             .map_err(|error| Failure::Config(error.to_string()))?;
-        for (schema, judges) in others {
-            // The file's own come first: it may be a newer build of an installed one.
-            validators.entry(schema).or_insert(judges);
-        }
         Ok(Self {
             found: found.clone(),
             manifest: found.manifest.with_config(&config).into_owned(),

@@ -15,7 +15,7 @@ use flowpipe_host::run::Mode;
 use flowpipe_recording::{LATEST_TIME, entry};
 use flowpipe_sync::calls::CallNumber;
 
-use crate::check::{self, Judgement};
+use crate::check::Judgement;
 use crate::run::journal;
 use crate::run::journal::Journal;
 use crate::run::order::Turn;
@@ -279,10 +279,10 @@ impl Context<'_> {
         }
         let output = self.stage.outputs.get(message.source.port);
         match output.filter(|output| output.schema.is_some()) {
-            Some(output) => check::judge(&output.validators, self.parent, message),
+            Some(output) => output.checks.judge(self.parent, message),
             None => {
-                let validators = self.stage.run.checks.of(message.schema());
-                check::judge(&validators, self.parent, message)
+                let checks = self.stage.run.checks.of_any(message.schema());
+                checks.judge(self.parent, message)
             }
         }
     }

@@ -67,11 +67,9 @@ impl Plan {
         let names = Names::new(&pipeline, &manifests);
         let on_stop = pipeline.on_stop;
         let shared = Arc::new(Shared::new(services, options, names, on_stop, sender));
-        shared.checks.load(
-            &manifests_of(&found, &manifests),
-            catalogue,
-            &shared.services,
-        )?;
+        let running = manifests_of(&found, &manifests);
+        let checks = &shared.checks;
+        checks.add(checks.start(&running, catalogue, &shared.services)?);
         shared.set_message_schemas(message_schemas);
         // The services are new: it is not set yet.
         let run: Weak<Shared> = Arc::downgrade(&shared);

@@ -18,7 +18,7 @@ use flowpipe_recording::entry::Call;
 use flowpipe_sync::lock;
 use flowpipe_sync::tickets::Ticket;
 
-use crate::check::Validator;
+use crate::check::SchemaChecks;
 use crate::edge::gate::Gate;
 use crate::edge::inputs::Inputs;
 use crate::edge::outputs::{OutPort, Outputs, Sending};
@@ -86,7 +86,7 @@ pub(crate) struct OutputPort {
     /// `None`: the plugin names the schema of each message.
     pub schema: Option<Arc<CStr>>,
     /// What judges its messages, if the schema is known.
-    pub validators: Vec<Arc<dyn Validator>>,
+    pub checks: SchemaChecks,
 }
 
 /// Whether a stage's loop continues.
@@ -109,7 +109,7 @@ impl Stage {
             schema: (port.schema != "*")
                 .then(|| CString::new(port.schema.as_str()).ok().map(Arc::from))
                 .flatten(),
-            validators: run.checks.of(&port.schema),
+            checks: run.checks.of(&port.schema),
         };
         let outputs = manifest.outputs.iter().map(output).collect();
         let workers = settings.workers;

@@ -5,6 +5,7 @@ use std::fmt;
 use flowpipe_config::pipeline::Pipeline;
 use flowpipe_host::catalogue::Found;
 
+use crate::check::CheckChange;
 use crate::run::reload::live::LivePipeline;
 
 /// The changes of a reload. `Display` gives one line.
@@ -12,6 +13,8 @@ use crate::run::reload::live::LivePipeline;
 pub struct Changes {
     /// By stage.
     pub stages: Vec<StageChanges>,
+    /// Checks that judge from the next message on.
+    pub checks: Vec<CheckChange>,
     /// Changed keys of the pipeline itself that take effect now.
     pub keys: Vec<&'static str>,
     /// Changed keys that take effect in the next run.
@@ -110,7 +113,10 @@ impl Changes {
     /// Whether nothing is changed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.stages.is_empty() && self.keys.is_empty() && self.later.is_empty()
+        self.stages.is_empty()
+            && self.checks.is_empty()
+            && self.keys.is_empty()
+            && self.later.is_empty()
     }
 }
 
@@ -118,7 +124,8 @@ impl fmt::Display for Changes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let stages = self.stages.iter().map(ToString::to_string);
         let keys = self.keys.iter().map(|key| (*key).to_owned());
-        let all: Vec<_> = stages.chain(keys).collect();
+        let checks = self.checks.iter().map(ToString::to_string);
+        let all: Vec<_> = stages.chain(checks).chain(keys).collect();
         f.write_str(&all.join(", "))?;
         if !self.later.is_empty() {
             let comma = if all.is_empty() { "" } else { "; " };

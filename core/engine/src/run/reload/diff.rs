@@ -9,6 +9,7 @@ use flowpipe_config::pipeline::{self, Edge, Pipeline, PortRef};
 use flowpipe_host::catalogue::{Catalogue, Found};
 use flowpipe_host::frame::pool;
 
+use crate::check::StartedChecks;
 use crate::run::error::StartError;
 use crate::run::message_schemas::{self, MessageSchemas};
 use crate::run::plan;
@@ -41,6 +42,8 @@ pub(crate) struct PipelineDiff {
     pub knows_cycle: Vec<bool>,
     /// The JSON Schemas of messages after the change.
     pub message_schemas: MessageSchemas,
+    /// Checks that do not judge yet.
+    pub checks: StartedChecks,
     pub changes: Changes,
 }
 
@@ -55,8 +58,12 @@ impl PipelineDiff {
         let manifests: Vec<_> = found.iter().map(|it| manifest(it)).collect();
         plan::check_edges(pipeline, &manifests)?;
         let all: Vec<_> = found.iter().flatten().map(|it| &it.manifest).collect();
-        let loaded = shared.checks.load(&all, catalogue, &shared.services);
-        loaded.map_err(StartError::from)?;
+        let checks = shared.checks.start(&all, catalogue, &shared.services);
+        let checks = checks.map_err(StartError::from)?;
+        let changes = Changes {
+            checks: shared.checks.changes(&checks),
+            ..Changes::default()
+        };
         let mut this = Self {
             next: live.clone(),
             changed: Vec::new(),
@@ -68,7 +75,8 @@ impl PipelineDiff {
             cycles: Default::default(),
             knows_cycle: Vec::new(),
             message_schemas: message_schemas::declared(pipeline, &found)?,
-            changes: Changes::default(),
+            checks,
+            changes,
         };
         let places = pipeline.stages.iter().zip(&found);
         let places = places
@@ -341,11 +349,6 @@ pub(crate) fn manifest(found: &[Found]) -> &Manifest {
     found.first().map_or(&NONE, |found| &found.manifest)
 }
 
-/// Whether two plugins are the same code.
-pub(crate) fn same_code(one: &Found, other: &Found) -> bool {
-    one.file.is_same(&other.file) && one.index == other.index
-}
-
 fn plugins(settings: &pipeline::Stage) -> Vec<String> {
     let contestants = settings.contestants.iter();
     contestants.map(|it| it.plugin.clone()).collect()
@@ -361,7 +364,7 @@ fn what_changed(
     let (was, is) = (plugins(old), plugins(settings));
     if was == is {
         let mut pairs = before.found.iter().zip(found);
-        if pairs.any(|(old, new)| !same_code(old, new)) {
+        if pairs.any(|(old, new)| !old.is_same_code(new)) {
             what.push(StageChangeKind::File);
         }
         let mut pairs = old.contestants.iter().zip(&settings.contestants);

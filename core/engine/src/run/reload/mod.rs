@@ -27,7 +27,7 @@ use flowpipe_sync::lock;
 use crate::run::create::create;
 use crate::run::event::ControlEvent;
 use crate::run::plan::Plan;
-use crate::run::reload::diff::{PipelineDiff, same_code};
+use crate::run::reload::diff::PipelineDiff;
 use crate::run::reload::live::LivePipeline;
 use crate::run::reload::pausing::{
     PauseRefused, PausedStage, PausedStages, Request, Resume, ResumedStage,
@@ -87,8 +87,13 @@ impl Reloader {
             return Err(ChangeError::Ending);
         }
         let mut diff = PipelineDiff::new(shared, &live, &pipeline, catalogue)?;
-        if !diff.changes.stages.is_empty() {
-            self.apply(&mut live, &mut diff)?;
+        match diff.changes.stages.is_empty() {
+            true if diff.changes.checks.is_empty() => {}
+            true => {
+                shared.checks.add(std::mem::take(&mut diff.checks));
+                self.notify_observers(&live, &diff.changes);
+            }
+            false => self.apply(&mut live, &mut diff)?,
         }
         if shared.set_on_stop(pipeline.on_stop) {
             diff.changes.keys.push("on_stop");
@@ -131,6 +136,7 @@ impl Reloader {
             self.shared.names.add(name, manifest);
         }
         self.shared.set_drives_mouse(diff.next.driving_mouse());
+        self.shared.checks.add(std::mem::take(&mut diff.checks));
         let schemas = std::mem::take(&mut diff.message_schemas);
         self.shared.set_message_schemas(schemas);
         self.notify_observers(&diff.next, &diff.changes);
@@ -313,7 +319,7 @@ fn kept_contestants(live: &LivePipeline, diff: &PipelineDiff, index: usize) -> V
                     && old.plugin == contestant.plugin
                     && old.config == contestant.config
                     && old.revision == contestant.revision
-                    && same_code(code, found)
+                    && code.is_same_code(found)
             })?;
             taken.push(same);
             Some(same)
