@@ -504,3 +504,30 @@ fn inputs_of_other_domains_are_called_what_they_are() {
                  test its answers with messages of your own";
     assert!(ran.contains(words) && !ran.contains("board"), "{ran}");
 }
+
+#[test]
+fn a_check_judges_and_is_never_called_to_process() {
+    let folder = tempfile::tempdir().unwrap();
+    // Its functions that process and reset abort.
+    let house = compile("tests/plugins/judging.c", folder.path(), "house", &[]);
+    let ran = run(&["plugin", "check", house.to_str().unwrap()]).expect(0);
+    for words in [
+        "all accepted",
+        "the same verdict three times",
+        "4 threads at once, the same verdicts",
+        "it judges messages, and is never called for that",
+    ] {
+        assert!(ran.stdout.contains(words), "{words}: {}", ran.stdout);
+    }
+    let file = library("check_messages").display().to_string();
+    run(&["plugin", "check", &file, "--only", "malformed"]).expect(0);
+    let defines = ["DIES=\"broken\""];
+    let dying = compile("tests/plugins/judging.c", folder.path(), "dying", &defines);
+    let only = ["--only", "malformed"];
+    let ran = run(&[&["plugin", "check", dying.to_str().unwrap()], &only[..]].concat()).expect(1);
+    assert!(
+        ran.stdout.contains("it gave no verdict: broken"),
+        "{}",
+        ran.stdout
+    );
+}

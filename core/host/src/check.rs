@@ -83,12 +83,27 @@ impl CheckPlugin {
         })
     }
 
-    /// Judges a message that a stage is about to emit. `parent` is the message that the stage is processing, if any.
-    /// [any-thread]
+    /// Judges a message that a stage is about to emit, and refuses it when the check fails. `parent` is the message that
+    /// the stage is processing, if any. [any-thread]
     #[must_use]
     pub fn judge(&self, parent: Option<&Message>, message: &Message) -> Judgement {
+        let judged = self.try_judge(parent, message);
+        judged.unwrap_or_else(|why| {
+            Judgement::Refuse(format!("{} could not judge it: {why}", self.name))
+        })
+    }
+
+    /// Judges a message. [any-thread]
+    ///
+    /// # Errors
+    /// Why the check gave no verdict.
+    pub fn try_judge(
+        &self,
+        parent: Option<&Message>,
+        message: &Message,
+    ) -> Result<Judgement, String> {
         if self.is_over.load(Ordering::Relaxed) {
-            return Judgement::Refuse(self.refusal("the run is over"));
+            return Err("the run is over".to_owned());
         }
         let captured = message.lineage.ancestor();
         let lineages = [parent, Some(message)].map(|it| it.map(|it| it.lineage.as_abi()));
@@ -125,14 +140,12 @@ impl CheckPlugin {
         let given = text.get(..judgement.length).unwrap_or(&text);
         let text = String::from_utf8_lossy(given).into_owned();
         match (status, judgement.verdict) {
-            (..abi::OK, _) if text.is_empty() => {
-                Judgement::Refuse(self.refusal(&reason(status, &self.host)))
-            }
-            (..abi::OK, _) => Judgement::Refuse(self.refusal(&text)),
-            (_, abi::ACCEPT) => Judgement::Accept,
-            (_, abi::WEAK) => Judgement::Weak(text),
-            (_, abi::REFUSE) => Judgement::Refuse(text),
-            (_, verdict) => Judgement::Refuse(self.refusal(&format!("its verdict is {verdict}"))),
+            (..abi::OK, _) if text.is_empty() => Err(reason(status, &self.host)),
+            (..abi::OK, _) => Err(text),
+            (_, abi::ACCEPT) => Ok(Judgement::Accept),
+            (_, abi::WEAK) => Ok(Judgement::Weak(text)),
+            (_, abi::REFUSE) => Ok(Judgement::Refuse(text)),
+            (_, verdict) => Err(format!("its verdict is {verdict}")),
         }
     }
 
@@ -142,11 +155,6 @@ impl CheckPlugin {
         if let Some(instance) = lock(&self.instance).take() {
             instance.destroy();
         }
-    }
-
-    /// The text of a refusal because the check itself failed.
-    fn refusal(&self, why: &str) -> String {
-        format!("{} could not judge it: {why}", self.name)
     }
 }
 

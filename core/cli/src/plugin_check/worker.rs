@@ -25,7 +25,7 @@ pub fn run(global: &Global, args: &PluginCheck, check: &str) -> Result<Ended, Fa
         let config = args.config.as_deref();
         let subject = Subject::open(global, &args.file, stage, config, answer_timeout(args)?);
         match subject {
-            Ok(subject) => (check.run)(&subject, &report),
+            Ok(subject) => check.run(&subject, &report),
             // It existed when the file was loaded before.
             Err(failure) => report.fail(failure.to_string()),
         }

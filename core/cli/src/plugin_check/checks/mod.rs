@@ -5,6 +5,7 @@ mod call;
 mod cancel;
 mod config;
 mod create;
+mod judging;
 mod leaks;
 mod malformed;
 mod manifest;
@@ -20,7 +21,24 @@ pub struct PluginTest {
     /// Its name in the report.
     pub name: &'static str,
     /// Runs it, and reports its findings.
-    pub run: fn(&Subject, &Reporter),
+    run: fn(&Subject, &Reporter),
+}
+
+impl PluginTest {
+    /// Runs it, and reports its findings.
+    pub fn run(&self, subject: &Subject, report: &Reporter) {
+        if !subject.manifest().is_check() {
+            return (self.run)(subject, report);
+        }
+        match self.name {
+            "answers" => judging::answers(subject, report),
+            "repeatable" => judging::repeatable(subject, report),
+            "malformed" => judging::malformed(subject, report),
+            "threads" => judging::threads(subject, report),
+            "state" | "cancel" | "leaks" => report.skip(judging::NOT_CALLED),
+            _ => (self.run)(subject, report),
+        }
+    }
 }
 
 /// The check that the later ones require.
