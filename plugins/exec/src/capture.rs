@@ -16,6 +16,8 @@ pub struct CaptureExec {
     session: Session,
     /// How many frames it has sent.
     sent: u64,
+    /// Whether the command has said that it ends.
+    ended: bool,
 }
 
 impl Capture for CaptureExec {
@@ -30,12 +32,18 @@ impl Capture for CaptureExec {
         Ok(Self {
             session: Session::start(config, "capture", *host)?,
             sent: 0,
+            ended: false,
         })
     }
 
     fn capture(&mut self, sink: &mut FrameSink<'_, '_>, cancel: &Cancel<'_>) -> Result<Next> {
+        if self.ended {
+            // Its last frame failed after it had ended.
+            return Ok(Next::End);
+        }
         let request = CaptureRequest { tick: self.sent };
         let reply: CaptureReply = self.session.call(&request, &mut { *cancel })?;
+        self.ended = reply.end;
         if let Some(picture) = reply.frame {
             let captured_ns = sink.host().now_ns();
             let frame = picture.load(sink.host())?;
@@ -47,7 +55,7 @@ impl Capture for CaptureExec {
             let now_ns = sink.host().now_ns();
             sink.wait_until(now_ns.saturating_add(PAUSE_NS))?;
         }
-        Ok(if reply.end { Next::End } else { Next::More })
+        Ok(if self.ended { Next::End } else { Next::More })
     }
 }
 

@@ -66,7 +66,7 @@ pub enum CommandError {
     #[error("it does not read its standard input, where its messages come")]
     InputBlocked,
     /// Not ready in time.
-    #[error("it did not answer its first message, the one with \"protocol\", within {limit} ms (`start_ms`), and was killed: a program must flush its standard output after each answer{}", stderr_note(.stderr))]
+    #[error("it did not answer its first message, the one with \"protocol\", within {limit} ms, and was killed: raise `start_ms` if it needs longer to start, and let it flush its standard output after each answer{}", stderr_note(.stderr))]
     StartTimeout {
         /// Milliseconds.
         limit: u64,
@@ -88,6 +88,18 @@ pub enum CommandError {
 }
 
 impl CommandError {
+    /// Whether the config has to be changed: it names what can't be started, or the command refuses its settings.
+    pub fn is_of_config(&self) -> bool {
+        matches!(
+            self,
+            Self::NoCommand
+                | Self::NoFolder(_)
+                | Self::NotFound(_)
+                | Self::NotExecutable
+                | Self::StartRefused(_)
+        )
+    }
+
     /// Whether the command can continue: only its answer is an error.
     pub fn leaves_it_running(&self) -> bool {
         matches!(self, Self::Reported(_) | Self::Malformed(_))

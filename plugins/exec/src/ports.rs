@@ -18,10 +18,10 @@ pub struct StageConfig {
     /// Its inputs by name. Without this key, one input `in` for messages of any schema. `{}`: it is a source, which is
     /// asked for messages again and again.
     #[serde(default)]
-    pub inputs: Option<Ports>,
+    pub inputs: Option<Ports<InputConfig>>,
     /// Its outputs by name. Without this key, one output `out` for messages of any schema. `{}`: it emits nothing.
     #[serde(default)]
-    pub outputs: Option<Ports>,
+    pub outputs: Option<Ports<OutputConfig>>,
     /// Whether the same messages in always give the same messages out.
     #[serde(default)]
     pub deterministic: bool,
@@ -31,19 +31,35 @@ pub struct StageConfig {
 }
 
 /// Ports by name. Their order is that of their indices.
-pub type Ports = BTreeMap<String, PortConfig>;
+pub type Ports<T> = BTreeMap<String, T>;
 
-/// An input or output.
+/// An input.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "Port")]
-pub struct PortConfig {
+#[schemars(rename = "Input")]
+pub struct InputConfig {
     /// The schema id of its messages, such as "mines.field/1", or "*" for any.
     #[schemars(regex(pattern = r"^(\*|[A-Za-z0-9._-]+/[0-9]+)$"))]
     pub schema: String,
     /// Whether a pipeline may leave this input unconnected; at least one is connected.
     #[serde(default)]
     pub optional: bool,
+    /// A file with the JSON Schema of its messages. Every message of this schema id is checked against it.
+    #[serde(default)]
+    pub file: Option<String>,
+    /// The JSON Schema itself, instead of a file.
+    #[serde(default)]
+    pub json_schema: Option<Value>,
+}
+
+/// An output.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Output")]
+pub struct OutputConfig {
+    /// The schema id of its messages, such as "mines.field/1", or "*" for any.
+    #[schemars(regex(pattern = r"^(\*|[A-Za-z0-9._-]+/[0-9]+)$"))]
+    pub schema: String,
     /// The plugin of the role `check` that has to judge the messages of this output. A pipeline does not start without it.
     #[serde(default)]
     pub check: Option<String>,
@@ -87,7 +103,7 @@ impl PortNames {
     pub fn of(config: &StageConfig) -> Self {
         let inputs = config.inputs.as_ref();
         let inputs = inputs.map(|ports| ports.keys().cloned().collect());
-        let id = |port: &PortConfig| Some(port.schema.clone()).filter(|id| id != "*");
+        let id = |port: &OutputConfig| Some(port.schema.clone()).filter(|id| id != "*");
         let outputs = config.outputs.as_ref().map(|ports| {
             let ports = ports.iter();
             ports.map(|(name, port)| (name.clone(), id(port))).collect()

@@ -88,7 +88,13 @@ impl Session {
             .and_then(|()| session.finish_start(&mut Cancel::never()));
         match started {
             Ok(()) => Ok(session),
-            Err(error) => Err(Error::bad_config(format!("{}: {error}", session.name))),
+            Err(error) => {
+                let text = format!("{}: {error}", session.name);
+                Err(match error.is_of_config() {
+                    true => Error::bad_config(text),
+                    false => Error::new(text),
+                })
+            }
         }
     }
 

@@ -2,7 +2,11 @@
 
 use std::ffi::CString;
 
-use flowpipe_plugin::{Context, Effect, Error, Host, Input, Message, Next, Port, Result, Stage};
+use flowpipe_plugin::{
+    Context, Effect, Error, Frame, Host, Input, Message, Next, Port, Result, Stage,
+};
+
+use serde_json::value::RawValue;
 
 use crate::effects::RUNS_ITS_COMMAND;
 use crate::pixels::FrameFile;
@@ -21,6 +25,16 @@ pub struct Exec {
     frames: FrameFile,
     /// How often a source was asked.
     ticks: u64,
+    /// Whether the command has said that it ends.
+    ended: bool,
+}
+
+/// A message that can be sent.
+struct PreparedMessage {
+    port: usize,
+    schema: CString,
+    frame: Option<Frame>,
+    body: Box<RawValue>,
 }
 
 impl Stage for Exec {
@@ -54,6 +68,7 @@ impl Stage for Exec {
             ports,
             frames: FrameFile::default(),
             ticks: 0,
+            ended: false,
         })
     }
 
@@ -65,6 +80,10 @@ impl Stage for Exec {
                 _ => Next::End,
             });
         };
+        if self.ended {
+            // Its last answer failed after it had ended.
+            return Ok(Next::End);
+        }
         let is_tick = matches!(input, Input::Tick);
         let reply: StageReply = match input {
             Input::Message(message) => {
@@ -84,27 +103,39 @@ impl Stage for Exec {
                 ));
             }
         };
+        self.ended = reply.end;
         let is_idle = reply.messages.is_empty() && !reply.end;
-        // All of an answer or nothing: a message to an unknown port sends none of the others.
-        let named = reply
-            .messages
-            .iter()
-            .map(|it| self.ports.output(it.port.as_deref()));
-        let ports = named.collect::<Result<Vec<_>, String>>();
-        let ports = ports.map_err(|error| Error::new(format!("{}: {error}", session.name())))?;
-        for (port, message) in ports.into_iter().zip(reply.messages) {
-            self.emit(port, message, context)?;
+        let name = session.name().to_owned();
+        // What is wrong with one message sends none of the others. A check may still refuse some.
+        let messages = reply.messages.into_iter();
+        let prepared = messages.map(|message| self.prepare(message, &name, context));
+        for message in prepared.collect::<Result<Vec<_>>>()? {
+            let now = context.host().now_ns();
+            let PreparedMessage {
+                port,
+                schema,
+                frame,
+                body,
+            } = message;
+            context.emit_document(port, &schema, body.get().as_bytes(), frame.as_ref(), now)?;
         }
         if is_tick && is_idle {
             let now_ns = context.host().now_ns();
             context.wait_until(now_ns.saturating_add(PAUSE_NS))?;
         }
-        Ok(if reply.end { Next::End } else { Next::More })
+        Ok(if self.ended { Next::End } else { Next::More })
     }
 }
 
 impl Exec {
-    fn emit(&self, port: usize, message: OutgoingMessage, context: &mut Context<'_>) -> Result<()> {
+    fn prepare(
+        &self,
+        message: OutgoingMessage,
+        command: &str,
+        context: &Context<'_>,
+    ) -> Result<PreparedMessage> {
+        let port = self.ports.output(message.port.as_deref());
+        let port = port.map_err(|error| Error::new(format!("{command}: {error}")))?;
         let declared = self.ports.outputs.get(port);
         let declared = declared.and_then(|(_, schema)| schema.clone());
         let Some(schema) = message.schema.or(declared) else {
@@ -112,12 +143,13 @@ impl Exec {
                 "a message without \"schema\", which the config does not declare either",
             ));
         };
-        let schema = CString::new(schema)?;
         let picture = message.frame.map(|picture| picture.load(context.host()));
-        let frame = picture.transpose()?;
-        let now = context.host().now_ns();
-        let body = message.body.get().as_bytes();
-        context.emit_document(port, &schema, body, frame.as_ref(), now)
+        Ok(PreparedMessage {
+            port,
+            schema: CString::new(schema)?,
+            frame: picture.transpose()?,
+            body: message.body,
+        })
     }
 }
 
@@ -226,6 +258,13 @@ for line in sys.stdin:
         assert!(text.contains("without \"schema\""), "{text}");
         let body = json!({ "messages": [{ "port": "out", "schema": "x.a/1", "body": 1 }] });
         assert_eq!(open.send(0, "x.a/1", &body).unwrap().len(), 1);
+        // Nothing of an answer is sent if something of it is wrong.
+        let first = body["messages"][0].clone();
+        let no_picture = json!({ "schema": "x.a/1", "body": 1, "frame": { "file": "/no/such/file", "format": "grey8", "width": 1, "height": 1 } });
+        for wrong in [json!({ "body": 1 }), no_picture] {
+            error(&mut open, &json!({ "messages": [first, wrong] }));
+            assert!(open.send(0, "x.a/1", &json!({})).unwrap().is_empty());
+        }
     }
 
     #[test]
@@ -241,5 +280,15 @@ for line in sys.stdin:
         assert_eq!(bodies, [json!(1), json!(3)]);
         // Two of the answers had no message.
         assert!(started.elapsed() >= Duration::from_millis(20));
+    }
+
+    #[test]
+    fn a_source_whose_last_answer_is_wrong_ends_all_the_same() {
+        let ports = json!({ "inputs": {}, "outputs": { "out": { "schema": "*" } } });
+        let mut harness = echo(&ports);
+        // Its messages have no schema. The one of number 3 is the last, and it would send one of number 5 if it was asked.
+        let failed = (0..6).map(|_| harness.tick().is_err());
+        let failed: Vec<_> = failed.collect();
+        assert_eq!(failed, [false, true, false, true, false, false]);
     }
 }

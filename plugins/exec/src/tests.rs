@@ -140,10 +140,26 @@ fn a_command_that_fails_to_start_is_an_error_before_the_run() {
     let mut late = config("no hello");
     late["start_ms"] = json!(2000);
     let text = begin(late);
-    assert!(text.contains("within 2000 ms (`start_ms`)"), "{text}");
+    assert!(
+        text.contains("within 2000 ms, and was killed: raise `start_ms`"),
+        "{text}"
+    );
     let mut nowhere = config("well");
     nowhere["directory"] = json!("/no/such/folder");
     assert!(begin(nowhere).contains("there is no folder \"/no/such/folder\""));
+}
+
+#[test]
+fn only_what_the_config_names_is_a_fault_of_the_config() {
+    let status = |command: &[&str]| {
+        let config = json!({ "command": command, "start_ms": 60000 });
+        solver(config).err().unwrap().status()
+    };
+    assert_eq!(
+        status(&["flowpipe-no-such-program"]),
+        flowpipe_plugin::abi::BAD_CONFIG
+    );
+    assert_eq!(status(&["sh", "-c", "exit 3"]), flowpipe_plugin::abi::ERROR);
 }
 
 #[test]
