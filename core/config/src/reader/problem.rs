@@ -69,6 +69,8 @@ pub enum Problem {
     SourceWithWorkers { stage: String },
     #[error("`{stage}` drives the mouse, so it can't have several workers: there is one mouse")]
     MouseWithWorkers { stage: String },
+    #[error("`{stage}` drives the mouse, and so does `{other}`: there is one mouse")]
+    SecondMouse { stage: String, other: String },
     #[error("stages can't run in processes of their own on this system")]
     NoIsolation,
     #[error("[record] names no file")]
@@ -227,6 +229,9 @@ impl Problem {
                 "leave `workers` out: workers share the queue of an input, and a source has none"
             }
             Self::MouseWithWorkers { .. } => "leave `workers` out",
+            Self::SecondMouse { .. } => {
+                "leave one of them out: the other can receive from several stages, with `from = [...]`"
+            }
             Self::NoIsolation => "leave `isolation` out, or run it on Linux or another Unix",
             Self::EmptyList { .. } => "name at least one, or leave it out",
             Self::NoRecordFile => "add file = \"runs/{name}-{time}.mcap\"",

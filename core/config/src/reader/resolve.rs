@@ -18,7 +18,7 @@ use super::values::wrong_type;
 use super::written::Written;
 use super::written::stage::{WrittenPlugins, WrittenStage};
 use super::{Plugins, cycle, plugin_config, setting, suggest, wiring};
-use crate::manifest::effects::OneWorker;
+use crate::manifest::effects::{EffectKind, HasEffect, OneWorker};
 use crate::manifest::{Manifest, Port};
 use crate::pipeline::{Contestant, Pipeline, Stage};
 
@@ -78,6 +78,7 @@ pub(super) fn resolve(
     for (written, stage) in stages.iter().zip(&pipeline.stages) {
         check_workers(written, stage, plugins, findings);
     }
+    check_one_mouse(stages, &pipeline.stages, plugins, findings);
     let known = stages.iter().flat_map(|stage| {
         let name = stage.name.get_ref().as_str();
         let plugins_of = stage.plugin.iter().flat_map(|it| &it.names);
@@ -117,6 +118,35 @@ fn check_workers(
     });
     if let Some(problem) = problem {
         findings.report(&workers.span(), problem);
+    }
+}
+
+/// Reports each stage that drives the mouse besides another one.
+fn check_one_mouse(
+    written: &[WrittenStage<'_, '_>],
+    stages: &[Stage],
+    plugins: &dyn Plugins,
+    findings: &mut Findings,
+) {
+    let drives = |stage: &Stage| {
+        stage.contestants.iter().any(|it| {
+            let manifest = plugins.manifest(&it.plugin);
+            let manifest = manifest.map(|manifest| manifest.with_config(&it.config));
+            manifest.is_some_and(|it_drives| {
+                it_drives.has_effect(&[EffectKind::DrivesMouse], &it.config) == HasEffect::Yes
+            })
+        })
+    };
+    let mut driving = written.iter().zip(stages).filter(|(_, it)| drives(it));
+    let Some((_, first)) = driving.next() else {
+        return;
+    };
+    for (written, stage) in driving {
+        let problem = Problem::SecondMouse {
+            stage: stage.name.clone(),
+            other: first.name.clone(),
+        };
+        findings.report(&written.name.span(), problem);
     }
 }
 
