@@ -67,6 +67,9 @@ pub struct Tally {
     /// The stages that read boards, by index. What another stage forwards of them is the same board.
     #[serde(skip)]
     readers: BTreeSet<u32>,
+    /// Why no gestures are played.
+    #[serde(skip)]
+    unplayed_gestures: Obstacle,
     /// Whether nothing is really played.
     #[serde(skip)]
     dry: bool,
@@ -103,6 +106,7 @@ impl Tally {
             notice: None,
             readers: BTreeSet::new(),
             metrics: RunMetrics::default(),
+            unplayed_gestures: Obstacle::default(),
             ..*self
         }
     }
@@ -159,7 +163,8 @@ impl Tally {
             GESTURE_OUTCOME => match read::<GestureOutcome>(message) {
                 Some(outcome) => {
                     let dry = self.dry_words();
-                    self.gestures.add(&outcome, dry, out, colours)
+                    let unplayed = &mut self.unplayed_gestures;
+                    self.gestures.add(&outcome, unplayed, dry, out, colours)
                 }
                 None => Ok(()),
             },

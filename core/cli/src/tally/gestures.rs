@@ -7,6 +7,7 @@ use flowpipe_terminal::{counted, escaped};
 use serde::{Deserialize, Serialize};
 
 use crate::show::colour::{BAD, GOOD, paint};
+use crate::tally::obstacle::Obstacle;
 
 /// The counts of a run's gestures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,19 +31,29 @@ impl GestureCounts {
         self.planned = self.planned.saturating_add(gestures.gestures.len() as u64);
     }
 
-    /// Counts what became of gestures, and prints it.
+    /// Counts what became of gestures, and prints it: that none of them were played, once for each kind of reason
+    /// until some are.
     ///
     /// # Errors
     /// When printing fails.
     pub fn add(
         &mut self,
         outcome: &GestureOutcome,
+        unplayed: &mut Obstacle,
         dry: &str,
         out: &mut impl Write,
         colours: bool,
     ) -> std::io::Result<()> {
         self.played = self.played.saturating_add(outcome.played as u64);
         self.refused += u64::from(outcome.refused.is_some());
+        match &outcome.refused {
+            Some(reason) if outcome.played == 0 => {
+                if !unplayed.meet_now(reason) {
+                    return Ok(());
+                }
+            }
+            _ => unplayed.end(),
+        }
         let source = escaped(&outcome.frame.source);
         let played = match (outcome.played, &outcome.refused) {
             (0, Some(_)) => "not played".to_owned(),

@@ -1,4 +1,5 @@
-//! Why boards are not read or not played for a while: reported once it lasts.
+//! What keeps a run from reading or playing for a while: reported once, where it is to be expected now and then only when
+//! it lasts.
 
 /// How long an obstacle may last before it is reported, in nanoseconds: a board that flips can't be read for a moment.
 const DELAY: i64 = 2_000_000_000;
@@ -32,13 +33,17 @@ impl Obstacle {
         }
         let (first, _) = self.met.unwrap_or((now, now));
         self.met = Some((first, now));
+        now - first >= DELAY && self.meet_now(reason)
+    }
+
+    /// It is met, for a reason that is reported at once. Returns whether no reason of its kind was reported before.
+    pub fn meet_now(&mut self, reason: &str) -> bool {
         let kind = kind(reason);
         let is_new = !self.reported.contains(&kind) && self.reported.len() < MOST;
-        let is_due = is_new && now - first >= DELAY;
-        if is_due {
+        if is_new {
             self.reported.push(kind);
         }
-        is_due
+        is_new
     }
 }
 

@@ -92,6 +92,36 @@ fn a_dry_run_is_named_wherever_something_is_played() {
 }
 
 #[test]
+fn the_same_refusal_of_gestures_is_printed_once_until_some_are_played() {
+    let mut tally = Tally::new(&boards(), false);
+    let mut outcome = |played: usize, reason: Option<&str>| {
+        let outcome = GestureOutcome::new("actuator-mouse", FrameNote::of("a"), played);
+        let outcome = match reason {
+            Some(reason) => outcome.with_refused(reason),
+            None => outcome,
+        };
+        printed(&mut tally, &message(GESTURE_OUTCOME, &outcome, &[]))
+    };
+    let late = |age: u32| format!("the frame was captured {age} ms ago");
+    assert_eq!(
+        outcome(0, Some(&late(700))),
+        format!("a: not played, {}\n", late(700))
+    );
+    assert_eq!(outcome(0, Some(&late(731))), "");
+    assert_eq!(outcome(0, Some("covered")), "a: not played, covered\n");
+    assert_eq!(
+        outcome(1, Some("covered")),
+        "a: played 1 gesture, covered\n"
+    );
+    assert_eq!(
+        outcome(0, Some(&late(900))),
+        format!("a: not played, {}\n", late(900))
+    );
+    let summary = tally.summary();
+    assert!(summary.contains("5 messages refused"), "{summary}");
+}
+
+#[test]
 fn a_pipeline_without_boards_counts_gestures() {
     let visibility = Visibility {
         has_boards: false,
