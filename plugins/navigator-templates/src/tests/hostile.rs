@@ -41,9 +41,12 @@ fn a_small_file_that_declares_a_large_picture_allocates_nothing_of_it() {
         .write_to(&mut png, image::ImageFormat::Png)
         .unwrap();
     let mut png = png.into_inner();
-    // Width and height of the header; its checksum is not looked at before its limits, or fails first.
-    png[16..24].copy_from_slice(&[0x7f, 0xff, 0xff, 0xff, 0x7f, 0xff, 0xff, 0xff]);
-    assert!(snippet::decode(&png).is_err());
+    // Width and height of the header, and the checksum of its type and data.
+    png[16..24].copy_from_slice(&[0, 0, 0x7f, 0xff, 0, 0, 0x7f, 0xff]);
+    let checksum = crc32fast::hash(&png[12..29]).to_be_bytes();
+    png[29..33].copy_from_slice(&checksum);
+    let error = snippet::decode(&png).unwrap_err().to_string();
+    assert!(error.contains("limit"), "{error}");
 }
 
 #[test]
