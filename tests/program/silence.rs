@@ -113,7 +113,7 @@ fn a_window_that_does_not_come_to_rest_is_reported_with_what_to_do() {
         std::thread::sleep(Duration::from_millis(15));
     };
     let (_, stderr) = printed_while(&table, &ready("live.toml", &[]), again);
-    let remedy = "leave it where it is until the board is played";
+    let remedy = "leave it where it is";
     assert!(stderr.contains(remedy), "{stderr}");
 }
 

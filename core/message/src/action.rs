@@ -190,6 +190,16 @@ impl Action {
         }
     }
 
+    /// How long it waits at least, in milliseconds: how long it holds a button and how long the pointer stays.
+    #[must_use]
+    pub(crate) fn waits_ms(&self) -> f64 {
+        let held = match self {
+            Self::Click { hold_ms, .. } => *hold_ms,
+            _ => 0.0,
+        };
+        held + self.stay_ms()
+    }
+
     /// How long the pointer stays after it, in milliseconds.
     #[must_use]
     pub fn stay_ms(&self) -> f64 {

@@ -60,6 +60,9 @@ pub const MOST_ACTIONS: usize = 100_000;
 /// The longest time that the pointer stays at one place, in milliseconds.
 pub const LONGEST_STAY_MS: f64 = 10_000.0;
 
+/// The longest time that all actions of one message wait together, in milliseconds: ten minutes.
+pub const LONGEST_MS: f64 = 600_000.0;
+
 /// How often a place is sent at most.
 pub const MOST_REPEATS: u32 = 20;
 
@@ -122,6 +125,13 @@ impl Gestures {
         {
             return Err("a named area that covers no area".to_owned());
         }
+        if let Some([width, height]) = self.frame.size
+            && !Rectangle::new(0.0, 0.0, width.into(), height.into()).contains_all_of(&self.bounds)
+        {
+            return Err(format!(
+                "bounds that reach beyond the frame of {width}x{height}"
+            ));
+        }
         let count = self.actions().count();
         if count > MOST_ACTIONS {
             return Err(format!("{count} actions, the most are {MOST_ACTIONS}"));
@@ -132,6 +142,10 @@ impl Gestures {
                 self.check_action(action, &mut state)
                     .map_err(|wrong| format!("gesture {number}, action {step}: {wrong}"))?;
             }
+        }
+        let waits: f64 = self.actions().map(Action::waits_ms).sum();
+        if waits > LONGEST_MS {
+            return Err(format!("{waits} ms of waiting, the most are {LONGEST_MS}"));
         }
         Ok(())
     }

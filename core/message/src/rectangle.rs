@@ -49,6 +49,18 @@ impl Rectangle {
         Some(Self::new(x, y, most(0) - x, most(1) - y))
     }
 
+    /// Whether another rectangle lies inside it.
+    #[must_use]
+    pub fn contains_all_of(&self, other: &Self) -> bool {
+        // What rounding adds is less than that, in pixels.
+        const ROUNDING: f64 = 1e-6;
+        let reaches = |from: f64, length: f64, other_from: f64, other_length: f64| {
+            other_from >= from - ROUNDING && other_from + other_length <= from + length + ROUNDING
+        };
+        reaches(self.x, self.width, other.x, other.width)
+            && reaches(self.y, self.height, other.y, other.height)
+    }
+
     /// Its corners: top left, top right, bottom right, bottom left.
     #[must_use]
     pub fn corners(&self) -> [Point; 4] {

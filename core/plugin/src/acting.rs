@@ -37,7 +37,7 @@ impl<'a, 'c> Acting<'a, 'c> {
             .map_or(0, |first| self.host().now_ns().saturating_sub(first))
     }
 
-    /// When the frame was captured that the message descends from, by [`Host::now_ns`].
+    /// When the frame was captured that the message descends from, by [`Host::now_ns`]; 0: it descends from no frame.
     #[must_use]
     pub fn captured_ns(&self) -> i64 {
         self.captured_ns

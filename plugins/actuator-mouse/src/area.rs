@@ -19,15 +19,18 @@ impl<'a> Area<'a> {
             .map(|value| value.floor() as i32)
     }
 
-    /// The pixels that the pointer may be put on: those that lie wholly inside the bounds, and in `inside`, the part of
-    /// the window's inside that is on the screen, where it is known. What the frame's note says of its size does not count:
-    /// a planner may have written it.
+    /// The pixels that the pointer may be put on: those that lie wholly inside the bounds, in the frame, and in `inside`,
+    /// the part of the window's inside that is on the screen, where it is known.
     pub fn bounds(&self, inside: Option<Rect>) -> Rect {
         let bounds = self.pixels(&self.gestures.bounds);
-        match inside {
-            Some(inside) => bounds.intersection(inside).unwrap_or_default(),
-            None => bounds,
-        }
+        // As it was captured: a check has compared it.
+        let frame = self.gestures.frame.size.map(|[width, height]| {
+            self.pixels(&Rectangle::new(0.0, 0.0, width.into(), height.into()))
+        });
+        let limits = [frame, inside].into_iter().flatten();
+        limits.fold(bounds, |bounds, limit| {
+            bounds.intersection(limit).unwrap_or_default()
+        })
     }
 
     /// The first pixel that the gestures name and that is not in a rectangle.
@@ -100,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn bounds_are_cut_to_the_window_whatever_the_frame_s_note_says() {
+    fn bounds_are_cut_to_the_window_and_to_the_frame() {
         let of = |frame: FrameNote| {
             let bounds = Rectangle::new(30.0, 30.0, 50.0, 50.0);
             let click = Gesture::new("click", vec![Action::click([32.5, 40.0])]);
@@ -112,7 +115,7 @@ mod tests {
         let unknown = FrameNote::of("test");
         for frame in [
             unknown.clone(),
-            unknown.clone().with_size([75, 100]),
+            unknown.clone().with_size([80, 100]),
             unknown.with_size([100_000, 100_000]),
         ] {
             let gestures = of(frame);
@@ -123,5 +126,7 @@ mod tests {
             assert_eq!(area.outside(whole), None);
             assert_eq!(area.outside(cut), Some([32, 40]));
         }
+        let small = of(FrameNote::of("test").with_size([60, 35]));
+        assert_eq!(Area::new(&small).bounds(None), rect(30, 30, 30, 5));
     }
 }

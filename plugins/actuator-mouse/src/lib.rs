@@ -261,7 +261,7 @@ impl Mechanism {
             acting.host().end_run(Ending::Stopped, MOVED_BY_HAND);
             return Err(Error::cancelled());
         }
-        if let Some(reason) = too_old(config, acting) {
+        if let Some(reason) = too_old(config, acting.captured_ns(), acting.host().now_ns()) {
             return Ok(Some(reason));
         }
         let Some(watched) = watched else {
@@ -270,7 +270,7 @@ impl Mechanism {
         if self.raised != Some(watched.window) {
             self.raise(&watched, acting)?;
             // What it shows may have changed meanwhile. The next frame finds the window raised.
-            if let Some(reason) = too_old(config, acting) {
+            if let Some(reason) = too_old(config, acting.captured_ns(), acting.host().now_ns()) {
                 return Ok(Some(reason));
             }
         }
@@ -290,9 +290,15 @@ impl Mechanism {
     }
 }
 
-/// Why a frame was captured too long ago, if so.
-fn too_old(config: &Config, acting: &Acting<'_, '_>) -> Option<String> {
-    let age = acting.host().now_ns().saturating_sub(acting.captured_ns()) / 1_000_000;
+/// Why a frame was captured too long ago, or when it is unknown, if so.
+fn too_old(config: &Config, captured_ns: i64, now_ns: i64) -> Option<String> {
+    if captured_ns == 0 {
+        return Some(
+            "they descend from no frame, so nothing says that they still fit what is on the screen"
+                .to_owned(),
+        );
+    }
+    let age = now_ns.saturating_sub(captured_ns) / 1_000_000;
     let most = config.max_age_ms;
     (age > most as i64).then(|| {
         format!(

@@ -54,13 +54,13 @@ impl Surroundings for Desktop {
         // Parts beyond the screen's left and upper edge are not captured.
         if [x.max(0), y.max(0)] != origin {
             return Some(
-                "the window has moved: leave it where it is until the board is played".to_owned(),
+                "the window has moved: leave it where it is while the mouse plays".to_owned(),
             );
         }
         // Of a smaller one, the bounds may hold what lies behind it.
         if size.is_some_and(|size| size != [width, height]) {
             return Some(
-                "the window has changed its size: leave it as it is until the board is played"
+                "the window has changed its size: leave it as it is while the mouse plays"
                     .to_owned(),
             );
         }

@@ -13,8 +13,9 @@ impl Check for MessageCheck {
     const NAME: &'static str = flowpipe_plugin::message::CHECK;
     const DOC: &'static str = "Judges the messages that belong to no domain. A frame comes with pixels, and with a place on \
                                the screen that makes sense. Gestures name the window of the frame that they descend from, stay \
-                               inside of their bounds, press no button twice, and wait for possible times. Metrics and overlays have finite numbers and short texts, and not too \
-                               many of them.";
+                               inside of their bounds and these inside of the frame, press no button twice, and wait for \
+                               possible times. Metrics and overlays have finite numbers and short texts, and not too many of \
+                               them.";
     const SCHEMAS: &'static [&'static str] = &[FRAME, GESTURES, GESTURE_OUTCOME, METRICS, OVERLAY];
 
     fn new(_: &Host) -> Result<Self> {

@@ -102,6 +102,20 @@ fn what_can_t_be_played_is_found() {
     let mut nowhere = gestures(Vec::new());
     nowhere.bounds.width = -1.0;
     assert_eq!(nowhere.check(), Err("bounds that cover no area".to_owned()));
+    let mut beyond = gestures(Vec::new());
+    beyond.frame.size = Some([100, 50]);
+    beyond.bounds = Rectangle::new(0.0, 0.0, 100.0, 50.0);
+    assert_eq!(beyond.check(), Ok(()));
+    beyond.bounds.width = 100.5;
+    assert_eq!(
+        beyond.check(),
+        Err("bounds that reach beyond the frame of 100x50".to_owned())
+    );
+    let patient = Action::click([20.0, 30.0]).with_stay_ms(LONGEST_STAY_MS);
+    assert_eq!(
+        gestures(vec![patient; 61]).check(),
+        Err("610000 ms of waiting, the most are 600000".to_owned())
+    );
     let many = gestures(vec![Action::key("a"); MOST_ACTIONS + 1]);
     assert_eq!(
         many.check(),

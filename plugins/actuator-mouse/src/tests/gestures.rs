@@ -101,3 +101,18 @@ fn a_dry_run_reports_gestures_and_plays_none() {
         "open 1 at 101,55; open 2 at 102,55; open 3 at 103,55; open 4 at 104,55; open 5 at 105,55; and 2 more"
     );
 }
+
+#[test]
+fn gestures_on_an_old_frame_or_on_none_are_not_played() {
+    let config = Config {
+        max_age_ms: 500,
+        ..Config::default()
+    };
+    let second = 1_000_000_000;
+    assert_eq!(too_old(&config, second, second + 500_000_000), None);
+    let late = too_old(&config, second, second + 501_000_000).unwrap();
+    assert!(late.contains("captured 501 ms ago"), "{late}");
+    // At the start of the run, too.
+    let unknown = too_old(&config, 0, 1).unwrap();
+    assert!(unknown.contains("they descend from no frame"), "{unknown}");
+}
