@@ -79,6 +79,17 @@ fn a_hundred_boards_of_all_sizes() {
     boards_of_all_sizes(100);
 }
 
+/// Where lines cover terminals, fill cells or end flat, each board is read while it is drawn.
+#[test]
+fn boards_whose_pipes_look_otherwise() {
+    for kind in ["whole-cells", "flat-ends", "digits", "edge-to-edge-cut"] {
+        println!("{kind}");
+        let args = ["--like", kind, "--size", "5,6,7", "--seed", "14"];
+        let table = Table::set(&[&args[..], &["--time-trial", "1h"]].concat());
+        plays(&table, 5, || {});
+    }
+}
+
 /// The screen and the mouse are reached from stages that are confined to that.
 #[test]
 fn stages_apart_play_too() {

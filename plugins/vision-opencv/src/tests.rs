@@ -6,6 +6,7 @@ mod edges;
 mod flips;
 mod game;
 mod hexes;
+mod kinds;
 mod known_grid;
 mod levels;
 mod lying;

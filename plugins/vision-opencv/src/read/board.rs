@@ -9,9 +9,13 @@ use crate::picture::colour::is_grey;
 use crate::picture::polarity::Polarity;
 use crate::read::contents::cell_contents::{self, CellContent};
 use crate::read::contents::cell_layout::CellLayout;
+use crate::read::contents::colours::{PipeLook, TerminalColours};
+use crate::read::contents::known_terminals::KnownTerminals;
 use crate::read::contents::pipes::{self, Scene};
-use crate::read::contents::{colours, numbers, terminals};
+use crate::read::contents::terminals::BoardColours;
+use crate::read::contents::{colours, numbers, terminals, tiles};
 use crate::read::illustration;
+use crate::read::shape::board_shape::BoardShape;
 use crate::read::shape::grid_check::{self, CheckedGrid};
 use crate::read::shape::line_model::LineAppearance;
 use crate::read::shape::surroundings::Surroundings;
@@ -26,6 +30,12 @@ pub struct BoardReading {
     pub board: Box<SeenBoard>,
     /// Its lines.
     pub lines: LineAppearance,
+    /// Which of its cells are there.
+    pub shape: BoardShape,
+    /// Its terminals with their colours.
+    pub terminals: TerminalColours,
+    /// How far the faintest terminal stands out, in levels.
+    pub faintest: f64,
     /// Where its cells are.
     pub grid: Grid,
     /// What to read it by in the next picture. Hexagons are found by a grid that is wider than their board.
@@ -94,6 +104,41 @@ pub fn read_cells(
     checked: CheckedGrid,
     steps: &mut Steps,
 ) -> Result<Result<BoardReading, Refusal>, PuzzleError> {
+    read_contents(picture, checked, None, steps)
+}
+
+/// Reads what a grid holds on which a board with known terminals was seen, also where that has no solution. `None`
+/// where it may be another board.
+///
+/// # Errors
+/// As [`read_board`].
+pub fn read_known(
+    picture: &Picture<'_>,
+    grid: &Grid,
+    polarity: Polarity,
+    known: &KnownTerminals,
+    steps: &mut Steps,
+) -> Result<Option<BoardReading>, PuzzleError> {
+    let checked = grid_check::check(picture, grid, Surroundings::Empty, polarity);
+    steps.done("cells");
+    let Ok(checked) = checked else {
+        return Ok(None);
+    };
+    let read = read_contents(picture, checked, Some(known), steps)?;
+    let mut read = read.ok();
+    if let Some(read) = read.as_mut().filter(|_| grid.lattice == Lattice::Hex) {
+        read.home = grid.clone();
+    }
+    Ok(read)
+}
+
+/// Reads what the cells of a grid hold, by the terminals that are known.
+fn read_contents(
+    picture: &Picture<'_>,
+    checked: CheckedGrid,
+    known: Option<&KnownTerminals>,
+    steps: &mut Steps,
+) -> Result<Result<BoardReading, Refusal>, PuzzleError> {
     let CheckedGrid {
         lines,
         shape,
@@ -103,17 +148,11 @@ pub fn read_cells(
     let places = CellLayout::new(&grid);
     let mut read = || {
         let mut looks = terminals::look(picture, &places, &grid, &shape);
-        let are_discs = looks.find_terminals(picture, &places, &grid)? > 0;
-        steps.done("terminals");
-        let paints = if are_discs {
-            let terminals = looks.terminals();
-            let all_grey = terminals.iter().all(|(_, colour)| is_grey(*colour));
-            colours::pair(&terminals, &grid).map_err(|refusal| match all_grey {
-                true => Refusal::NoColours,
-                false => refusal,
-            })?
-        } else {
-            numbers::pair(picture, &places, &grid, &mut looks)?
+        let paints = match known {
+            Some(known) => known
+                .recognize(picture, &grid, &shape, &mut looks)
+                .ok_or(Refusal::OtherBoard)?,
+            None => find_terminals(picture, &places, &grid, &mut looks, steps)?,
         };
         steps.done("colours");
         illustration::terminals(picture, &grid, &paints.terminals, &paints.palette, steps);
@@ -135,6 +174,7 @@ pub fn read_cells(
         Ok(seen) => seen,
         Err(refusal) => return Ok(Err(refusal)),
     };
+    let seen_shape = shape.clone();
     let bridges = (0..grid.len()).filter(|&cell| contents[cell] == CellContent::Bridge);
     let board = shape.board(&grid, bridges.collect())?;
     let scene = Scene {
@@ -145,18 +185,24 @@ pub fn read_cells(
     };
     let drawn = match pipes::trace(&scene, &grid, &board, &contents) {
         Ok(drawn) => drawn,
+        // The number that a line comes from may be below it.
+        Err(Refusal::StrangePipe { row, col, what })
+            if paints.pipes == PipeLook::Inked && what == pipes::FROM_NOWHERE =>
+        {
+            return Ok(Err(Refusal::LinesOver { row, col }));
+        }
         Err(refusal) => return Ok(Err(refusal)),
     };
     steps.done("pipes");
     illustration::pipes(picture, &grid, &drawn.flows, steps);
-    let rules = match paints.on_pipes {
-        true => Rules::default(),
+    let rules = match paints.pipes {
+        PipeLook::Painted | PipeLook::Filled => Rules::default(),
         // Numbers are of puzzles on paper, which need not cover the board.
-        false => numbers::RULES,
+        PipeLook::Inked => numbers::RULES,
     };
-    let puzzle = Puzzle::new(board, paints.terminals, rules)?;
+    let puzzle = Puzzle::new(board, paints.terminals.clone(), rules)?;
     let board = Box::new(
-        SeenBoard::new(puzzle, grid.geometry(), paints.palette)
+        SeenBoard::new(puzzle, grid.geometry(), paints.palette.clone())
             .with_drawn(drawn.flows, drawn.state)
             .with_confidence(paints.clearness.min(lines.faintest.min(1.0))),
     );
@@ -164,7 +210,49 @@ pub fn read_cells(
     Ok(Ok(BoardReading {
         board,
         lines,
+        shape: seen_shape,
+        faintest: looks.faintest,
+        terminals: paints,
         grid,
         home,
     }))
+}
+
+/// That lines cover numbers, where a line goes over the middle of a cell in which no number is seen.
+fn lines_over(grid: &Grid, looks: &BoardColours) -> Option<Refusal> {
+    let mut cells = looks.there();
+    let (cell, _) = cells.find(|(_, look)| look.terminal.is_none() && look.is_lined())?;
+    Some(Refusal::LinesOver {
+        row: cell / grid.cols() + 1,
+        col: cell % grid.cols() + 1,
+    })
+}
+
+/// Finds the terminals of a board and pairs them, whatever they look like.
+fn find_terminals(
+    picture: &Picture<'_>,
+    places: &CellLayout<'_>,
+    grid: &Grid,
+    looks: &mut BoardColours,
+    steps: &mut Steps,
+) -> Result<TerminalColours, Refusal> {
+    let are_discs = looks.find_terminals(picture, places, grid)? > 0;
+    steps.done("terminals");
+    if !are_discs {
+        return numbers::pair(picture, places, grid, looks).map_err(|refusal| match refusal {
+            Refusal::OddTerminals(_) | Refusal::NoPartner { .. } => {
+                lines_over(grid, looks).unwrap_or(refusal)
+            }
+            refusal => refusal,
+        });
+    }
+    if let Some(paints) = tiles::pairs(looks, grid) {
+        return Ok(paints);
+    }
+    let terminals = looks.terminals();
+    let all_grey = terminals.iter().all(|(_, colour)| is_grey(*colour));
+    colours::pair(&terminals, grid).map_err(|refusal| match all_grey {
+        true => Refusal::NoColours,
+        false => refusal,
+    })
 }

@@ -109,6 +109,20 @@ pub enum Refusal {
     /// Terminals of several greys, which differ too little.
     #[error("its terminals are all grey: without colours it is unknown which belong together")]
     NoColours,
+    /// Another board than the one whose terminals are known, or too little of it is seen.
+    #[error("a board that may be another one than before")]
+    OtherBoard,
+    /// Lines are drawn over numbers, so that these can't be read.
+    #[error(
+        "row {row}, column {col}: lines seem to cover a terminal: undo or restart the board, or start the pipeline on \
+         the empty board"
+    )]
+    LinesOver {
+        /// Row of a cell with such a line, from 1.
+        row: usize,
+        /// Column of that cell, from 1.
+        col: usize,
+    },
     /// A pipe that the game could not have drawn.
     #[error("row {row}, column {col}: a pipe that {what}")]
     StrangePipe {
@@ -149,9 +163,9 @@ impl Refusal {
             Self::PictureSize { .. } | Self::NoShape | Self::TwoBoards => "find board",
             Self::NoGrid | Self::Size { .. } => "grid lines",
             Self::SidesMissing { .. } | Self::GoesOn { .. } | Self::MayGoOn { .. } => "cells",
-            Self::NoTerminals { .. } | Self::OddTerminals(_) => "terminals",
+            Self::NoTerminals { .. } | Self::OddTerminals(_) | Self::OtherBoard => "terminals",
             Self::StrangeCell { .. } | Self::Covered { .. } => "contents",
-            Self::NoPartner { .. } | Self::NoColours => "colours",
+            Self::NoPartner { .. } | Self::NoColours | Self::LinesOver { .. } => "colours",
             Self::StrangePipe { .. } => "pipes",
             Self::Unsolvable => "solution",
             Self::TurnedTooFar | Self::InPerspective(_) | Self::StillTurns => FLIP,
@@ -195,9 +209,9 @@ impl Refusal {
             Self::SidesMissing { missing, all, .. } if 2 * missing > *all => 3,
             Self::SidesMissing { .. } => 4,
             Self::GoesOn { .. } | Self::MayGoOn { .. } => 5,
-            Self::NoTerminals { .. } => 6,
+            Self::NoTerminals { .. } | Self::OtherBoard => 6,
             Self::OddTerminals(_) => 7,
-            Self::NoPartner { .. } | Self::NoColours => 8,
+            Self::NoPartner { .. } | Self::NoColours | Self::LinesOver { .. } => 8,
             Self::StrangeCell { .. } | Self::Covered { .. } => 9,
             Self::StrangePipe { .. } => 10,
             Self::Unsolvable => 11,

@@ -18,7 +18,7 @@ use crate::track::reader::Reader;
 /// The number of frames, of 60 a second, that a board takes to flip over.
 pub(super) const FRAMES: u32 = 30;
 
-fn puzzle((rows, cols): (usize, usize), seed: u64) -> (Arc<Puzzle>, Solution) {
+pub(super) fn puzzle((rows, cols): (usize, usize), seed: u64) -> (Arc<Puzzle>, Solution) {
     let flows = (rows + cols) / 2;
     let board = Board::rectangle(rows, cols).unwrap();
     let (puzzle, solution) = generate(&board, flows.min(16), seed).unwrap();
@@ -103,7 +103,7 @@ fn seen(reading: Reading) -> Box<SeenBoard> {
 
 /// What must be seen of drawn flows: those of one cell look the same as a terminal, and one
 /// that is joined begins at its first terminal.
-fn visible(flows: &[Flow], puzzle: &Puzzle) -> Vec<Flow> {
+pub(super) fn visible(flows: &[Flow], puzzle: &Puzzle) -> Vec<Flow> {
     let mut flows: Vec<Flow> = flows
         .iter()
         .filter(|flow| flow.cells.len() > 1)

@@ -10,10 +10,10 @@ use crate::find::perspective::rest_pose::RestPose;
 use crate::find::perspective::turned_board::TurnedBoard;
 use crate::picture::Picture;
 use crate::picture::top_hat::TopHat;
-use crate::read::board::{BoardReading, read_solvable_or_not};
+use crate::read::board::{BoardReading, read_known, read_solvable_or_not};
 use crate::read::edge_search;
 use crate::read::error::ReadError;
-use crate::read::flip_search::{FlipSearch, read_known};
+use crate::read::flip_search::{self, FlipSearch};
 use crate::read::illustration;
 use crate::read::search::BoardSearch;
 use crate::read::shape::surroundings::Surroundings;
@@ -289,7 +289,17 @@ impl Reader {
                 judged.map(|()| read)
             });
             self.steps.done("solvable");
-            if let Ok(read) = judged {
+            let read = match (judged, &track.known) {
+                (Ok(read), _) => Some(read),
+                (Err(_), Some(known)) => {
+                    let steps = &mut self.steps;
+                    let read = read_known(seen, grid, polarity, known, steps)?;
+                    read.filter(|read| solvability::check(&read.board.puzzle).is_ok())
+                }
+                (Err(_), None) => None,
+            };
+            if let Some(read) = read {
+                self.tracks.learn(index, picture, &read);
                 let reading = Reading::Board(read.board);
                 self.last.keep(&reading);
                 self.tracks.touch(index);
@@ -323,7 +333,7 @@ impl Reader {
             };
             let (config, steps) = (&self.config, &mut self.steps);
             return Ok(Some(
-                match read_known(picture, &turned, track.polarity, config, steps)? {
+                match flip_search::read_known(picture, &turned, track.polarity, config, steps)? {
                     Ok(board) => Reading::Board(board),
                     Err(refusal) => refused(&refusal.in_perspective()),
                 },

@@ -9,6 +9,7 @@ use crate::find::perspective::rest_pose::RestPose;
 use crate::picture::Picture;
 use crate::picture::polarity::Polarity;
 use crate::read::board::BoardReading;
+use crate::read::contents::known_terminals::KnownTerminals;
 use crate::track::hex_positions::HexPositions;
 use crate::track::line_positions::LinePositions;
 
@@ -26,6 +27,8 @@ pub struct Track {
     pub polarity: Polarity,
     /// For one that turns at the same place; hexagons are not read then.
     pub rest: Option<RestPose>,
+    /// The terminals of the board that was seen there last, if it was seen with nothing drawn on it.
+    pub known: Option<KnownTerminals>,
     places: Lines,
     /// Width and height of the frame.
     frame: (usize, usize),
@@ -66,6 +69,7 @@ impl Track {
             grid: read.home.clone(),
             polarity: read.lines.polarity,
             rest,
+            known: KnownTerminals::of(picture, read),
             places,
             frame: size(picture),
         }
@@ -135,6 +139,15 @@ impl Tracks {
         self.tracks.retain(|old| !is_same(old));
         self.tracks.insert(0, track);
         self.tracks.truncate(MOST);
+    }
+
+    /// Notes the board that was read at one of them.
+    pub fn learn(&mut self, index: usize, picture: &Picture<'_>, read: &BoardReading) {
+        if let Some(track) = self.tracks.get_mut(index)
+            && !track.known.as_ref().is_some_and(|known| known.are_of(read))
+        {
+            track.known = KnownTerminals::of(picture, read);
+        }
     }
 
     /// Puts one first.

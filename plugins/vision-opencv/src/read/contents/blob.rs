@@ -28,6 +28,10 @@ const WRITTEN: usize = 4;
 /// The rim is looked for this much farther out where a letter reaches the ring, in spans.
 const BEYOND_LETTER: f64 = 0.04;
 
+/// Beside a ring, in spans from its rim, and by which share of its contrast what is there differs from what is within.
+const BESIDE_RING: f64 = 0.05;
+const SAME_TILE: f64 = 0.3;
+
 /// What differs from a terminal's rim by this share of its contrast is written on it.
 const LETTER: f64 = 0.3;
 
@@ -47,6 +51,8 @@ pub struct Blob {
     pub(super) radius: f64,
     /// How many levels it differs from what is around it.
     pub(super) contrast: f64,
+    /// The paint of the tile that it is a ring on, if it is one.
+    pub(super) tile: Option<Rgb>,
     /// Whether a part of it is not seen, for a pipe leaves it or a letter reaches far.
     pub(super) covered: bool,
 }
@@ -154,13 +160,37 @@ impl CellColours {
             });
             rim.count() >= POINTS / 2
         };
-        (round && radius < form.widest(places) && sharp()).then(|| Blob {
-            form,
-            colour: self.inside(picture, span, colour, contrast),
-            radius,
-            contrast,
-            covered: count < POINTS || spoilt > POINTS / SPOILT,
+        (round && radius < form.widest(places) && sharp()).then(|| {
+            let tile = self.tile(picture, span, colour, radius);
+            Blob {
+                form,
+                colour: self.inside(picture, span, colour, contrast),
+                radius,
+                contrast: tile.map_or(contrast, |tile| distance(colour, tile)),
+                tile,
+                covered: count < POINTS || spoilt > POINTS / SPOILT,
+            }
         })
+    }
+
+    /// The paint of the tile that a disc is a ring on: what is within it looks as what is around it, and that is not
+    /// darker or paler than the ring, as the ground behind letters on discs is.
+    fn tile(&self, picture: &Picture<'_>, span: f64, ring: Rgb, radius: f64) -> Option<Rgb> {
+        let out = (radius + BESIDE_RING) * span;
+        let around = DIRECTIONS.map(|(cos, sin)| {
+            let seen = picture.at(self.centre[0] + out * cos, self.centre[1] + out * sin);
+            seen.unwrap_or_default()
+        });
+        let contrast = distance(ring, self.middle);
+        let is_tile = |colour: &Rgb| distance(*colour, self.middle) < SAME_TILE * contrast;
+        let range = |colour: Rgb| {
+            let (least, most) = (colour.iter().min(), colour.iter().max());
+            most.zip(least).map_or(0, |(most, least)| most - least)
+        };
+        let stands_out =
+            range(self.middle) > range(ring) || self.middle.iter().max() > ring.iter().max();
+        let count = around.iter().filter(|colour| is_tile(colour)).count();
+        (stands_out && count > POINTS * 3 / 4).then_some(self.middle)
     }
 
     /// The colour of the inner two thirds of a disc, given that of its ring. What differs is a letter,

@@ -4,7 +4,7 @@ use std::f64::consts::TAU;
 use std::sync::LazyLock;
 
 use crate::picture::cache::Measurement;
-use crate::picture::colour::median;
+use crate::picture::colour::{distance, median};
 use crate::picture::{Picture, Rgb};
 use crate::read::contents::cell_layout::{CellLayout, INSIDE};
 
@@ -17,13 +17,20 @@ pub(super) const POINTS: usize = 32;
 /// The corners are examined a little along the sides as well, by this share of those.
 const ASIDE: f64 = 0.06;
 
+/// A line over the middle of a cell stands out by this many levels.
+const LINED: f64 = 60.0;
+
 /// The colours of one cell at a few places.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CellColours {
     /// The colour of the terminal, if the cell holds one.
     pub terminal: Option<Rgb>,
+    /// The paint of the tile that the terminal is a ring on, if it is one.
+    pub tile: Option<Rgb>,
     /// Around the very centre.
     pub middle: Rgb,
+    /// Three by three places around the centre, of which it is the median.
+    pub patch: [Rgb; 9],
     /// On the ring, by direction from east clockwise.
     pub ring: [Rgb; POINTS],
     /// In the corners, where neither terminals nor pipes reach.
@@ -42,6 +49,14 @@ impl CellColours {
             || (places.key(centre, 0.0), places.area(centre, INSIDE)),
             || Self::take(picture, places, centre),
         )
+    }
+
+    /// Whether something goes over the middle: the very centre and two places beside it stand out from the background.
+    #[must_use]
+    pub fn is_lined(&self) -> bool {
+        let off = self.patch.map(|colour| distance(colour, self.background));
+        let edges = off.iter().filter(|&&off| off > LINED / 2.0);
+        off[off.len() / 2] > LINED && edges.count() >= 3
     }
 
     fn take(picture: &Picture<'_>, places: &CellLayout<'_>, centre: [f64; 2]) -> Self {
@@ -71,8 +86,10 @@ impl CellColours {
         }
         Self {
             terminal: None,
+            tile: None,
             centre,
             middle: median(&patch),
+            patch,
             ring: DIRECTIONS.map(|(cos, sin)| at([RING * span * cos, RING * span * sin])),
             background: median(&around[..3 * count]),
         }

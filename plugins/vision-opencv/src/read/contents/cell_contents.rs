@@ -11,10 +11,12 @@ use crate::picture::colour::distance;
 use crate::picture::{Picture, Rgb};
 use crate::read::contents::cell_colours::CellColours;
 use crate::read::contents::cell_layout::CellLayout;
-use crate::read::contents::colours::{TerminalColours, painted, unpainted_within};
+use crate::read::contents::colours::{PipeLook, TerminalColours, painted, unpainted_within};
 use crate::read::contents::drawings::Drawings;
+use crate::read::contents::flat_end;
 use crate::read::contents::rails::Rails;
 use crate::read::contents::terminals::BoardColours;
+use crate::read::contents::tiles;
 use crate::refuse::refusal::Refusal;
 
 /// A pipe that has no paint stands out by this share of what the faintest terminal does.
@@ -59,6 +61,7 @@ pub fn contents(
             match (is_pipe(look, looks, paints), drawings.rails(cell, look)) {
                 (_, Rails::All) => CellContent::Bridge,
                 (true, _) => CellContent::Pipe,
+                _ if ends_flat(look, places, looks, paints) => CellContent::Pipe,
                 (false, _) if is_strange(look, looks, paints) => {
                     return Err(strange("something that is neither a terminal nor a pipe"));
                 }
@@ -74,11 +77,30 @@ pub fn contents(
 
 /// Whether a pipe goes over the middle of a cell.
 fn is_pipe(look: &CellColours, looks: &BoardColours, paints: &TerminalColours) -> bool {
-    if paints.on_pipes {
-        is_painted(look.middle, look, paints)
-    } else {
-        distance(look.middle, look.background) > STROKE * looks.faintest
+    match paints.pipes {
+        PipeLook::Painted => is_painted(look.middle, look, paints),
+        PipeLook::Inked => is_inked(look, looks.faintest),
+        PipeLook::Filled => tiles::filled(look, paints, looks.faintest).is_some(),
     }
+}
+
+/// Whether a line goes over the middle of a cell, be it as thin as a stroke of a number: the edges of such a line fall
+/// on the places beside the very centre.
+fn is_inked(look: &CellColours, faintest: f64) -> bool {
+    let off = look.patch.map(|colour| distance(colour, look.background));
+    let edges = off.iter().filter(|&&off| off > STROKE / 2.0 * faintest);
+    off[off.len() / 2] > STROKE * faintest && edges.count() >= 3
+}
+
+/// Whether a pipe with a flat end comes to the middle of a cell.
+fn ends_flat(
+    look: &CellColours,
+    places: &CellLayout<'_>,
+    looks: &BoardColours,
+    paints: &TerminalColours,
+) -> bool {
+    paints.pipes == PipeLook::Painted
+        && flat_end::is_one(look, places, &paints.palette, looks.faintest)
 }
 
 fn is_painted(colour: Rgb, look: &CellColours, paints: &TerminalColours) -> bool {

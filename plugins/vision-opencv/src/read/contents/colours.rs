@@ -27,10 +27,21 @@ pub struct TerminalColours {
     pub terminals: Vec<Terminal>,
     /// By colour number.
     pub palette: Vec<Rgb>,
-    /// Whether each colour's pipes have its paint. Where terminals are numbers they have not.
-    pub on_pipes: bool,
+    /// What its pipes look like.
+    pub pipes: PipeLook,
     /// How clear the worst pair is: 0 at the margin, 1 for two equal paints.
     pub clearness: f64,
+}
+
+/// What the pipes of a board look like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PipeLook {
+    /// Each is drawn from cell to cell with the paint of its terminals.
+    Painted,
+    /// As those, with a paint that is none of the terminals: these are numbers.
+    Inked,
+    /// Each fills its cells with the paint of its terminals.
+    Filled,
 }
 
 /// Pairs terminals, given by cell ascending. Colours are numbered in order of first cells.
@@ -53,7 +64,7 @@ pub fn pair(found: &[(Cell, Rgb)], grid: &Grid) -> Result<TerminalColours, Refus
     Ok(TerminalColours {
         terminals: pairs.terminals(|index| found[index].0),
         palette: pairs.pairs.iter().map(paint).collect(),
-        on_pipes: true,
+        pipes: PipeLook::Painted,
         clearness: pairs.clearness,
     })
 }

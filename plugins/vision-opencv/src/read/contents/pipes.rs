@@ -10,8 +10,10 @@ use crate::picture::colour::{distance, median, square_distance};
 use crate::picture::{Picture, Rgb};
 use crate::read::contents::cell_contents::CellContent;
 use crate::read::contents::cell_layout::CellLayout;
-use crate::read::contents::colours::{TerminalColours, painted};
+use crate::read::contents::colours::{PipeLook, TerminalColours, painted};
+use crate::read::contents::courses;
 use crate::read::contents::terminals::BoardColours;
+use crate::read::contents::tiles;
 use crate::refuse::refusal::Refusal;
 
 /// How far to both sides of a side of a cell a crossing pipe is examined, in spans.
@@ -22,6 +24,9 @@ const ACROSS: f64 = 0.05;
 const BEFORE_EDGE: f64 = 0.1;
 /// A pipe without a paint stands out by this share of what the faintest terminal does.
 const STROKE: f64 = 0.4;
+
+/// What is strange about a pipe that no terminal is at an end of.
+pub const FROM_NOWHERE: &str = "comes from no terminal";
 
 /// What is drawn on a board.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,6 +75,9 @@ pub fn trace(
     contents: &[CellContent],
 ) -> Result<DrawnPipes, Refusal> {
     let (graph, paints) = (board.graph(), scene.paints);
+    if paints.pipes == PipeLook::Filled {
+        return courses::trace(&scene.filled(contents), paints, grid, board);
+    }
     let strange = |cell: Cell, what| Refusal::StrangePipe {
         row: cell / grid.cols() + 1,
         col: cell % grid.cols() + 1,
@@ -142,7 +150,7 @@ pub fn trace(
         drawn && !reached[node]
     };
     if let Some(node) = (0..graph.len()).find(stray) {
-        return Err(strange(graph.cell_of(node), "comes from no terminal"));
+        return Err(strange(graph.cell_of(node), FROM_NOWHERE));
     }
     let is_joined = |flow: &&Flow| flow.cells.len() > 1 && joins(flow).is_some();
     let solved = reached.iter().all(|&reached| reached)
@@ -187,6 +195,23 @@ fn follow(
 }
 
 impl Scene<'_> {
+    /// Whether each pipe has the paint of its terminals.
+    fn is_painted(&self) -> bool {
+        self.paints.pipes != PipeLook::Inked
+    }
+
+    /// The cells that pipes fill, with their colours.
+    fn filled(&self, contents: &[CellContent]) -> Vec<(Cell, Colour)> {
+        let pipes = self
+            .looks
+            .there()
+            .filter(|(cell, _)| contents[*cell] == CellContent::Pipe);
+        let filled = pipes.filter_map(|(cell, look)| {
+            Some((cell, tiles::filled(look, self.paints, self.looks.faintest)?))
+        });
+        filled.collect()
+    }
+
     /// The pipe that crosses from a node to another, if one does, by its colour.
     fn crossing(
         &self,
@@ -213,7 +238,7 @@ impl Scene<'_> {
         // No pipe goes over a number: beside one there is nothing to be seen of it.
         let is_number = |cell: Cell| {
             let look = self.looks.cells[cell].as_ref();
-            !self.paints.on_pipes && look.is_some_and(|look| look.terminal.is_some())
+            !self.is_painted() && look.is_some_and(|look| look.terminal.is_some())
         };
         match cells.map(is_number) {
             [true, true] => None,
@@ -275,7 +300,7 @@ impl Scene<'_> {
             return None;
         };
         let colour = median(&patch);
-        if !self.paints.on_pipes {
+        if !self.is_painted() {
             let least = STROKE * self.looks.faintest;
             let stands_out = |&point: &Rgb| distance(point, a).min(distance(point, b)) > least;
             return patch.iter().all(stands_out).then_some(None);

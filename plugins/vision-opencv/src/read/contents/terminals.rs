@@ -66,7 +66,12 @@ impl BoardColours {
         // The round end of a light's stripe looks like a disc that a pipe leaves, except for being faint, and
         // so do the edges of some lights.
         let middle = quantile(blobs.iter().map(|(_, blob)| blob.contrast), 0.5);
-        blobs.retain(|(_, blob)| !blob.covered || blob.contrast >= FAINTEST * middle);
+        // Rings on tiles stand out by a share of what the tile does, and no light has such a tile.
+        let least_contrast = match blobs.iter().all(|(_, blob)| blob.tile.is_some()) {
+            true => 0.0,
+            false => FAINTEST * middle,
+        };
+        blobs.retain(|(_, blob)| !blob.covered || blob.contrast >= least_contrast);
         let blocks = blobs
             .iter()
             .filter(|(_, blob)| blob.form == BlobForm::Block);
@@ -88,7 +93,7 @@ impl BoardColours {
                 col: cell % grid.cols() + 1,
                 what,
             };
-            if blob.contrast < FAINTEST * middle {
+            if blob.contrast < least_contrast {
                 return Err(strange("a disc too faint to be a terminal"));
             }
             if blob.radius > most {
@@ -96,6 +101,7 @@ impl BoardColours {
             }
             if let Some(look) = &mut self.cells[*cell] {
                 look.terminal = Some(blob.colour);
+                look.tile = blob.tile;
             }
         }
         match blobs.len() {

@@ -19,6 +19,11 @@ pub const UNSEEN: usize = 5;
 /// What is taken for a thin line: the quantile in the order of all that are drawn. Of small boards most
 /// lines may be outline.
 const THIN: f64 = 0.3;
+/// The least number of sides that lines are learnt from.
+const FEWEST: usize = 8;
+/// An outline whose middle line has less than this share of what thin lines inside have, summed across, is thinner
+/// than those: each cell draws half of a line around itself.
+const THINNER: f64 = 0.75;
 /// Places where no line is that are examined, at most.
 const BLANKS: usize = 64;
 
@@ -67,8 +72,8 @@ impl LineModel {
             .all
             .iter()
             .filter(|side| contrast(side) > 3.0 + 1.8 * noise);
-        let drawn: Vec<&Side> = drawn.collect();
-        if drawn.len() < 8 {
+        let drawn = inside_of_thin_outline(drawn.collect());
+        if drawn.len() < FEWEST {
             return None;
         }
         let low = quantile(drawn.iter().map(contrast), THIN);
@@ -165,6 +170,21 @@ impl LineModel {
             colour: self.thin.colour,
         }
     }
+}
+
+/// The sides inside of an outline that is thinner than they are: of a small board they are too few to outnumber it. All
+/// sides where it is not.
+fn inside_of_thin_outline(drawn: Vec<&Side>) -> Vec<&Side> {
+    let (inner, outer): (Vec<&Side>, Vec<&Side>) =
+        drawn.iter().partition(|side| side.other.is_some());
+    let mass = |sides: &[&Side], share: f64| {
+        let masses = sides.iter().map(|side| mean(side, |stretch| stretch.mass));
+        quantile(masses, share)
+    };
+    let is_thinner = inner.len() >= FEWEST
+        && outer.len() >= FEWEST
+        && mass(&outer, 0.5) < THINNER * mass(&inner, THIN);
+    if is_thinner { inner } else { drawn }
 }
 
 /// The middle colour of lines.

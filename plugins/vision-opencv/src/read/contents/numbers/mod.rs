@@ -11,7 +11,7 @@ use crate::find::grid::Grid;
 use crate::picture::Picture;
 use crate::picture::colour::mean;
 use crate::read::contents::cell_layout::{CellLayout, INSIDE};
-use crate::read::contents::colours::{TerminalColours, no_partner};
+use crate::read::contents::colours::{PipeLook, TerminalColours, no_partner};
 use crate::read::contents::numbers::glyph::Glyph;
 use crate::read::contents::pairing::Pairs;
 use crate::read::contents::terminals::BoardColours;
@@ -84,7 +84,7 @@ pub fn pair(
     Ok(TerminalColours {
         terminals: pairs.terminals(|index| found[index].0),
         palette: pairs.pairs.iter().map(ink).collect(),
-        on_pipes: false,
+        pipes: PipeLook::Inked,
         clearness: pairs.clearness,
     })
 }
