@@ -1,6 +1,6 @@
 //! A planner plugin: drags through the centre of every cell.
 
-use flowpipe_plugin::puzzle::message::{Profile, SeenBoard, Stroke};
+use flowpipe_plugin::puzzle::message::{GameNeeds, SeenBoard, Stroke};
 use flowpipe_plugin::puzzle::{Flow, Solution};
 use flowpipe_plugin::{Cancel, Effect, Host, JsonSchema, Plan, Planner, Result};
 use serde::Deserialize;
@@ -28,7 +28,7 @@ impl Planner for Simple {
         &mut self,
         board: &SeenBoard,
         solution: &Solution,
-        _asked: Option<Profile>,
+        _needs: GameNeeds,
         _cancel: &Cancel<'_>,
     ) -> Result<Plan> {
         let stroke = |flow: &Flow| {

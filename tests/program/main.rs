@@ -112,4 +112,6 @@ mod terminal;
 #[cfg(unix)]
 mod top;
 mod trace;
+#[cfg(target_os = "linux")]
+mod web_game;
 mod workers;

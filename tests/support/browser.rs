@@ -1,5 +1,6 @@
-//! A real browser without a window: Chromium, driven by the DevTools protocol.
+//! A real browser, without a window or in one: Chromium, driven by the DevTools protocol.
 
+#![allow(dead_code, reason = "each test file uses some of it")]
 #![expect(
     clippy::expect_used,
     reason = "a test that lacks what it needs should panic"
@@ -40,19 +41,59 @@ pub struct Display {
 }
 
 impl Browser {
-    /// Starts the browser with an empty page.
+    /// Starts the browser with an empty page, without a window.
     ///
     /// # Panics
     /// When Chromium is not installed or does not start.
     pub fn start() -> Self {
+        let mut browser = Self::launch(|chromium| {
+            chromium.args(["--headless", "about:blank"]);
+        });
+        let page = browser.ask("Target.createTarget", json!({ "url": "about:blank" }));
+        browser.attach(&page["targetId"]);
+        browser
+    }
+
+    /// Starts the browser on a screen, with a page in a window of this width and height without a bar for addresses.
+    ///
+    /// # Panics
+    /// As [`Browser::start`].
+    pub fn start_in_window(display: &str, page: &Path, [width, height]: [u32; 2]) -> Self {
+        let mut browser = Self::launch(|chromium| {
+            chromium
+                .env("DISPLAY", display)
+                .env_remove("WAYLAND_DISPLAY")
+                // Without it, a bar warns that there is no sandbox.
+                .arg("--test-type")
+                .arg(format!("--window-size={width},{height}"))
+                .arg("--window-position=20,20")
+                .arg(format!("--app=file://{}", page.display()));
+        });
+        let began = Instant::now();
+        let target = loop {
+            let targets = browser.ask("Target.getTargets", json!({}));
+            let mut targets = targets["targetInfos"].as_array().into_iter().flatten();
+            if let Some(page) = targets.find(|it| it["type"] == "page") {
+                break page["targetId"].clone();
+            }
+            assert!(began.elapsed() < PATIENCE, "the browser opens no page");
+            std::thread::sleep(Duration::from_millis(20));
+        };
+        browser.attach(&target);
+        browser
+    }
+
+    fn launch(change: impl FnOnce(&mut Command)) -> Self {
         let profile = tempfile::tempdir().expect("a temporary folder");
-        let mut process = Command::new("chromium")
-            .args(["--headless", "--disable-gpu", "--remote-debugging-port=0"])
+        let mut chromium = Command::new("chromium");
+        chromium
+            .args(["--disable-gpu", "--remote-debugging-port=0"])
             // Its sandbox takes no root, and the page is our own.
             .args(["--no-sandbox", "--disable-dev-shm-usage"])
             .args(["--no-first-run", "--disable-background-networking"])
-            .arg(format!("--user-data-dir={}", profile.path().display()))
-            .arg("about:blank")
+            .arg(format!("--user-data-dir={}", profile.path().display()));
+        change(&mut chromium);
+        let mut process = chromium
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
@@ -77,22 +118,29 @@ impl Browser {
             let set = stream.set_read_timeout(Some(PATIENCE));
             set.expect("a time that is not zero");
         }
-        let mut browser = Self {
+        Self {
             process,
             socket,
             session: None,
             asked: 0,
             events: Vec::new(),
             _profile: profile,
-        };
-        let page = browser.ask("Target.createTarget", json!({ "url": "about:blank" }));
-        let attach = json!({ "targetId": page["targetId"], "flatten": true });
-        let attached = browser.ask("Target.attachToTarget", attach);
-        browser.session = attached["sessionId"].as_str().map(str::to_owned);
-        for domain in ["Runtime", "Log", "Network", "Page"] {
-            browser.ask(&format!("{domain}.enable"), json!({}));
         }
-        browser
+    }
+
+    fn attach(&mut self, target: &Value) {
+        let attach = json!({ "targetId": target, "flatten": true });
+        let attached = self.ask("Target.attachToTarget", attach);
+        self.session = attached["sessionId"].as_str().map(str::to_owned);
+        for domain in ["Runtime", "Log", "Network", "Page"] {
+            self.ask(&format!("{domain}.enable"), json!({}));
+        }
+    }
+
+    /// Has a script run in every page that is opened from now on, before the page's own.
+    pub fn run_in_pages(&mut self, script: &str) {
+        let source = json!({ "source": script });
+        self.ask("Page.addScriptToEvaluateOnNewDocument", source);
     }
 
     /// Sets how pages are shown from now on.

@@ -45,6 +45,9 @@ pub struct Tally {
     pub played: u64,
     /// Boards that the game counted as solved.
     pub accepted: u64,
+    /// Boards that disappeared right after their last stroke, and may be solved.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unknown: u64,
     /// Strokes played.
     pub strokes: u64,
     /// Strokes that the game refused, or that had to be repeated.
@@ -121,6 +124,14 @@ impl Tally {
             self.played,
         ];
         !self.without_boards || counts.iter().any(|&count| count > 0)
+    }
+
+    /// Whether a run that a referee has ended achieved nothing: it read no board, or none was solved.
+    pub fn is_in_vain(&self) -> bool {
+        let is_refereed = self.live.is_some();
+        let is_unread = self.boards == 0;
+        let is_unsolved = !self.dry && self.accepted + self.unknown == 0;
+        is_refereed && (is_unread || is_unsolved)
     }
 
     /// The pipeline was reloaded, and has these stages by index: a stage that read boards may do something else now.
@@ -345,11 +356,15 @@ impl Tally {
         // In a dry run the mouse draws nothing.
         self.played += u64::from(!self.dry || result.strokes > 0);
         self.accepted += u64::from(result.solved);
+        self.unknown += u64::from(result.unknown);
         self.strokes = self.strokes.saturating_add(result.strokes as u64);
         self.strokes_refused = self.strokes_refused.saturating_add(result.repeated as u64);
         let board = result.puzzle.board();
         let what = match &result.reason {
             None => paint("done", GOOD, colours),
+            Some(reason) if result.unknown => {
+                paint(&format!("perhaps done, {reason}"), QUIET, colours)
+            }
             Some(reason) => paint(reason, BAD, colours),
         };
         let again = match result.repeated {
@@ -404,6 +419,9 @@ impl Tally {
         }
         parts.push(format!("{} played{}", self.played, self.dry_words()));
         parts.push(format!("{} accepted by the game", self.accepted));
+        if self.unknown > 0 {
+            parts.push(format!("{} unknown", self.unknown));
+        }
         if self.strokes_refused > 0 {
             parts.push(format!(
                 "{} of {} refused",
@@ -425,6 +443,15 @@ impl Live {
         }
         known
     }
+}
+
+/// Without it, counts without such boards are those that older readers know.
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 fn heading(seen: &SeenBoard, solver: &str, text: &str) -> String {

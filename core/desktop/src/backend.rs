@@ -15,6 +15,7 @@ pub(crate) trait Backend: Send + Sync {
     fn windows(&self) -> Result<Vec<Titled>>;
     fn place(&self, window: WindowId) -> Result<Option<Rect>>;
     fn is_in_front(&self, window: WindowId, rect: Rect) -> Result<bool>;
+    fn others_over(&self, window: WindowId, rect: Rect) -> Result<Vec<Rect>>;
     fn raise(&self, window: WindowId) -> Result<()>;
     fn has_keyboard(&self, window: WindowId) -> Result<bool>;
     fn pointer(&self) -> Result<[i32; 2]>;

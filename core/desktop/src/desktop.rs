@@ -94,6 +94,15 @@ impl Desktop {
         self.backend.is_in_front(window, rect)
     }
 
+    /// The parts of a rectangle of a window over which windows of other programs lie, in screen pixels. A window that is
+    /// declared to belong to this one, or to its process, is none of another program. Elsewhere than on X11: nothing.
+    ///
+    /// # Errors
+    /// [`DesktopError::Lost`].
+    pub fn others_over(&self, window: WindowId, rect: Rect) -> Result<Vec<Rect>, DesktopError> {
+        self.backend.others_over(window, rect)
+    }
+
     /// Brings a window to the front and gives it the keyboard. The system does it when it comes to it,
     /// and some window managers refuse: look with [`Desktop::is_in_front`]. A window that is gone is
     /// no error.

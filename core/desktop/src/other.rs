@@ -68,6 +68,10 @@ impl Backend for Other {
         Ok(window.is_some_and(|window| window.is_focused().unwrap_or(false)))
     }
 
+    fn others_over(&self, _window: WindowId, _rect: Rect) -> Result<Vec<Rect>> {
+        Ok(Vec::new())
+    }
+
     fn raise(&self, _window: WindowId) -> Result<()> {
         Err(DesktopError::Unsupported("bringing a window to the front"))
     }

@@ -108,6 +108,12 @@ impl Backend for X11 {
         number(window).map_or(Ok(false), |window| front::is_in_front(self, window, rect))
     }
 
+    fn others_over(&self, window: WindowId, rect: Rect) -> Result<Vec<Rect>> {
+        number(window).map_or(Ok(Vec::new()), |window| {
+            front::others_over(self, window, rect)
+        })
+    }
+
     fn raise(&self, window: WindowId) -> Result<()> {
         number(window).map_or(Ok(()), |window| front::raise(self, window))
     }

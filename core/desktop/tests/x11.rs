@@ -179,6 +179,42 @@ fn a_covered_part_is_not_in_front() {
 }
 
 #[test]
+fn windows_of_other_programs_cover_and_own_ones_do_not() {
+    with_and_without_manager(|screen| {
+        let desktop = connect(screen);
+        let below = screen.open("below", [100, 100], [300, 200], RED);
+        let place = desktop.place(id(below)).unwrap().unwrap();
+        let others = |rect| desktop.others_over(id(below), rect).unwrap();
+        wait_for("front", || others(place).is_empty().then_some(()));
+        let above = screen.open("above", [300, 100], [300, 200], BLUE);
+        let parts = wait_for("cover", || {
+            let parts = others(place);
+            (!parts.is_empty()).then_some(parts)
+        });
+        assert!(
+            parts
+                .iter()
+                .all(|part| part.intersection(place) == Some(*part))
+        );
+        let left = Rect {
+            width: 100,
+            ..place
+        };
+        assert_eq!(others(left), []);
+        // A message of the program itself is its own window.
+        screen.set_process(below, screen.server(), None);
+        screen.set_process(above, screen.server(), None);
+        wait_for("process", || others(place).is_empty().then_some(()));
+        screen.set_process(above, std::process::id(), None);
+        wait_for("process", || (!others(place).is_empty()).then_some(()));
+        // What is gone is covered by nothing.
+        screen.close(below);
+        assert_eq!(others(place), []);
+        assert_eq!(desktop.others_over(WindowId(u64::MAX), place).unwrap(), []);
+    });
+}
+
+#[test]
 fn pictures_are_of_the_window_wherever_it_goes() {
     with_and_without_manager(|screen| {
         let desktop = connect(screen);

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Point;
 use crate::overlay::FARTHEST;
+use crate::{Point, Rectangle};
 
 /// Where a frame's pixels come from: the body of a frame message.
 #[non_exhaustive]
@@ -27,6 +27,9 @@ pub struct FrameNote {
     /// How wide and high the part of the screen is that the frame shows, in screen pixels, where it shows one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<[u32; 2]>,
+    /// The parts of the frame that show windows of other programs, in its pixels, where that is known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub covered: Vec<Rectangle>,
 }
 
 fn one() -> f64 {
@@ -94,6 +97,7 @@ impl FrameNote {
             window: None,
             title: None,
             size: None,
+            covered: Vec::new(),
         }
     }
 
@@ -129,6 +133,13 @@ impl FrameNote {
     #[must_use]
     pub fn with_size(mut self, size: [u32; 2]) -> Self {
         self.size = Some(size);
+        self
+    }
+
+    /// The same frame with the parts that show windows of other programs, in its pixels.
+    #[must_use]
+    pub fn with_covered(mut self, covered: Vec<Rectangle>) -> Self {
+        self.covered = covered;
         self
     }
 }

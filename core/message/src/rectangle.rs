@@ -78,6 +78,16 @@ impl Rectangle {
         ]
     }
 
+    /// Whether both cover a part of the picture.
+    #[must_use]
+    pub fn overlaps(&self, other: &Self) -> bool {
+        let meet = |one: (f64, f64), other: (f64, f64)| {
+            one.0 < other.0 + other.1 && other.0 < one.0 + one.1
+        };
+        meet((self.x, self.width), (other.x, other.width))
+            && meet((self.y, self.height), (other.y, other.height))
+    }
+
     /// Whether a point lies in it; the right and the lower edge do not belong to it.
     #[must_use]
     pub fn contains(&self, [x, y]: Point) -> bool {

@@ -1,6 +1,6 @@
 //! What users can set of every planner.
 
-use flowpipe_puzzle::message::Profile;
+use flowpipe_puzzle::message::{GameNeeds, Profile, StrokeEnd};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
@@ -16,7 +16,7 @@ pub struct Config {
     pub inner: Inner,
     /// Stop in the last cell but one, near the border to the last terminal: the real game joins a
     /// pipe that ends beside its other terminal by itself. Where the pointer has to stop at turns or
-    /// at cells, it goes into the terminal anyway.
+    /// at cells, or the game was found to need it, it goes into the terminal anyway.
     pub skip_last_terminal: bool,
     /// What the game needs from the mouse; "auto": what it was found to need, and "segments" where
     /// nothing is detected.
@@ -44,6 +44,8 @@ pub enum Needs {
     Turns,
     /// A stop at every cell, in small steps.
     Cells,
+    /// The same, for at least a display frame.
+    Frames,
     /// The same, as slowly as a person.
     Slow,
     /// A click at the first cell, moves, a click at the last.
@@ -73,6 +75,15 @@ impl Default for Config {
     }
 }
 
+impl Config {
+    /// The config and the profile to plan with in a game that was found to need this.
+    #[must_use]
+    pub fn for_game(mut self, needs: GameNeeds) -> (Self, Profile) {
+        self.skip_last_terminal &= needs.stroke_end != Some(StrokeEnd::InTerminal);
+        (self, self.profile.profile(needs.profile))
+    }
+}
+
 impl Needs {
     /// The profile to plan for, when the game was found to need another or nothing was detected.
     #[must_use]
@@ -83,6 +94,7 @@ impl Needs {
             Self::Segments => Profile::Segments,
             Self::Turns => Profile::Turns,
             Self::Cells => Profile::Cells,
+            Self::Frames => Profile::Frames,
             Self::Slow => Profile::Slow,
             Self::Clicks => Profile::Clicks,
         }
@@ -142,6 +154,30 @@ mod tests {
         ] {
             assert!(read(wrong.clone()).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_game_that_joins_nothing_gets_strokes_into_terminals() {
+        let ends = |config: Config, end| {
+            let needs = GameNeeds::of(Some(Profile::Turns)).with_stroke_end(end);
+            let (config, profile) = config.for_game(needs);
+            (config.skip_last_terminal, profile)
+        };
+        let (skips, enters) = (
+            Config::default(),
+            Config {
+                skip_last_terminal: false,
+                ..Config::default()
+            },
+        );
+        for end in [None, Some(StrokeEnd::BesideTerminal)] {
+            assert_eq!(ends(skips, end), (true, Profile::Turns));
+            assert_eq!(ends(enters, end), (false, Profile::Turns));
+        }
+        assert_eq!(
+            ends(skips, Some(StrokeEnd::InTerminal)),
+            (false, Profile::Turns)
+        );
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use flowpipe_puzzle::Solution;
 use flowpipe_puzzle::message::{
-    BoardState, Manner, Profile, SOLVED, STROKES, SeenBoard, Solved, Stroke, Strokes,
+    BoardState, GameNeeds, Manner, Profile, SOLVED, STROKES, SeenBoard, Solved, Stroke, Strokes,
 };
 
 use crate::cancel::Cancel;
@@ -18,7 +18,7 @@ use crate::stage::{Input, Next, Stage};
 ///
 /// ```
 /// use flowpipe_plugin::harness::samples;
-/// use flowpipe_plugin::puzzle::message::{Profile, SeenBoard, Stroke};
+/// use flowpipe_plugin::puzzle::message::{GameNeeds, SeenBoard, Stroke};
 /// use flowpipe_plugin::puzzle::{Flow, Solution, place};
 /// use flowpipe_plugin::{Cancel, Host, NoConfig, Plan, Planner, Result};
 /// use serde_json::json;
@@ -38,7 +38,7 @@ use crate::stage::{Input, Next, Stage};
 ///         &mut self,
 ///         board: &SeenBoard,
 ///         solution: &Solution,
-///         _asked: Option<Profile>,
+///         _needs: GameNeeds,
 ///         _cancel: &Cancel<'_>,
 ///     ) -> Result<Plan> {
 ///         let board = board.puzzle.board();
@@ -66,8 +66,8 @@ pub trait Planner: Sized + Send + 'static {
 
     /// Plans the strokes that draw a solution, in board units: x to the right and y down, one unit for each cell, (0, 0)
     /// at the top left corner of the board (see [`flowpipe_puzzle::geometry`]). The host checks them against the board.
-    /// The solution has no flows that are drawn already. `asked`: the profile that the game was found to need, if that
-    /// is known.
+    /// The solution has no flows that are drawn already. `needs`: what the game was found to need, as far as it is
+    /// known.
     ///
     /// Polls `cancel` at least every 10 ms and returns soon after it is cancelled; the result does not matter then.
     /// Called on the stage's thread.
@@ -78,7 +78,7 @@ pub trait Planner: Sized + Send + 'static {
         &mut self,
         board: &SeenBoard,
         solution: &Solution,
-        asked: Option<Profile>,
+        needs: GameNeeds,
         cancel: &Cancel<'_>,
     ) -> Result<Plan>;
 }
@@ -153,7 +153,7 @@ impl<T: Planner> Stage for PlannerStage<T> {
         context.mark(PLANNING);
         let plan = self
             .0
-            .plan(board, &missing, solved.profile, &context.cancel())?;
+            .plan(board, &missing, solved.needs(), &context.cancel())?;
         context.mark(PLANNED);
         let solution = solution.clone();
         let mut strokes = Strokes::new(T::NAME, plan.strokes, solution, solved.sighting);

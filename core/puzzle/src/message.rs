@@ -33,7 +33,7 @@ pub use flowpipe_message::{FRAME, FrameNote};
 
 pub use answer::{Count, Effort, Solved, Verdict, Want};
 pub use outcome::{BoardResult, Outcome, StrokeOutcome};
-pub use profile::{Hold, Manner, Pace, Profile, Stops};
+pub use profile::{GameNeeds, Hold, Manner, Pace, Profile, Stops, StrokeEnd};
 pub use sighting::{BoardState, Reading, SeenBoard, Sighting, StepTime};
 pub use strokes::{Stroke, Strokes};
 

@@ -286,6 +286,9 @@ impl Boards {
         board.repeated = result.repeated;
         board.outcome = if result.solved {
             BoardOutcome::new(Tone::Good, "solved", String::new())
+        } else if result.unknown {
+            let reason = result.reason.clone().unwrap_or_default();
+            BoardOutcome::new(Tone::Plain, "unknown", reason)
         } else {
             let reason = result.reason.clone().unwrap_or_default();
             BoardOutcome::new(Tone::Bad, "given up", reason)

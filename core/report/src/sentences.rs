@@ -109,6 +109,9 @@ pub fn outcome(outcome: &Outcome) -> String {
 pub fn result(result: &BoardResult) -> String {
     match (&result.reason, result.solved) {
         (_, true) => format!("board {} solved", result.number),
+        (Some(reason), false) if result.unknown => {
+            format!("board {} unknown: {reason}", result.number)
+        }
         (Some(reason), false) => format!("board {} given up: {reason}", result.number),
         (None, false) => format!("board {} given up", result.number),
     }

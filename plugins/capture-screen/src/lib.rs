@@ -6,6 +6,7 @@
 //! - [`stage`]: all of it together, look after look.
 
 mod config;
+mod covers;
 mod interval;
 mod pace;
 mod sent;

@@ -1,5 +1,6 @@
 //! Which captures are sent on.
 
+use flowpipe_plugin::message::Rectangle;
 use flowpipe_plugin::puzzle::message::FrameNote;
 use flowpipe_plugin::{Format, Frame, FrameSink, Result};
 
@@ -38,10 +39,11 @@ impl Sent {
     pub fn offer(
         &mut self,
         seen: &Seen<'_>,
+        covered: &[Rectangle],
         captured_ns: i64,
         sink: &mut FrameSink<'_, '_>,
     ) -> Result<()> {
-        let note = note(seen);
+        let note = note(seen).with_covered(covered.to_vec());
         let frame = match self.last.take() {
             Some(last) if last.shows(seen)? => {
                 let is_due = captured_ns.saturating_sub(last.captured_ns) >= self.resend_ns;

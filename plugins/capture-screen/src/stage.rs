@@ -4,6 +4,7 @@ use flowpipe_desktop::{Desktop, Grabber};
 use flowpipe_plugin::{Cancel, Capture, Effect, EffectKind, FrameSink, Host, Next, Result};
 
 use crate::config::Config;
+use crate::covers::Covers;
 use crate::pace::Pace;
 use crate::sent::Sent;
 use crate::target::Target;
@@ -14,6 +15,7 @@ pub struct CaptureScreen {
     grabber: Grabber,
     target: Target,
     pace: Pace,
+    covers: Covers,
     sent: Sent,
 }
 
@@ -43,7 +45,8 @@ impl Capture for CaptureScreen {
                 .target
                 .look(&self.desktop, &mut self.grabber, captured_ns)?;
             if let Some(seen) = seen {
-                self.sent.offer(&seen, captured_ns, sink)?;
+                let covered = self.covers.over(&self.desktop, &seen, captured_ns)?;
+                self.sent.offer(&seen, covered, captured_ns, sink)?;
             }
         }
         Ok(Next::More)
@@ -61,6 +64,7 @@ impl CaptureScreen {
             grabber: desktop.grabber()?,
             target: Target::new(subject, config.wait_for_window, &desktop)?,
             pace: Pace::new(config.rate),
+            covers: Covers::default(),
             sent: Sent::new(config.skip_identical, config.resend),
             desktop,
         })

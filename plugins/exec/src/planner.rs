@@ -1,6 +1,6 @@
 //! A command as a planner.
 
-use flowpipe_plugin::puzzle::message::{Profile, SeenBoard};
+use flowpipe_plugin::puzzle::message::{GameNeeds, SeenBoard};
 use flowpipe_plugin::puzzle::{Solution, place};
 use flowpipe_plugin::{Cancel, Effect, Host, Plan, Planner, Result};
 
@@ -29,14 +29,15 @@ impl Planner for PlannerExec {
         &mut self,
         board: &SeenBoard,
         solution: &Solution,
-        asked: Option<Profile>,
+        needs: GameNeeds,
         cancel: &Cancel<'_>,
     ) -> Result<Plan> {
         let cells = 0..board.puzzle.board().len();
         let request = PlannerRequest {
             board,
             solution,
-            profile: asked,
+            profile: needs.profile,
+            stroke_end: needs.stroke_end,
             centres: cells
                 .map(|cell| place::centre(board.puzzle.board(), cell))
                 .collect(),

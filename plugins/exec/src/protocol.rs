@@ -1,8 +1,8 @@
 //! The messages of the protocol `flowpipe.exec/1`. Each line is a JSON object; readers ignore unknown keys.
 
 use flowpipe_plugin::puzzle::message::{
-    Effort, FrameNote, Manner, Pace, Profile, Reading, SeenBoard, Stroke, StrokeOutcome, Strokes,
-    Verdict, Want,
+    Effort, FrameNote, Manner, Pace, Profile, Reading, SeenBoard, Stroke, StrokeEnd, StrokeOutcome,
+    Strokes, Verdict, Want,
 };
 use flowpipe_plugin::puzzle::{Colour, Flow, Puzzle, Rules, Solution, geometry::Point};
 use serde::{Deserialize, Serialize};
@@ -120,6 +120,7 @@ pub struct PlannerRequest<'a> {
     pub board: &'a SeenBoard,
     pub solution: &'a Solution,
     pub profile: Option<Profile>,
+    pub stroke_end: Option<StrokeEnd>,
     /// The centre of each cell, in board units.
     pub centres: Vec<Point>,
 }

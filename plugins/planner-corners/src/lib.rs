@@ -2,7 +2,7 @@
 
 use flowpipe_path::{Config, Method};
 use flowpipe_plugin::puzzle::Solution;
-use flowpipe_plugin::puzzle::message::{Profile, SeenBoard};
+use flowpipe_plugin::puzzle::message::{GameNeeds, SeenBoard};
 use flowpipe_plugin::{Cancel, Effect, Host, Plan, Planner, Result};
 
 struct Corners(Config);
@@ -24,12 +24,12 @@ impl Planner for Corners {
         &mut self,
         board: &SeenBoard,
         solution: &Solution,
-        asked: Option<Profile>,
+        needs: GameNeeds,
         _: &Cancel<'_>,
     ) -> Result<Plan> {
-        let profile = self.0.profile.profile(asked);
+        let (config, profile) = self.0.for_game(needs);
         let flows = &solution.flows;
-        let strokes = flowpipe_path::plan(&board.puzzle, flows, Method::Corners, &self.0, profile);
+        let strokes = flowpipe_path::plan(&board.puzzle, flows, Method::Corners, &config, profile);
         Ok(Plan::of(profile, strokes))
     }
 }

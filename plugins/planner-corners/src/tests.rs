@@ -1,6 +1,6 @@
 use flowpipe_plugin::harness::samples;
 use flowpipe_plugin::puzzle::level;
-use flowpipe_plugin::puzzle::message::{Stroke, Strokes};
+use flowpipe_plugin::puzzle::message::{Profile, Stroke, Strokes};
 use serde_json::{Value, json};
 
 use super::*;

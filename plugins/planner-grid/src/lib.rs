@@ -5,7 +5,7 @@
 
 use flowpipe_path::{Method, Needs, Warps};
 use flowpipe_plugin::puzzle::Solution;
-use flowpipe_plugin::puzzle::message::{Profile, SeenBoard};
+use flowpipe_plugin::puzzle::message::{GameNeeds, SeenBoard};
 use flowpipe_plugin::{Cancel, Effect, Host, JsonSchema, Plan, Planner, Result};
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,8 @@ struct Config {
     /// Where the pointer stops. A game that needs a stop at every cell gets it in any case.
     strategy: Strategy,
     /// Stop one cell before the last terminal: the real game joins a pipe that ends beside its
-    /// other terminal by itself.
+    /// other terminal by itself. Where the game was found to need it, the pointer goes into the
+    /// terminal anyway.
     skip_last_terminal: bool,
     /// What the game needs from the mouse; "auto": what it was found to need, and "segments" where
     /// nothing is detected.
@@ -68,12 +69,12 @@ impl Planner for Grid {
         &mut self,
         board: &SeenBoard,
         solution: &Solution,
-        asked: Option<Profile>,
+        needs: GameNeeds,
         _: &Cancel<'_>,
     ) -> Result<Plan> {
-        let profile = self.config.profile.profile(asked);
+        let (config, profile) = self.config.for_game(needs);
         let flows = &solution.flows;
-        let strokes = flowpipe_path::plan(&board.puzzle, flows, self.method, &self.config, profile);
+        let strokes = flowpipe_path::plan(&board.puzzle, flows, self.method, &config, profile);
         Ok(Plan::of(profile, strokes))
     }
 }

@@ -1,5 +1,7 @@
 use flowpipe_plugin::harness::samples;
-use flowpipe_plugin::puzzle::message::{BoardState, Reading, SOLVED, Solved, Stroke, Strokes};
+use flowpipe_plugin::puzzle::message::{
+    BoardState, Profile, Reading, SOLVED, Solved, Stroke, Strokes,
+};
 use flowpipe_plugin::puzzle::{Board, Flow, Puzzle, Rules, Terminal, level};
 use serde_json::{Value, json};
 

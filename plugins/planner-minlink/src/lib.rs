@@ -2,7 +2,7 @@
 
 use flowpipe_path::{Config, Method};
 use flowpipe_plugin::puzzle::Solution;
-use flowpipe_plugin::puzzle::message::{Profile, SeenBoard};
+use flowpipe_plugin::puzzle::message::{GameNeeds, SeenBoard};
 use flowpipe_plugin::{Cancel, Effect, Host, Plan, Planner, Result};
 
 struct Minlink(Config);
@@ -24,16 +24,16 @@ impl Planner for Minlink {
         &mut self,
         board: &SeenBoard,
         solution: &Solution,
-        asked: Option<Profile>,
+        needs: GameNeeds,
         _: &Cancel<'_>,
     ) -> Result<Plan> {
-        let profile = self.0.profile.profile(asked);
+        let (config, profile) = self.0.for_game(needs);
         let flows = &solution.flows;
         let strokes = flowpipe_path::plan(
             &board.puzzle,
             flows,
             Method::FewestSegments,
-            &self.0,
+            &config,
             profile,
         );
         Ok(Plan::of(profile, strokes))

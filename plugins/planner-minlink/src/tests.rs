@@ -1,6 +1,6 @@
 use flowpipe_plugin::harness::samples;
 use flowpipe_plugin::puzzle::level;
-use flowpipe_plugin::puzzle::message::{Stroke, Strokes};
+use flowpipe_plugin::puzzle::message::{Profile, Stroke, StrokeEnd, Strokes};
 use serde_json::{Value, json};
 
 use super::*;
@@ -60,6 +60,21 @@ fn what_the_game_was_found_to_need_is_planned() {
     );
     let asked = json!({ "profile": "turns" });
     assert_eq!(points(asked, Some(Profile::Cells)).0, Profile::Turns);
+}
+
+#[test]
+fn strokes_end_in_terminals_where_the_game_needs_it() {
+    let cells = |end| {
+        let level = level::parse(STAIRCASE).unwrap();
+        let mut solved = samples::solved(level.puzzle, level.solution);
+        solved.stroke_end = end;
+        let mut harness = flowpipe_plugin::harness!(Minlink, json!({})).unwrap();
+        let strokes = samples::strokes(&mut harness, &solved).unwrap().strokes;
+        strokes.iter().map(|it| it.cells.len()).sum::<usize>()
+    };
+    assert_eq!(cells(None), 21 - 3);
+    assert_eq!(cells(Some(StrokeEnd::BesideTerminal)), 21 - 3);
+    assert_eq!(cells(Some(StrokeEnd::InTerminal)), 21);
 }
 
 #[test]

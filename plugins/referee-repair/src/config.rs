@@ -13,17 +13,21 @@ use serde::Deserialize;
 /// actuator `outcome`; `ask` feeds the solver, `play` the planner, and `results` reports what became of
 /// each board.
 ///
+/// A board that has gone right after its last stroke, as under a message of the game, counts as solved if
+/// the others of its flows were seen drawn, and otherwise as unknown.
+///
 /// It also finds out what the game needs from the mouse, for planners with `profile = "auto"`: it begins
-/// with the fastest profile, and asks for the next slower one while more than a few flows in a hundred
-/// are missed.
+/// with the fastest profile, asks for the next slower one while more than a few flows in a hundred are
+/// missed, and for the best one where all are too bad. Where pipes end beside their terminals, it asks for
+/// strokes into them.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// End the run after so many solved boards.
+    /// End the run after so many solved boards. Boards that have gone right after their last stroke count too.
     #[schemars(range(min = 1))]
     pub boards: Option<usize>,
-    /// End the run so many seconds after the first stroke. A board that is being played is left as
-    /// it is.
+    /// End the run so many seconds after the first stroke, or after its start as long as none is played. A board
+    /// that is being played is left as it is.
     #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1_000_000))]
     pub seconds: Option<f64>,
     /// How long a game may take to show what was drawn, in milliseconds. What is missing then is

@@ -1,6 +1,6 @@
 //! Finds the profile that a game needs by the strokes that it accepts.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use flowpipe_plugin::puzzle::message::Profile;
 use flowpipe_plugin::tracing;
@@ -10,82 +10,193 @@ use serde::{Deserialize, Serialize};
 const WINDOW: usize = 40;
 /// More than this share of them missed is too much. A few in a hundred fail anywhere.
 const TOO_MANY: f64 = 0.08;
-/// After so many flows in a row that were all taken, what was found in an earlier run may have become
-/// slower than it has to be.
-const STEADY: usize = 100;
+/// Where no profile is good enough, another one has to take so much more of the flows to be preferred.
+const BETTER: f64 = 0.15;
+/// After so many flows in a row that were taken, the next faster profile is tried, and with each such trial that fails
+/// after twice as many.
+const FIRST_TRIAL: usize = 30;
+/// The most flows before another trial.
+const LAST_TRIAL: usize = 960;
+/// A faster profile stays after so many flows in a row that were taken.
+const PASSED: usize = 15;
 
-/// Goes from a profile to the next slower one while flows are missed.
-///
-/// A profile that was found in an earlier run is tested once: after [`STEADY`] flows the next
-/// faster one is tried.
+/// Goes from a profile to the next slower one while flows are missed, to the best of all where each is too bad, and back
+/// to a faster one once that is taken.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Finder {
-    profile: Profile,
-    /// Whether each of the latest flows drawn for this profile was missed.
-    missed: VecDeque<bool>,
+    /// The profile that the game seems to need.
+    settled: Profile,
+    /// A faster one that is tried now.
+    trial: Option<Profile>,
+    /// Whether each of the latest flows drawn for a profile was missed.
+    records: BTreeMap<Profile, Record>,
     /// Flows in a row that were taken.
     taken: usize,
-    /// Whether a faster profile is still to be tried.
-    may_hurry: bool,
+    /// The flows in a row that have to be taken before a faster profile is tried.
+    next_trial: usize,
+    /// Missed strokes do damage that stays: no profile is tried for its speed alone.
+    is_careful: bool,
+}
+
+/// What became of the flows that were drawn for a profile.
+#[derive(Clone, Default, Serialize, Deserialize)]
+struct Record {
+    missed: VecDeque<bool>,
+    /// Too many were missed at some time.
+    has_failed: bool,
+}
+
+impl Record {
+    fn add(&mut self, missed: bool) {
+        if self.missed.len() == WINDOW {
+            self.missed.pop_front();
+        }
+        self.missed.push_back(missed);
+    }
+
+    fn count_missed(&self) -> usize {
+        self.missed.iter().filter(|&&missed| missed).count()
+    }
+
+    /// The share of flows that were taken; `None`: none was drawn.
+    fn share(&self) -> Option<f64> {
+        let all = self.missed.len();
+        (all > 0).then(|| (all - self.count_missed()) as f64 / all as f64)
+    }
+
+    /// Whether too many are missed. One alone is chance, whatever its share.
+    fn fails(&self) -> bool {
+        let missed = self.count_missed();
+        missed > 1 && missed as f64 > TOO_MANY * self.missed.len() as f64
+    }
 }
 
 impl Finder {
     /// Begins with what was found in an earlier run, or with the fastest.
-    pub fn new(earlier: Option<Profile>) -> Self {
+    pub fn new(earlier: Option<Profile>, is_careful: bool) -> Self {
         Self {
-            profile: earlier.unwrap_or(Profile::LADDER[0]),
-            missed: VecDeque::new(),
+            settled: earlier.unwrap_or(Profile::LADDER[0]),
+            trial: None,
+            records: BTreeMap::new(),
             taken: 0,
-            may_hurry: earlier.is_some(),
+            next_trial: FIRST_TRIAL,
+            is_careful,
         }
+    }
+
+    /// The profile to draw with.
+    pub fn profile(&self) -> Profile {
+        self.trial.unwrap_or(self.settled)
     }
 
     /// The profile that the game seems to need.
-    pub fn profile(&self) -> Profile {
-        self.profile
+    pub fn settled(&self) -> Profile {
+        self.settled
+    }
+
+    /// The share of the latest flows that the game took with the settled profile, from 0 to 1, and how many those are.
+    pub fn confidence(&self) -> (f64, usize) {
+        let record = self.records.get(&self.settled);
+        let share = record.and_then(Record::share).unwrap_or_default();
+        (share, record.map_or(0, |record| record.missed.len()))
+    }
+
+    /// Missed strokes do damage that stays.
+    pub fn be_careful(&mut self) {
+        if !std::mem::replace(&mut self.is_careful, true) {
+            self.trial = None;
+            if let Some(slower) = self.settled.slower() {
+                self.settle(slower, "what is drawn wrongly stays");
+            }
+        }
+    }
+
+    /// Whether missed strokes do damage that stays.
+    pub fn is_careful(&self) -> bool {
+        self.is_careful
     }
 
     /// Judges flows that were drawn for the profile: which were missed. Returns whether too many were, and there is no
-    /// slower profile.
+    /// profile that was not tried.
     pub fn judge(&mut self, missed: impl IntoIterator<Item = bool>) -> bool {
+        let profile = self.profile();
+        let record = self.records.entry(profile).or_default();
         for missed in missed {
             self.taken = if missed { 0 } else { self.taken + 1 };
-            self.missed.push_back(missed);
+            record.add(missed);
         }
-        while self.missed.len() > WINDOW {
-            self.missed.pop_front();
+        if record.fails() {
+            record.has_failed = true;
+            let (missed, all) = (record.count_missed(), record.missed.len());
+            return self.leave(profile, &format!("{missed} of {all} flows were missed"));
         }
-        let missed = self.missed.iter().filter(|&&missed| missed).count();
-        // One alone is chance, whatever its share.
-        if missed > 1 && missed as f64 > TOO_MANY * self.missed.len() as f64 {
-            let why = format!("{missed} of {} flows were missed", self.missed.len());
-            let slower = self.profile.slower();
-            self.go_to(slower, &why);
-            return slower.is_none();
-        }
-        if self.taken >= STEADY && std::mem::take(&mut self.may_hurry) {
-            let why = format!("{} flows in a row were taken", self.taken);
-            self.go_to(self.profile.faster(), &why);
+        let why = format!("{} flows in a row were taken", self.taken);
+        if self.trial == Some(profile) {
+            if self.taken >= PASSED {
+                self.trial = None;
+                self.next_trial = FIRST_TRIAL;
+                self.settle(profile, &why);
+            }
+        } else if self.taken >= self.next_trial
+            && !self.is_careful
+            && let Some(faster) = profile.faster()
+        {
+            tracing::info!(
+                "{why} with profile {}: tries {}",
+                profile.name(),
+                faster.name()
+            );
+            self.records.remove(&faster);
+            self.trial = Some(faster);
+            self.taken = 0;
         }
         false
     }
 
-    fn go_to(&mut self, profile: Option<Profile>, why: &str) {
-        if let Some(profile) = profile {
-            tracing::info!(
-                "{why} with profile {}: asks for {}",
-                self.profile.name(),
-                profile.name()
-            );
-            self.profile = profile;
-            self.missed.clear();
-            self.taken = 0;
+    /// A profile misses too much.
+    fn leave(&mut self, profile: Profile, why: &str) -> bool {
+        if self.trial.take().is_some() {
+            self.next_trial = (self.next_trial * 2).min(LAST_TRIAL);
+            let settled = self.settled;
+            self.settle(settled, why);
+            return false;
         }
+        if let Some(next) = self.untried(profile) {
+            self.settle(next, why);
+            return false;
+        }
+        let share = |profile| self.records.get(&profile).and_then(Record::share);
+        let mut best = profile;
+        for other in Profile::LADDER {
+            if share(other) > share(best).map(|share| share + BETTER) {
+                best = other;
+            }
+        }
+        if best != profile {
+            self.settle(best, why);
+        }
+        true
+    }
+
+    /// The next slower profile that has not failed, or else the next faster one.
+    fn untried(&self, profile: Profile) -> Option<Profile> {
+        let has_failed = |it: &Profile| self.records.get(it).is_some_and(|it| it.has_failed);
+        let slower = std::iter::successors(profile.slower(), |it| it.slower());
+        let faster = std::iter::successors(profile.faster(), |it| it.faster());
+        slower.chain(faster).find(|it| !has_failed(it))
+    }
+
+    fn settle(&mut self, profile: Profile, why: &str) {
+        tracing::info!("{why}: asks for profile {}", profile.name());
+        self.settled = profile;
+        self.taken = 0;
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     /// A number of flows, the first of them missed.
@@ -95,7 +206,7 @@ mod tests {
 
     #[test]
     fn many_misses_slow_down_and_luck_does_not() {
-        let mut finder = Finder::new(None);
+        let mut finder = Finder::new(None, false);
         for _ in 0..5 {
             finder.judge(flows(0, 8));
         }
@@ -113,37 +224,94 @@ mod tests {
     }
 
     #[test]
-    fn it_ends_at_the_slowest_and_clicks_have_none() {
-        let mut finder = Finder::new(None);
-        let mut seen = vec![finder.profile()];
-        let mut is_exhausted = Vec::new();
-        for _ in 0..6 {
-            is_exhausted.push(finder.judge(flows(3, 3)));
-            seen.push(finder.profile());
-        }
-        assert_eq!(is_exhausted, [false, false, false, false, true, true]);
-        assert_eq!(seen[..5], Profile::LADDER);
-        assert_eq!(seen[5..], [Profile::Slow; 2]);
-        let mut finder = Finder::new(Some(Profile::Clicks));
+    fn where_each_is_too_bad_the_best_stays() {
+        let mut finder = Finder::new(None, false);
+        let mut judge = |missed| {
+            let profile = finder.profile();
+            (profile, finder.judge(flows(missed, 10)), finder.profile())
+        };
+        assert_eq!(judge(10), (Profile::Events, false, Profile::Segments));
+        assert_eq!(judge(6), (Profile::Segments, false, Profile::Turns));
+        assert_eq!(judge(2), (Profile::Turns, false, Profile::Cells));
+        assert_eq!(judge(9), (Profile::Cells, false, Profile::Frames));
+        assert_eq!(judge(8), (Profile::Frames, false, Profile::Slow));
+        assert_eq!(
+            judge(3),
+            (Profile::Slow, true, Profile::Slow),
+            "hardly better"
+        );
+        assert_eq!(judge(10), (Profile::Slow, true, Profile::Turns));
+        assert_eq!(judge(1), (Profile::Turns, true, Profile::Turns));
+        let mut finder = Finder::new(Some(Profile::Clicks), false);
         assert!(finder.judge(flows(3, 3)));
-        assert!(!finder.judge(flows(0, STEADY)));
+        assert!(!finder.judge(flows(0, WINDOW)));
         assert_eq!(finder.profile(), Profile::Clicks);
     }
 
     #[test]
-    fn what_was_found_earlier_is_put_in_question_once() {
-        let mut finder = Finder::new(Some(Profile::Turns));
-        finder.judge(flows(0, STEADY - 1));
-        assert_eq!(finder.profile(), Profile::Turns);
-        finder.judge(flows(0, 1));
-        assert_eq!(finder.profile(), Profile::Segments);
-        finder.judge(flows(2, 5));
-        assert_eq!(finder.profile(), Profile::Turns);
-        finder.judge(flows(0, 3 * STEADY));
-        assert_eq!(finder.profile(), Profile::Turns, "once");
-        let mut found_now = Finder::new(None);
-        found_now.judge(flows(2, 5));
-        found_now.judge(flows(0, 3 * STEADY));
-        assert_eq!(found_now.profile(), Profile::Segments);
+    fn what_was_found_slow_may_be_too_slow_for_the_game() {
+        let mut finder = Finder::new(Some(Profile::Slow), false);
+        assert!(!finder.judge(flows(3, 3)));
+        assert_eq!(finder.profile(), Profile::Frames);
+    }
+
+    #[test]
+    fn a_faster_profile_is_tried_after_longer_and_longer() {
+        let mut finder = Finder::new(Some(Profile::Turns), false);
+        let mut until_trial = || {
+            let mut flows_taken = 0;
+            while finder.profile() == Profile::Turns {
+                finder.judge([false]);
+                flows_taken += 1;
+            }
+            assert_eq!(finder.profile(), Profile::Segments);
+            assert_eq!(finder.settled(), Profile::Turns, "until it has passed");
+            finder.judge(flows(2, 3));
+            assert_eq!(finder.profile(), Profile::Turns);
+            flows_taken
+        };
+        assert_eq!([(); 3].map(|()| until_trial()), [30, 60, 120]);
+        // One that passes stays.
+        finder.judge(flows(0, 240));
+        finder.judge(flows(0, PASSED));
+        assert_eq!(finder.settled(), Profile::Segments);
+    }
+
+    #[test]
+    fn where_damage_stays_nothing_is_tried_for_its_speed() {
+        let mut finder = Finder::new(Some(Profile::Turns), false);
+        finder.be_careful();
+        finder.be_careful();
+        assert_eq!(finder.profile(), Profile::Cells, "once");
+        finder.judge(flows(0, 2000));
+        assert_eq!(finder.profile(), Profile::Cells);
+        assert!(finder.is_careful());
+    }
+
+    proptest! {
+        /// A game that takes a profile always, and all others never, is found within a board of three flows for each.
+        #[test]
+        fn the_only_profile_that_works_is_found(rung in 0..Profile::LADDER.len(), begins in prop::option::of(0..6_usize)) {
+            let works = Profile::LADDER[rung];
+            let mut finder = Finder::new(begins.map(|it| Profile::LADDER[it]), false);
+            for _ in 0..Profile::LADDER.len() {
+                let misses = finder.profile() != works;
+                finder.judge([misses; 3]);
+            }
+            prop_assert_eq!(finder.settled(), works);
+        }
+
+        /// Whatever a game takes, a profile is asked for that is on the ladder, and a trial is faster.
+        #[test]
+        fn it_never_leaves_the_ladder(boards in prop::collection::vec((0..6_usize, 1..12_usize), 0..60)) {
+            let mut finder = Finder::new(None, false);
+            for (missed, all) in boards {
+                finder.judge(flows(missed.min(all), all));
+                prop_assert!(Profile::LADDER.contains(&finder.settled()));
+                prop_assert!(finder.profile() <= finder.settled());
+                let (share, count) = finder.confidence();
+                prop_assert!((0.0..=1.0).contains(&share) && count <= WINDOW);
+            }
+        }
     }
 }

@@ -1,8 +1,10 @@
-//! The file of known games: by a game's name, the title of its window, the profile that it needs.
+//! The file of known games: by a game's name, the title of its window, what it needs from the mouse.
 //!
 //! ```toml
-//! [profiles]
-//! "flowpipe play" = "segments"
+//! [games."flowpipe play"]
+//! profile = "segments"
+//! stroke_end = "in-terminal"
+//! confidence = 0.98
 //! ```
 
 use std::collections::BTreeMap;
@@ -10,7 +12,8 @@ use std::io::{self, ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
 use etcetera::base_strategy::{BaseStrategy as _, choose_native_strategy};
-use flowpipe_plugin::puzzle::message::Profile;
+use flowpipe_plugin::puzzle::Rules;
+use flowpipe_plugin::puzzle::message::{Profile, StrokeEnd};
 use flowpipe_plugin::tracing;
 use serde::{Deserialize, Serialize};
 
@@ -22,9 +25,30 @@ const MAX_BYTES: u64 = 1 << 20;
 
 /// What the file begins with.
 const HEADER: &str = "\
-# What games were found to need from the mouse, by the title of their window: events, segments, turns,
-# cells, slow or clicks. Delete a line to have it measured again.
+# What games were found to need from the mouse, by the title of their window. `profile` is events, segments,
+# turns, cells, frames, slow or clicks. Delete a game to have it measured again.
 ";
+
+/// What is known of a game. A key that is missing is not known.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct KnownGame {
+    /// How the mouse is to be moved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profile: Option<Profile>,
+    /// Where strokes have to end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stroke_end: Option<StrokeEnd>,
+    /// The share of the latest flows that the game took, from 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<f64>,
+    /// What is drawn wrongly stays: no faster profile is tried.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub careful: bool,
+    /// The rules of its puzzles.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rules: Option<Rules>,
+}
 
 /// The file. What can't be read or written is a warning in the log and no failure: without it, it is
 /// only measured again.
@@ -36,7 +60,23 @@ pub struct Games {
 #[derive(Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Kept {
+    /// What older versions wrote.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     profiles: BTreeMap<String, Profile>,
+    games: BTreeMap<String, KnownGame>,
+}
+
+impl Kept {
+    fn get(&self, game: &str) -> Option<KnownGame> {
+        let older = || {
+            let profile = self.profiles.get(game).copied()?;
+            Some(KnownGame {
+                profile: Some(profile),
+                ..KnownGame::default()
+            })
+        };
+        self.games.get(game).cloned().or_else(older)
+    }
 }
 
 impl Games {
@@ -61,28 +101,30 @@ impl Games {
     }
 
     /// What was found of a game.
-    pub fn get(&self, game: &str) -> Option<Profile> {
+    pub fn get(&self, game: &str) -> Option<KnownGame> {
         let file = self.file.as_deref()?;
         let kept = read(file).unwrap_or_else(|error| {
             tracing::warn!("{}: {error}", file.display());
             Kept::default()
         });
-        let profile = kept.profiles.get(game).copied()?;
-        let name = profile.name();
-        tracing::info!(
-            "{game}: begins with profile {name}, found earlier ({})",
-            file.display()
-        );
-        Some(profile)
+        let known = kept.get(game)?;
+        if let Some(profile) = known.profile {
+            let name = profile.name();
+            tracing::info!(
+                "{game}: begins with profile {name}, found earlier ({})",
+                file.display()
+            );
+        }
+        Some(known)
     }
 
-    /// Keeps what was found of a game.
-    pub fn keep(&self, game: &str, profile: Profile) {
+    /// Keeps what was found of a game. Rules that are known already stay if none are given.
+    pub fn keep(&self, game: &str, known: &KnownGame) {
         let Some(file) = self.file.as_deref() else {
             return;
         };
-        let name = profile.name();
-        match write(file, game, profile) {
+        let name = known.profile.map_or("auto", Profile::name);
+        match write(file, game, known) {
             Ok(()) => tracing::info!("{game}: profile {name} is kept ({})", file.display()),
             Err(error) => {
                 tracing::warn!("{}: profile {name} is not kept: {error}", file.display())
@@ -105,9 +147,12 @@ fn read(file: &Path) -> io::Result<Kept> {
 
 /// A reader sees the file as it was before or as it is afterwards. One that can't be read is
 /// left as it is: a person has edited it.
-fn write(file: &Path, game: &str, profile: Profile) -> io::Result<()> {
+fn write(file: &Path, game: &str, known: &KnownGame) -> io::Result<()> {
     let mut kept = read(file)?;
-    kept.profiles.insert(game.to_owned(), profile);
+    let mut known = known.clone();
+    known.rules = known.rules.or(kept.get(game).and_then(|it| it.rules));
+    kept.profiles.remove(game);
+    kept.games.insert(game.to_owned(), known);
     let text = toml::to_string(&kept).map_err(io::Error::other)?;
     if let Some(folder) = file.parent() {
         std::fs::create_dir_all(folder)?;
@@ -120,47 +165,88 @@ fn write(file: &Path, game: &str, profile: Profile) -> io::Result<()> {
 mod tests {
     use super::*;
 
+    fn needs(profile: Profile) -> KnownGame {
+        KnownGame {
+            profile: Some(profile),
+            ..KnownGame::default()
+        }
+    }
+
     #[test]
     fn what_is_kept_is_there_again() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("new").join("games.toml");
         let games = Games::new(Some(file.clone()));
         assert_eq!(games.get("a game"), None);
-        games.keep("a game", Profile::Cells);
-        games.keep("\"quoted\" = [x]", Profile::Slow);
-        games.keep("a game", Profile::Turns);
-        assert_eq!(games.get("a game"), Some(Profile::Turns));
-        assert_eq!(games.get("\"quoted\" = [x]"), Some(Profile::Slow));
+        games.keep("a game", &needs(Profile::Cells));
+        games.keep("\"quoted\" = [x]", &needs(Profile::Slow));
+        let all = KnownGame {
+            profile: Some(Profile::Turns),
+            stroke_end: Some(StrokeEnd::InTerminal),
+            confidence: Some(0.95),
+            careful: true,
+            rules: Some(Rules::new(false, true)),
+        };
+        games.keep("a game", &all);
+        assert_eq!(games.get("a game"), Some(all.clone()));
+        assert_eq!(games.get("\"quoted\" = [x]"), Some(needs(Profile::Slow)));
         let text = std::fs::read_to_string(&file).unwrap();
+        let expected = "[games.\"a game\"]\nprofile = \"turns\"\nstroke_end = \"in-terminal\"\nconfidence = 0.95\n";
         assert!(
-            text.starts_with(HEADER) && text.contains("\"a game\" = \"turns\""),
+            text.starts_with(HEADER) && text.contains(expected),
             "{text}"
         );
         let files = std::fs::read_dir(file.parent().unwrap()).unwrap();
         assert_eq!(files.count(), 1, "nothing is left half written");
+        // Rules that others have found stay.
+        games.keep("a game", &needs(Profile::Cells));
+        let rules = games.get("a game").and_then(|it| it.rules);
+        assert_eq!(rules, all.rules);
+    }
+
+    #[test]
+    fn a_file_of_an_older_version_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("games.toml");
+        std::fs::write(
+            &file,
+            "[profiles]\n\"a game\" = \"turns\"\nother = \"slow\"\n",
+        )
+        .unwrap();
+        let games = Games::new(Some(file.clone()));
+        assert_eq!(games.get("a game"), Some(needs(Profile::Turns)));
+        games.keep("a game", &needs(Profile::Cells));
+        assert_eq!(games.get("a game"), Some(needs(Profile::Cells)));
+        assert_eq!(games.get("other"), Some(needs(Profile::Slow)));
+        let text = std::fs::read_to_string(&file).unwrap();
+        assert!(!text.contains("turns\""), "{text}");
     }
 
     #[test]
     fn a_file_that_makes_no_sense_is_left_alone() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("games.toml");
-        let text = "[profiles]\ngame = \"sluggish\"\n";
-        std::fs::write(&file, text).unwrap();
-        let games = Games::new(Some(file.clone()));
-        assert_eq!(games.get("game"), None);
-        games.keep("game", Profile::Cells);
-        assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
+        for text in [
+            "[profiles]\ngame = \"sluggish\"\n",
+            "[games.game]\nspeed = 1\n",
+        ] {
+            std::fs::write(&file, text).unwrap();
+            let games = Games::new(Some(file.clone()));
+            assert_eq!(games.get("game"), None);
+            games.keep("game", &needs(Profile::Cells));
+            assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
+        }
         // A folder in its place, and a file where its folder should be.
         let games = Games::new(Some(folder.path().to_owned()));
         assert_eq!(games.get("game"), None);
-        games.keep("game", Profile::Cells);
-        Games::new(Some(file.join("games.toml"))).keep("game", Profile::Cells);
+        games.keep("game", &needs(Profile::Cells));
+        Games::new(Some(file.join("games.toml"))).keep("game", &needs(Profile::Cells));
     }
 
     #[test]
     fn without_a_file_nothing_is_kept() {
         let games = Games::none();
-        games.keep("game", Profile::Cells);
+        games.keep("game", &needs(Profile::Cells));
         assert_eq!(games.get("game"), None);
     }
 }

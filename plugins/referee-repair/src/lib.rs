@@ -1,19 +1,25 @@
 //! Referee stage: has new puzzles solved, asks for what is missing, again if need be, and counts.
 //!
-//! [`referee`] decides, [`acting`] is whether strokes are being played, [`answers`] remembers the solver's answers,
-//! [`findings`] what the game needs from the mouse ([`finder`]) and keeps it ([`games`]), [`standstill`] logs why
-//! nothing is played, [`misfit`] that strokes draw too little, [`config`] is what can be set; here is the stage around
-//! them.
+//! [`referee`] decides, [`board`] is the board that is played, [`vanishing`] judges one that is gone, [`acting`] is whether
+//! strokes are being played, [`answers`] remembers the solver's answers. [`findings`] is what the game needs from the
+//! mouse, judged by what became of strokes ([`finder`]), what they left ([`leftovers`]) and how busy the machine was
+//! ([`load`]), and kept ([`games`]). [`standstill`] logs why nothing is played, [`misfit`] that strokes draw too little,
+//! [`alarm`] ends a run without frames, [`config`] is what can be set; here is the stage around them.
 
 mod acting;
+mod alarm;
 mod answers;
+mod board;
 mod config;
 mod finder;
 mod findings;
 mod games;
+mod leftovers;
+mod load;
 mod misfit;
 mod referee;
 mod standstill;
+mod vanishing;
 
 use flowpipe_plugin::puzzle::message::{
     CHECK, OUTCOME, Outcome, RESULT, SIGHTING, SOLVED, Sighting, Solved,
@@ -23,6 +29,7 @@ use flowpipe_plugin::{
 };
 use serde_json::Value;
 
+use crate::alarm::Alarm;
 use crate::config::Config;
 use crate::findings::Findings;
 use crate::games::Games;
@@ -36,9 +43,14 @@ const ASK: usize = 0;
 const PLAY: usize = 1;
 const RESULTS: usize = 2;
 
+/// The format of the state that older builds saved: the same without what is optional.
+const OLDER_STATE: &str = "referee-repair/2";
+
 struct Repair {
     config: Config,
     referee: Referee,
+    /// Where the run ends by the time.
+    alarm: Option<Alarm>,
 }
 
 impl Stage for Repair {
@@ -59,7 +71,7 @@ impl Stage for Repair {
         .with_paths(&["games"])
         .with_state_file(games::FILE),
     ]);
-    const STATE: &'static str = "referee-repair/2";
+    const STATE: &'static str = "referee-repair/3";
     type Config = Config;
 
     fn inputs() -> Vec<Port> {
@@ -80,9 +92,17 @@ impl Stage for Repair {
 
     fn new(config: Config, host: &Host) -> Result<Self> {
         config.check()?;
+        let mut referee = referee(&config, host.is_dry());
+        // The run's time begins, if it has not yet.
+        let _ = referee.tick(host.now_ns());
+        let alarm = config.seconds.map(|_| Alarm::start(*host));
+        if let Some(alarm) = &alarm {
+            alarm.set(referee.due());
+        }
         Ok(Self {
-            referee: referee(&config, host.is_dry()),
+            referee,
             config,
+            alarm,
         })
     }
 
@@ -114,6 +134,9 @@ impl Stage for Repair {
                 Action::Warn(text) => tracing::warn!("{text}"),
             }
         }
+        if let Some(alarm) = &self.alarm {
+            alarm.set(self.referee.due());
+        }
         Ok(Next::More)
     }
 
@@ -127,10 +150,13 @@ impl Stage for Repair {
     }
 
     fn load(&mut self, format: &str, state: Value) -> Result<bool> {
-        if format != Self::STATE {
+        if ![Self::STATE, OLDER_STATE].contains(&format) {
             return Ok(false);
         }
         self.referee.take_over(serde_json::from_value(state)?);
+        if let Some(alarm) = &self.alarm {
+            alarm.set(self.referee.due());
+        }
         Ok(true)
     }
 }

@@ -1,20 +1,21 @@
 //! The decisions of the referee. It knows no clock and no thread: every call gets
 //! the time, in nanoseconds of the host's clock.
 
-use flowpipe_plugin::puzzle::Puzzle;
 use flowpipe_plugin::puzzle::message::{
-    BoardResult, BoardState, FrameNote, Outcome, Pace, Profile, SeenBoard, Sighting, Solved,
-    Verdict,
+    BoardResult, BoardState, FrameNote, Outcome, Reading, SeenBoard, Sighting, Solved, Verdict,
 };
 
 use serde::{Deserialize, Serialize};
 
 use crate::acting::Acting;
 use crate::answers::{Answer, Answers};
+use crate::board::{Board, GoneAs};
 use crate::config::Config;
 use crate::findings::{Findings, Found};
+use crate::load::Load;
 use crate::misfit::Misfit;
 use crate::standstill::{Hindrance, Standstill};
+use crate::vanishing::{Absence, Fate};
 
 /// What is to be done.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,8 +47,15 @@ pub struct Referee {
     /// When the last outcome came: what was captured before shows too little.
     acted_at: Option<i64>,
     first_stroke_at: Option<i64>,
+    /// When the run began: its seconds count from then until a stroke is played.
+    began_at: Option<i64>,
+    /// Why vision read no board last.
+    refusal: Option<String>,
+    load: Load,
     reported: usize,
+    /// Boards that count: solved, and unknown.
     solved: usize,
+    unknown: usize,
     over: bool,
     standstill: Standstill,
     misfit: Misfit,
@@ -64,33 +72,17 @@ pub struct Memory {
     acting: Acting,
     acted_at: Option<i64>,
     first_stroke_at: Option<i64>,
+    #[serde(default)]
+    began_at: Option<i64>,
+    #[serde(default)]
+    refusal: Option<String>,
+    #[serde(default)]
+    load: Load,
     #[serde(alias = "told")]
     reported: usize,
     solved: usize,
-}
-
-/// The current board.
-#[derive(Clone, Serialize, Deserialize)]
-struct Board {
-    puzzle: Puzzle,
-    seen_at: i64,
-    /// Attempts in all.
-    attempts: usize,
-    /// Attempts since something new was drawn.
-    futile: usize,
-    /// Flows missing before the last attempt.
-    missing: usize,
-    strokes: usize,
-    repeated: usize,
-    profile: Option<Profile>,
-    pace: Option<Pace>,
-    window: Option<u64>,
-    /// The last attempt was played to its end.
-    complete: bool,
-    last_stroke_at: i64,
-    /// It needs no more actions.
-    closed: bool,
-    solved: bool,
+    #[serde(default)]
+    unknown: usize,
 }
 
 impl Referee {
@@ -105,8 +97,12 @@ impl Referee {
             acting: Acting::default(),
             acted_at: None,
             first_stroke_at: None,
+            began_at: None,
+            refusal: None,
+            load: Load::default(),
             reported: 0,
             solved: 0,
+            unknown: 0,
             over: false,
             standstill: Standstill::default(),
             misfit: Misfit::default(),
@@ -128,8 +124,12 @@ impl Referee {
             acting: self.acting.clone(),
             acted_at: self.acted_at,
             first_stroke_at: self.first_stroke_at,
+            began_at: self.began_at,
+            refusal: self.refusal.clone(),
+            load: self.load.clone(),
             reported: self.reported,
             solved: self.solved,
+            unknown: self.unknown,
         }
     }
 
@@ -142,17 +142,23 @@ impl Referee {
         self.acting = memory.acting;
         self.acted_at = memory.acted_at;
         self.first_stroke_at = memory.first_stroke_at;
+        self.began_at = memory.began_at.or(self.began_at);
+        self.refusal = memory.refusal;
+        self.load = memory.load;
         self.reported = memory.reported;
         self.solved = memory.solved;
+        self.unknown = memory.unknown;
     }
 
     /// A frame was read.
     pub fn sighting(&mut self, sighting: Sighting, captured: i64, now: i64) -> Vec<Action> {
-        let mut actions = Vec::new();
-        if self.time_is_up(now) {
-            self.end("the time is up", &mut actions);
+        let mut actions = self.tick(now);
+        if self.over {
+            return actions;
         }
-        let Some(seen) = sighting.board().filter(|_| !self.over) else {
+        self.load.note(captured, now);
+        let Some(seen) = sighting.board() else {
+            self.no_board(&sighting, captured, now, &mut actions);
             return actions;
         };
         if self.answers.ask(&seen.puzzle) {
@@ -161,6 +167,7 @@ impl Referee {
         if self.has_changed(seen) {
             self.acting.board_changed(now);
         }
+        self.look_at_flows(seen, captured);
         let moved = self.has_moved(&sighting);
         self.latest = Some((sighting, captured));
         let hindrance = match moved {
@@ -169,6 +176,107 @@ impl Referee {
         };
         self.note(hindrance, now, &mut actions);
         actions
+    }
+
+    /// The run begins, or goes on. Called before the first message, and whenever it is due.
+    pub fn tick(&mut self, now: i64) -> Vec<Action> {
+        let mut actions = Vec::new();
+        self.began_at.get_or_insert(now);
+        if self.deadline().is_some_and(|deadline| now > deadline) {
+            let reason = self.time_is_up();
+            self.end(&reason, &mut actions);
+        }
+        actions
+    }
+
+    /// When the run is to end by the time, if it is not over, and why.
+    pub fn due(&self) -> Option<(i64, String)> {
+        let deadline = self.deadline().filter(|_| !self.over)?;
+        Some((deadline, self.time_is_up()))
+    }
+
+    /// When the time of the run is up, if it is limited.
+    fn deadline(&self) -> Option<i64> {
+        let (seconds, began) = (
+            self.config.seconds?,
+            self.first_stroke_at.or(self.began_at)?,
+        );
+        Some(began.saturating_add((seconds * 1e9) as i64))
+    }
+
+    /// Why the run ends when its time is up, in the player's words.
+    fn time_is_up(&self) -> String {
+        let why = match (&self.latest, &self.refusal) {
+            (Some(_), _) if self.solved + self.unknown > 0 || self.dry => "",
+            (Some(_), _) => ", and no board was solved",
+            (None, None) => ", and no picture came: is the window there?",
+            (None, Some(refusal)) => {
+                return format!("the time is up: {refusal}");
+            }
+        };
+        format!("the time is up{why}")
+    }
+
+    /// A frame shows no board that can be read.
+    fn no_board(
+        &mut self,
+        sighting: &Sighting,
+        captured: i64,
+        now: i64,
+        actions: &mut Vec<Action>,
+    ) {
+        if let Reading::Refused { step, reason, .. } = &sighting.reading {
+            self.refusal = Some(format!("{reason} (step: {step})"));
+        }
+        if self.acting.is_lost(now)
+            && let Some(board) = &mut self.board
+        {
+            board.futile += 1;
+        }
+        let (Some(acted_at), Some(board)) = (self.acted_at, &mut self.board) else {
+            return;
+        };
+        let may_be_solved = board.may_vanish() && board.window == sighting.frame.window;
+        if self.acting.is_waiting()
+            || captured <= acted_at
+            || !may_be_solved
+            || board.is_covered(&sighting.frame)
+        {
+            return;
+        }
+        let fate = board.vanishing.note(Absence {
+            captured,
+            acted_at,
+            unseen: board.unseen,
+            drawn: board.missing,
+            confidence: self.findings.confidence(),
+        });
+        match fate {
+            Fate::Open => {}
+            Fate::Solved => {
+                board.counted_gone = Some(GoneAs::Solved);
+                self.close(None, actions);
+            }
+            Fate::Unknown { unseen } => self.close_unknown(unseen, actions),
+        }
+    }
+
+    /// Notes which flows of the current board are seen drawn, also while it is being played.
+    fn look_at_flows(&mut self, seen: &SeenBoard, captured: i64) {
+        let board = self.board.as_mut().filter(|it| it.puzzle == seen.puzzle);
+        let Some(board) = board.filter(|_| seen.state != BoardState::Moving) else {
+            return;
+        };
+        board.vanishing.end();
+        board.geometry = Some(seen.geometry.clone());
+        let answer = self.answers.get(&seen.puzzle);
+        let Some(Verdict::Solution { solution, .. }) = answer.map(|answer| &answer.verdict) else {
+            return;
+        };
+        board.unseen = Some(solution.missing(&seen.drawn).flows.len());
+        let patience = self.config.patience_ms as i64 * 1_000_000;
+        let shown_by = self.acted_at.map(|acted| acted.saturating_add(patience));
+        board.is_seen_after = !self.acting.is_waiting() && shown_by.is_some_and(|by| captured > by);
     }
 
     /// The solver answered. `descends`: when the frame was captured that the answer descends from.
@@ -216,6 +324,7 @@ impl Referee {
                 board.futile += 1;
                 board.strokes += outcome.strokes.len();
                 board.complete = outcome.refused.is_none();
+                board.left_out = board.missing.saturating_sub(outcome.strokes.len());
                 board.last_stroke_at = now;
             }
             board.closed |= self.dry;
@@ -280,7 +389,8 @@ impl Referee {
         };
         let flows = solution.missing(&seen.drawn).flows;
         let missing = flows.len();
-        let is_exhausted = self.findings.look(&flows);
+        let is_late = self.load.was_late_since(board.asked_at);
+        let is_exhausted = self.findings.look(&flows, &seen.drawn, is_late);
         if missing < board.missing {
             board.futile = 0;
             self.misfit.end();
@@ -311,11 +421,14 @@ impl Referee {
             }
             return None;
         }
+        board.asked_at = now;
+        (board.unseen, board.is_seen_after) = (None, false);
         self.acting.begin(descends, now);
-        actions.push(Action::Play(Box::new(
-            Solved::new(answer.solver, answer.verdict, sighting)
-                .with_profile(self.findings.ask(flows)),
-        )));
+        let needs = self.findings.ask(&solution.flows, flows, &seen.drawn);
+        let mut asked = Solved::new(answer.solver, answer.verdict.clone(), sighting.clone());
+        asked.profile = needs.profile;
+        asked.stroke_end = needs.stroke_end;
+        actions.push(Action::Play(Box::new(asked)));
         None
     }
 
@@ -327,6 +440,7 @@ impl Referee {
         captured: i64,
         actions: &mut Vec<Action>,
     ) {
+        self.take_back(seen);
         // A solved board that was emptied is to be played again.
         let again = |board: &Board| board.solved && seen.state == BoardState::Empty;
         let same = self
@@ -344,23 +458,22 @@ impl Referee {
         }
         self.misfit.end();
         self.findings.meet(frame);
-        self.board = Some(Board {
-            puzzle: seen.puzzle.clone(),
-            seen_at: captured,
-            attempts: 0,
-            futile: 0,
-            missing: usize::MAX,
-            strokes: 0,
-            repeated: 0,
-            profile: None,
-            pace: None,
-            window: frame.window,
-            complete: false,
-            last_stroke_at: captured,
-            // Nothing to do about a board that was solved by others.
-            closed: seen.state == BoardState::Solved,
-            solved: seen.state == BoardState::Solved,
-        });
+        self.board = Some(Board::new(seen, frame, captured));
+    }
+
+    /// Takes back that the current board was counted as gone, where it is seen again and this was wrong.
+    fn take_back(&mut self, seen: &SeenBoard) {
+        let board = self.board.as_mut().filter(|it| it.puzzle == seen.puzzle);
+        let Some((board, gone)) = board.and_then(|it| it.counted_gone.map(|gone| (it, gone)))
+        else {
+            return;
+        };
+        match (gone, seen.state) {
+            (GoneAs::Solved, BoardState::Partial) => self.solved -= 1,
+            (GoneAs::Unknown, BoardState::Partial | BoardState::Solved) => self.unknown -= 1,
+            _ => return,
+        }
+        (board.closed, board.solved, board.counted_gone) = (false, false, None);
     }
 
     /// The current board is solved, or given up for a reason.
@@ -368,30 +481,49 @@ impl Referee {
         let Some(board) = self.board.as_mut().filter(|board| !board.closed) else {
             return;
         };
-        board.closed = true;
-        self.reported += 1;
         let solved = reason.is_none();
-        board.solved = solved;
+        (board.closed, board.solved) = (true, solved);
+        self.reported += 1;
         if solved {
             self.findings.solved();
             self.misfit.end();
         }
         self.solved += usize::from(solved);
-        let mut result = BoardResult::new(self.reported, board.puzzle.clone(), reason);
-        result.attempts = board.attempts;
-        result.strokes = board.strokes;
-        result.repeated = board.repeated;
-        result.profile = board.profile;
-        result.pace = board.pace;
-        result.took_ns = board.last_stroke_at.saturating_sub(board.seen_at);
+        let result = board.result(self.reported, reason);
         actions.push(Action::Report(Box::new(result)));
-        if self
-            .config
-            .boards
-            .is_some_and(|boards| self.solved >= boards)
-        {
-            let boards = if self.solved == 1 { "board" } else { "boards" };
-            self.end(&format!("{} {boards} solved", self.solved), actions);
+        self.end_after_boards(actions);
+    }
+
+    /// The current board has gone right after its last stroke, and so many flows were not seen drawn.
+    fn close_unknown(&mut self, unseen: usize, actions: &mut Vec<Action>) {
+        let Some(board) = self.board.as_mut().filter(|board| !board.closed) else {
+            return;
+        };
+        // If it comes back empty it is played again.
+        (board.closed, board.solved) = (true, true);
+        board.counted_gone = Some(GoneAs::Unknown);
+        self.reported += 1;
+        self.unknown += 1;
+        let flows = if unseen == 1 {
+            "flow was"
+        } else {
+            "flows were"
+        };
+        let reason = format!("it is gone, and {unseen} {flows} not seen drawn");
+        let result = board.result(self.reported, Some(reason)).with_unknown();
+        actions.push(Action::Report(Box::new(result)));
+        self.end_after_boards(actions);
+    }
+
+    fn end_after_boards(&mut self, actions: &mut Vec<Action>) {
+        let count = self.solved + self.unknown;
+        if self.config.boards.is_some_and(|boards| count >= boards) {
+            let boards = if count == 1 { "board" } else { "boards" };
+            let reason = match self.unknown {
+                0 => format!("{count} {boards} solved"),
+                unknown => format!("{count} {boards} played, {unknown} of them perhaps not solved"),
+            };
+            self.end(&reason, actions);
         }
     }
 
@@ -418,11 +550,6 @@ impl Referee {
         before.is_none_or(|before| {
             (&before.puzzle, &before.drawn, before.state) != (&seen.puzzle, &seen.drawn, seen.state)
         })
-    }
-
-    fn time_is_up(&self, now: i64) -> bool {
-        let seconds = self.config.seconds.zip(self.first_stroke_at);
-        seconds.is_some_and(|(seconds, began)| now.saturating_sub(began) as f64 > seconds * 1e9)
     }
 }
 

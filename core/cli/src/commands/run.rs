@@ -176,12 +176,15 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
     }
     catalogue.close();
     recorded.and(landed).and(traced)?;
-    let by_user = report.ended.as_ref();
-    let by_user = by_user.is_some_and(|ended| ended.how == Ending::Stopped);
+    let ended = report.ended.as_ref().map(|ended| ended.how);
+    let by_user = ended == Some(Ending::Stopped);
+    let is_in_vain = ended == Some(Ending::Done) && tally.is_in_vain();
     Ok(if by_user || interrupted {
         Ended::Interrupted
     } else if report.failure.is_some() {
         Ended::StageFailed
+    } else if is_in_vain {
+        Ended::Unanswered
     } else {
         Ended::Done
     })

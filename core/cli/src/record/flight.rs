@@ -150,7 +150,8 @@ fn unsolved(solved: &Solved) -> Option<String> {
 
 fn unplayed(result: &BoardResult) -> Option<String> {
     let reason = result.reason.as_deref().unwrap_or("not done");
-    (!result.solved).then(|| format!("board {} was not played: {reason}", result.number))
+    (!result.solved && !result.unknown)
+        .then(|| format!("board {} was not played: {reason}", result.number))
 }
 
 fn refused(outcome: &Outcome) -> Option<String> {

@@ -160,6 +160,25 @@ fn look_at(x11: &X11, windows: &[Window]) -> Result<Vec<Outside>> {
         .collect()
 }
 
+/// The process that a window, or one in it, declares; `None`: none does, or it is gone.
+pub(super) fn process(x11: &X11, window: Window) -> Result<Option<u32>> {
+    let mut level = vec![window];
+    for _ in 0..DEPTH {
+        let mut below = Vec::new();
+        for window in level {
+            if let Some(&process) =
+                list(x11, window, x11.atoms._NET_WM_PID, AtomEnum::CARDINAL)?.first()
+            {
+                return Ok(Some(process));
+            }
+            let tree = x11.connection.query_tree(window).map_err(lost)?;
+            below.extend(unless_gone(tree.reply())?.map_or_else(Vec::new, |it| it.children));
+        }
+        level = below;
+    }
+    Ok(None)
+}
+
 /// A property as a number; `None`: there is none.
 fn number(property: &GetPropertyReply) -> Option<u32> {
     property.value32()?.next()

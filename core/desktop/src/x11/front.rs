@@ -8,7 +8,7 @@ use x11rb::protocol::xproto::{
     WindowClass,
 };
 
-use super::clients::manager_supports;
+use super::clients::{manager_supports, process};
 use super::{Result, X11, lost, unless_gone};
 use crate::rect::Rect;
 
@@ -18,6 +18,29 @@ const FROM_A_TOOL: u32 = 2;
 
 /// Whether the window is to be seen, and no other window that is to be seen lies over the rectangle.
 pub(super) fn is_in_front(x11: &X11, window: Window, rect: Rect) -> Result<bool> {
+    let above = above(x11, window)?;
+    above.map_or(Ok(false), |above| {
+        Ok(covering(x11, &above, rect)?.is_empty())
+    })
+}
+
+/// The parts of the rectangle over which windows of other programs lie.
+pub(super) fn others_over(x11: &X11, window: Window, rect: Rect) -> Result<Vec<Rect>> {
+    let over = covering(x11, &above(x11, window)?.unwrap_or_default(), rect)?;
+    if over.is_empty() {
+        return Ok(Vec::new());
+    }
+    let own = process(x11, window)?;
+    let mut others = Vec::new();
+    for (window, part) in over {
+        let is_own = own.is_some() && process(x11, window)? == own;
+        others.extend(part.intersection(rect).filter(|_| !is_own));
+    }
+    Ok(others)
+}
+
+/// The windows right in the root that lie over a window, from back to front. `None`: the window is not to be seen.
+fn above(x11: &X11, window: Window) -> Result<Option<Vec<Window>>> {
     let attributes = x11.connection.get_window_attributes(window).map_err(lost)?;
     let tree = x11.connection.query_tree(x11.root).map_err(lost)?;
     let is_viewable = unless_gone(attributes.reply())?
@@ -25,15 +48,13 @@ pub(super) fn is_in_front(x11: &X11, window: Window, rect: Rect) -> Result<bool>
     // From back to front.
     let stack = tree.reply().map_err(lost)?.children;
     if !is_viewable {
-        return Ok(false);
+        return Ok(None);
     }
     let Some(outermost) = outermost(x11, window)? else {
-        return Ok(false);
+        return Ok(None);
     };
-    let Some(at) = stack.iter().position(|&other| other == outermost) else {
-        return Ok(false);
-    };
-    Ok(!covers_any(x11, &stack[at + 1..], rect)?)
+    let at = stack.iter().position(|&other| other == outermost);
+    Ok(at.map(|at| stack[at + 1..].to_vec()))
 }
 
 /// Brings a window to the front and gives it the keyboard: by asking the window manager, or where
@@ -80,8 +101,8 @@ fn outermost(x11: &X11, mut window: Window) -> Result<Option<Window>> {
     }
 }
 
-/// Whether one of these windows, which lie right in the root, covers some of the rectangle.
-fn covers_any(x11: &X11, windows: &[Window], rect: Rect) -> Result<bool> {
+/// Those of these windows, which lie right in the root, that cover some of the rectangle, and where they lie.
+fn covering(x11: &X11, windows: &[Window], rect: Rect) -> Result<Vec<(Window, Rect)>> {
     let asked: Result<Vec<_>> = windows
         .iter()
         .map(|&window| {
@@ -103,12 +124,13 @@ fn covers_any(x11: &X11, windows: &[Window], rect: Rect) -> Result<bool> {
             over.push((window, geometry));
         }
     }
+    let mut covering = Vec::new();
     for (window, geometry) in over {
         if shape_covers(x11, window, &geometry, rect)? {
-            return Ok(true);
+            covering.push((window, outside(&geometry)));
         }
     }
-    Ok(false)
+    Ok(covering)
 }
 
 /// A window with its border.

@@ -19,7 +19,7 @@ const SLACK: f64 = 1.0 / (1_u64 << 40) as f64;
 fn play(board: &Solved, strokes: &[Stroke], profile: Profile) -> Play {
     let fill = match profile {
         Profile::Segments | Profile::Turns | Profile::Clicks => true,
-        Profile::Events | Profile::Cells | Profile::Slow => false,
+        Profile::Events | Profile::Cells | Profile::Frames | Profile::Slow => false,
     };
     let settings = Settings {
         fill,

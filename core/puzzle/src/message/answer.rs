@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Profile, Sighting};
+use super::{GameNeeds, Profile, Sighting, StrokeEnd};
 use crate::solution::Solution;
 
 /// What is asked about a puzzle: the config key `want` of solvers that can do more than find one
@@ -239,6 +239,9 @@ pub struct Solved<S = Sighting> {
     /// What the game was found to need from the mouse, if it was detected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<Profile>,
+    /// Where strokes have to end in the game, if it was detected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stroke_end: Option<StrokeEnd>,
     /// The sighting answered to.
     pub sighting: S,
 }
@@ -252,6 +255,7 @@ impl<S> Solved<S> {
             answer,
             effort: Effort::default(),
             profile: None,
+            stroke_end: None,
             sighting,
         }
     }
@@ -268,6 +272,19 @@ impl<S> Solved<S> {
     pub fn with_profile(mut self, profile: Profile) -> Self {
         self.profile = Some(profile);
         self
+    }
+
+    /// The same, for a game that was found to need strokes that end there.
+    #[must_use]
+    pub fn with_stroke_end(mut self, end: StrokeEnd) -> Self {
+        self.stroke_end = Some(end);
+        self
+    }
+
+    /// What the game was found to need.
+    #[must_use]
+    pub fn needs(&self) -> GameNeeds {
+        GameNeeds::of(self.profile).with_stroke_end(self.stroke_end)
     }
 
     /// The solution, if there is one.

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::answer::is_false;
 use super::{FrameNote, Pace, Profile};
 use crate::colour::Colour;
 use crate::puzzle::Puzzle;
@@ -58,9 +59,13 @@ pub struct BoardResult {
     pub number: usize,
     /// What was played.
     pub puzzle: Puzzle,
-    /// Whether the board was seen solved, or made way for the next one.
+    /// Whether the board was seen solved, made way for the next one, or disappeared right after its last stroke when
+    /// all others had been seen drawn.
     pub solved: bool,
-    /// Why it was given up.
+    /// Whether nobody knows: the board disappeared right after its last stroke, before enough of it was seen drawn.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub unknown: bool,
+    /// Why it was given up, or is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// How often strokes were played on it.
@@ -160,6 +165,7 @@ impl BoardResult {
             number,
             puzzle,
             solved: reason.is_none(),
+            unknown: false,
             reason,
             attempts: 0,
             strokes: 0,
@@ -168,5 +174,13 @@ impl BoardResult {
             pace: None,
             took_ns: 0,
         }
+    }
+
+    /// The same for a board of which nobody knows whether it is solved; its reason is why.
+    #[must_use]
+    pub fn with_unknown(mut self) -> Self {
+        self.solved = false;
+        self.unknown = true;
+        self
     }
 }

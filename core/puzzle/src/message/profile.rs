@@ -39,10 +39,50 @@ pub enum Profile {
     /// It loses what lies between two events, and drags start only after a nudge, as desktop games do:
     /// a stop at every cell, in small steps.
     Cells,
+    /// The same, but it looks at the pointer only once a display frame: a stop at every cell for at least as long.
+    Frames,
     /// It loses events: the same, as slowly as a person.
     Slow,
     /// It takes no drags: a click at the first cell, moves, a click at the last.
     Clicks,
+}
+
+/// Where a stroke has to end for the game to join its pipe to the terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum StrokeEnd {
+    /// In the last cell before the terminal: the game joins a pipe that ends beside its terminal, as the real game does.
+    BesideTerminal,
+    /// In the terminal's cell.
+    InTerminal,
+}
+
+/// What a game was found to need from the mouse. `None`: it is not known.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GameNeeds {
+    /// How the mouse is to be moved.
+    pub profile: Option<Profile>,
+    /// Where strokes have to end.
+    pub stroke_end: Option<StrokeEnd>,
+}
+
+impl GameNeeds {
+    /// A game that needs a profile; where strokes have to end is not known.
+    #[must_use]
+    pub fn of(profile: Option<Profile>) -> Self {
+        Self {
+            profile,
+            stroke_end: None,
+        }
+    }
+
+    /// The same, and where strokes have to end.
+    #[must_use]
+    pub fn with_stroke_end(mut self, end: Option<StrokeEnd>) -> Self {
+        self.stroke_end = end;
+        self
+    }
 }
 
 /// Where the pointer has to stop on its way.
@@ -130,20 +170,22 @@ impl Pace {
 
 impl Profile {
     /// From fast to slow: what is tried one after the other while a game loses cells.
-    pub const LADDER: [Self; 5] = [
+    pub const LADDER: [Self; 6] = [
         Self::Events,
         Self::Segments,
         Self::Turns,
         Self::Cells,
+        Self::Frames,
         Self::Slow,
     ];
 
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Events,
         Self::Segments,
         Self::Turns,
         Self::Cells,
+        Self::Frames,
         Self::Slow,
         Self::Clicks,
     ];
@@ -156,6 +198,7 @@ impl Profile {
             Self::Segments => "segments",
             Self::Turns => "turns",
             Self::Cells => "cells",
+            Self::Frames => "frames",
             Self::Slow => "slow",
             Self::Clicks => "clicks",
         }
@@ -181,7 +224,7 @@ impl Profile {
         match self {
             Self::Events | Self::Segments => Stops::Segments,
             Self::Turns | Self::Clicks => Stops::Turns,
-            Self::Cells | Self::Slow => Stops::Cells,
+            Self::Cells | Self::Frames | Self::Slow => Stops::Cells,
         }
     }
 
@@ -201,6 +244,7 @@ impl Profile {
             Self::Segments => manner(None, 18.0, 0.0, 1, 0.0),
             Self::Turns => manner(Some(0.34), 25.0, 5.0, 2, 0.0),
             Self::Cells => manner(Some(0.25), 5.0, 5.0, 1, 0.4),
+            Self::Frames => manner(Some(0.25), 18.0, 18.0, 1, 0.4),
             Self::Slow => manner(Some(0.25), 45.0, 25.0, 3, 0.4),
             Self::Clicks => manner(Some(0.5), 18.0, 18.0, 1, 0.0).with_hold(Hold::Clicks),
         }

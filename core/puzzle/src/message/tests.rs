@@ -34,6 +34,7 @@ fn solved() -> Solved {
         answer: Verdict::solution(solution, None),
         effort: Effort::default(),
         profile: None,
+        stroke_end: None,
         sighting: sighting(),
     }
 }

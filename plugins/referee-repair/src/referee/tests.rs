@@ -1,11 +1,13 @@
-use flowpipe_plugin::puzzle::message::{FrameNote, Reading, StrokeOutcome};
-use flowpipe_plugin::puzzle::{Board as Cells, Flow, Geometry, Rules, Solution, Terminal};
+use flowpipe_plugin::puzzle::message::{FrameNote, Profile, Reading, StrokeEnd, StrokeOutcome};
+use flowpipe_plugin::puzzle::{Board as Cells, Flow, Geometry, Puzzle, Rules, Solution, Terminal};
 
 use super::*;
 use crate::games::Games;
 
 mod memory;
 mod profiles;
+mod stroke_ends;
+mod vanishing;
 
 const MS: i64 = 1_000_000;
 
@@ -77,6 +79,7 @@ fn kinds(actions: &[Action]) -> Vec<&'static str> {
         Action::Ask(_) => "ask",
         Action::Play(_) => "play",
         Action::Report(result) if result.solved => "solved",
+        Action::Report(result) if result.unknown => "unknown",
         Action::Report(_) => "given up",
         Action::End(_) => "end",
         Action::Warn(_) => "warn",
@@ -311,6 +314,41 @@ fn time_runs_from_the_first_stroke() {
         ["solved"]
     );
     assert_eq!(table.see(20, empty(3)), ["end"]);
+}
+
+#[test]
+fn time_runs_from_the_start_while_nothing_is_played() {
+    let config = Config {
+        seconds: Some(3.0),
+        ..Config::default()
+    };
+    let reason = |table: &mut Table, seen: Option<Sighting>| {
+        if let Some(seen) = seen {
+            assert!(table.referee.sighting(seen, table.now, table.now).len() < 2);
+        }
+        let due = table.referee.due().map(|(due, _)| due);
+        table.now += 3_001 * MS;
+        let actions = table.referee.tick(table.now);
+        let [Action::End(reason)] = &actions[..] else {
+            panic!("{actions:?}")
+        };
+        assert!(due.is_some_and(|due| due < table.now));
+        assert_eq!(table.referee.due(), None, "it is over");
+        reason.clone()
+    };
+    let mut nothing = Table::new(config.clone());
+    assert_eq!(nothing.referee.tick(nothing.now), []);
+    let text = reason(&mut nothing, None);
+    assert_eq!(
+        text,
+        "the time is up, and no picture came: is the window there?"
+    );
+    let mut unread = Table::new(config.clone());
+    let text = reason(&mut unread, Some(vanishing::refused()));
+    assert_eq!(text, "the time is up: no grid (step: find board)");
+    let mut stuck = Table::new(config);
+    let text = reason(&mut stuck, Some(empty(2)));
+    assert_eq!(text, "the time is up, and no board was solved");
 }
 
 #[test]

@@ -95,15 +95,15 @@ fn what_the_game_needs_is_found_and_kept() {
     other.source = "another game";
     other.board(3);
     assert_eq!(other.asked, [Events]);
-    // Neither what begins fast and stays fast is kept, nor what no window shows.
+    // What no window shows is not kept.
     let mut nowhere = Picky::new(games(), &[Slow]);
     (nowhere.source, nowhere.window) = ("monitor 1", None);
     assert!(nowhere.board(3).solved);
     let text = std::fs::read_to_string(&file).unwrap();
-    assert!(
-        text.ends_with("[profiles]\n\"a game\" = \"cells\"\n"),
-        "{text}"
-    );
+    let games: toml::Table = text.parse().unwrap();
+    let expected = "[games.'a game']\nprofile = 'cells'\nconfidence = 1.0\n\
+                    [games.'another game']\nprofile = 'events'\nconfidence = 1.0";
+    assert_eq!(games, expected.parse().unwrap(), "{text}");
 }
 
 /// Those take no drag, and the referee finds no profile that they need.
@@ -140,16 +140,24 @@ fn a_game_that_takes_more_than_it_did_is_played_faster_again() {
     use Profile::{Segments, Turns};
     let folder = tempfile::tempdir().unwrap();
     let games = Games::new(Some(folder.path().join("games.toml")));
-    games.keep("a game", Turns);
+    let known = crate::games::KnownGame {
+        profile: Some(Turns),
+        ..Default::default()
+    };
+    games.keep("a game", &known);
     let mut game = Picky::new(games, &[Segments, Turns]);
     // Boards of two and three flows alternating, 125 flows in all.
     for _ in 0..25 {
         assert!(game.board(2).solved && game.board(3).solved);
     }
-    assert_eq!(game.asked[..40], [Turns; 40]);
-    assert_eq!(game.asked[40..], [Segments; 10]);
+    assert_eq!(game.asked[..12], [Turns; 12]);
+    assert_eq!(game.asked[12..30], [Segments; 18]);
+    // It does not take what is faster still: that is tried again only after longer.
+    assert_eq!(game.asked[30], Profile::Events);
+    assert_eq!(game.asked[31..], [Segments; 20]);
     let games = Games::new(Some(folder.path().join("games.toml")));
-    assert_eq!(games.get("a game"), Some(Segments));
+    let known = games.get("a game").unwrap();
+    assert_eq!(known.profile, Some(Segments));
 }
 
 #[test]

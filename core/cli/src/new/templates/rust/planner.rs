@@ -1,6 +1,6 @@
 //! A flowpipe planner: it turns solutions into strokes of the mouse. This one drags through the centre of every cell.
 
-use flowpipe_plugin::puzzle::message::{Profile, SeenBoard, Stroke};
+use flowpipe_plugin::puzzle::message::{GameNeeds, SeenBoard, Stroke};
 use flowpipe_plugin::puzzle::{Board, Cell, Colour, Solution, place};
 use flowpipe_plugin::{Cancel, Effect, Host, JsonSchema, Plan, Planner, Result};
 use serde::Deserialize;
@@ -33,7 +33,7 @@ impl Planner for Plugin {
         &mut self,
         board: &SeenBoard,
         solution: &Solution,
-        _asked: Option<Profile>,
+        _needs: GameNeeds,
         _cancel: &Cancel<'_>,
     ) -> Result<Plan> {
         let mut strokes = Vec::new();

@@ -1,0 +1,134 @@
+//! The board that is being played.
+
+use flowpipe_plugin::message::Rectangle;
+use flowpipe_plugin::puzzle::Puzzle;
+use flowpipe_plugin::puzzle::geometry::Geometry;
+use flowpipe_plugin::puzzle::message::{
+    BoardResult, BoardState, FrameNote, Pace, Profile, SeenBoard,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::vanishing::Vanishing;
+
+/// The current board.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Board {
+    /// The puzzle.
+    pub puzzle: Puzzle,
+    /// When the frame was captured that showed it first.
+    pub seen_at: i64,
+    /// Attempts in all.
+    pub attempts: usize,
+    /// Attempts since something new was drawn.
+    pub futile: usize,
+    /// Flows missing before the last attempt.
+    pub missing: usize,
+    /// Strokes played.
+    pub strokes: usize,
+    /// Of these, strokes for flows that had been drawn before.
+    pub repeated: usize,
+    /// The profile of the last strokes.
+    pub profile: Option<Profile>,
+    /// The pace of the last strokes.
+    pub pace: Option<Pace>,
+    /// Its window.
+    pub window: Option<u64>,
+    /// The last attempt was played to its end.
+    pub complete: bool,
+    /// When the last attempt was asked for.
+    #[serde(default)]
+    pub asked_at: i64,
+    /// The strokes of the last attempt that were not played.
+    #[serde(default)]
+    pub left_out: usize,
+    /// The flows that the newest sighting did not show drawn; `None`: there was none since strokes were asked for.
+    #[serde(default)]
+    pub unseen: Option<usize>,
+    /// That sighting was captured when the game had had its time after the last attempt.
+    #[serde(default)]
+    pub is_seen_after: bool,
+    /// Where it was seen last.
+    #[serde(default)]
+    pub geometry: Option<Geometry>,
+    /// Since when it is gone.
+    #[serde(default)]
+    pub vanishing: Vanishing,
+    /// When the last stroke ended.
+    pub last_stroke_at: i64,
+    /// It needs no more actions.
+    pub closed: bool,
+    /// It was solved.
+    pub solved: bool,
+    /// It was counted because it had gone.
+    #[serde(default)]
+    pub counted_gone: Option<GoneAs>,
+}
+
+/// As what a board was counted that had gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum GoneAs {
+    /// As solved.
+    Solved,
+    /// As unknown.
+    Unknown,
+}
+
+impl Board {
+    /// One that is seen for the first time.
+    pub fn new(seen: &SeenBoard, frame: &FrameNote, captured: i64) -> Self {
+        Self {
+            puzzle: seen.puzzle.clone(),
+            seen_at: captured,
+            attempts: 0,
+            futile: 0,
+            missing: usize::MAX,
+            strokes: 0,
+            repeated: 0,
+            profile: None,
+            pace: None,
+            window: frame.window,
+            complete: false,
+            asked_at: 0,
+            left_out: 0,
+            unseen: None,
+            is_seen_after: false,
+            geometry: Some(seen.geometry.clone()),
+            vanishing: Vanishing::default(),
+            last_stroke_at: captured,
+            // Nothing to do about a board that was solved by others.
+            closed: seen.state == BoardState::Solved,
+            solved: seen.state == BoardState::Solved,
+            counted_gone: None,
+        }
+    }
+
+    /// Whether it was solved if it is gone now: strokes were played to the end, or all but the last one, over which a
+    /// message of the game may have come; and it was not seen with flows missing afterwards.
+    pub fn may_vanish(&self) -> bool {
+        let is_unsolved = self.is_seen_after && self.unseen.is_some_and(|unseen| unseen > 0);
+        let is_drawn = self.complete || self.left_out <= 1;
+        !self.closed && self.attempts > 0 && is_drawn && !is_unsolved
+    }
+
+    /// Whether windows of other programs lie over the place where it was seen.
+    pub fn is_covered(&self, frame: &FrameNote) -> bool {
+        let Some(geometry) = &self.geometry else {
+            return false;
+        };
+        let board = Rectangle::around(&geometry.corners);
+        board.is_some_and(|board| frame.covered.iter().any(|part| part.overlaps(&board)))
+    }
+
+    /// What became of it.
+    pub fn result(&self, number: usize, reason: Option<String>) -> BoardResult {
+        let mut result = BoardResult::new(number, self.puzzle.clone(), reason);
+        result.attempts = self.attempts;
+        result.strokes = self.strokes;
+        result.repeated = self.repeated;
+        result.profile = self.profile;
+        result.pace = self.pace;
+        result.took_ns = self.last_stroke_at.saturating_sub(self.seen_at);
+        result
+    }
+}
