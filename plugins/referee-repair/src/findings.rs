@@ -1,7 +1,8 @@
 //! What is found about the current game: the experiments, their results, and what is kept.
 //!
 //! It is judged only by what was played as it was asked for: a planner with a profile of its own
-//! is ignored. What a machine missed that was busy says nothing either, nor does a flow that was drawn over leftovers.
+//! is ignored. What a machine missed that was busy says nothing either, nor does a flow that was drawn over leftovers,
+//! unless it was missed in the attempt before, too.
 
 use flowpipe_plugin::puzzle::Flow;
 use flowpipe_plugin::puzzle::message::{FrameNote, GameNeeds, Outcome, Profile, StrokeEnd};
@@ -14,7 +15,7 @@ use crate::games::{Games, KnownGame};
 use crate::leftovers::{is_clean, is_short, wrong};
 
 /// After so many attempts in a row that can't be judged, the next one is judged as it is: it may go on like that.
-const UNJUDGED: usize = 2;
+const UNJUDGED: usize = 1;
 /// What is drawn wrongly stays if it is there after so many attempts in a row to draw over it.
 const STAYS: usize = 3;
 /// A confidence that is kept is replaced once it is wrong by more than this.
@@ -41,6 +42,9 @@ pub struct Found {
     /// Attempts in a row that could not be judged.
     #[serde(default)]
     unjudged: usize,
+    /// The flows that the last attempt missed.
+    #[serde(default)]
+    missed: Vec<Flow>,
     /// Attempts in a row after which something stayed that is drawn wrongly.
     #[serde(default)]
     stays: usize,
@@ -83,6 +87,7 @@ impl Findings {
                 played: None,
                 stroke_end: None,
                 unjudged: 0,
+                missed: Vec::new(),
                 stays: 0,
             },
         }
@@ -107,6 +112,7 @@ impl Findings {
     pub fn meet(&mut self, frame: &FrameNote) {
         let found = &mut self.found;
         (found.asked, found.played, found.stays) = (None, None, 0);
+        found.missed.clear();
         let is_known = |game: &Game| game.window == frame.window;
         if found.game.as_ref().is_some_and(is_known) {
             return;
@@ -171,21 +177,22 @@ impl Findings {
             self.found.stroke_end = Some(StrokeEnd::InTerminal);
         }
         // A short one was led through all other cells.
-        let judged = |flows: &[Flow]| -> Vec<bool> {
-            let flows = flows.iter();
-            flows
-                .map(|flow| is_missing(&flow) && !short(&flow))
-                .collect()
-        };
-        let mut misses = judged(&asked.clean);
-        let is_stuck = misses.is_empty() && !asked.flows.is_empty();
-        let is_busy = is_late && misses.contains(&true);
-        if is_stuck || is_busy {
+        let is_missed = |flow: &&Flow| is_missing(flow) && !short(flow);
+        let missed = asked.flows.iter().filter(is_missed).cloned().collect();
+        let before = std::mem::replace(&mut self.found.missed, missed);
+        let is_again = |flow: &&Flow| is_missed(flow) && before.contains(flow);
+        let is_first = |flow: &&Flow| is_missed(flow) && !before.contains(flow);
+        let is_busy = is_late && asked.clean.iter().any(|flow| is_first(&flow));
+        // What is missed twice in a row counts whatever lies there: a board must not stay half drawn.
+        let may_judge = |flow: &&Flow| is_again(flow) || !is_busy && asked.clean.contains(flow);
+        let judged = asked.flows.iter().filter(may_judge);
+        let mut misses: Vec<bool> = judged.map(|flow| is_missed(&flow)).collect();
+        if misses.is_empty() && !asked.flows.is_empty() {
             self.found.unjudged += 1;
             if self.found.unjudged <= UNJUDGED {
                 return false;
             }
-            misses = judged(&asked.flows);
+            misses = asked.flows.iter().map(|flow| is_missed(&flow)).collect();
         }
         self.found.unjudged = 0;
         self.found.finder.judge(misses)
@@ -233,5 +240,99 @@ impl Findings {
             self.games.keep(&game.title, &known);
             game.kept = Some(known);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use flowpipe_plugin::puzzle::message::StrokeOutcome;
+
+    use super::*;
+
+    /// Flows along rows of five cells.
+    fn flows(rows: std::ops::Range<usize>) -> Vec<Flow> {
+        let flow = |row: usize| Flow::new(row as u16, (5 * row..5 * row + 5).collect());
+        rows.map(flow).collect()
+    }
+
+    /// The same, drawn to their second cell.
+    fn begun(rows: std::ops::Range<usize>) -> Vec<Flow> {
+        let mut flows = flows(rows);
+        flows.iter_mut().for_each(|flow| flow.cells.truncate(2));
+        flows
+    }
+
+    /// Plays what is missing of eight flows, misses the first of them, and returns the profile that was asked for.
+    fn attempt(
+        findings: &mut Findings,
+        missing: usize,
+        leftovers: &[Flow],
+        missed: usize,
+        is_late: bool,
+    ) -> Profile {
+        let needs = findings.ask(&flows(0..8), flows(0..missing), leftovers);
+        let profile = needs.profile.unwrap();
+        let strokes = vec![StrokeOutcome::new(0, None); missing];
+        let outcome = Outcome::new("mouse", FrameNote::of("window"), strokes);
+        findings.played(&outcome.with_act_ns(1).with_profile(profile));
+        findings.look(&flows(0..missed), &begun(0..missed), is_late);
+        profile
+    }
+
+    fn findings() -> Findings {
+        let mut findings = Findings::new(Games::none());
+        findings.meet(&FrameNote::of("window"));
+        findings
+    }
+
+    #[test]
+    fn a_board_that_stays_half_drawn_slows_down_with_each_attempt() {
+        let mut findings = findings();
+        let mut asked = vec![attempt(&mut findings, 8, &[], 3, false)];
+        for _ in 1..Profile::LADDER.len() {
+            asked.push(attempt(&mut findings, 3, &begun(0..3), 3, false));
+        }
+        assert_eq!(asked, Profile::LADDER);
+    }
+
+    #[test]
+    fn one_flow_that_is_missed_twice_slows_down() {
+        let mut findings = findings();
+        attempt(&mut findings, 8, &[], 1, false);
+        assert_eq!(findings.found.finder.profile(), Profile::Events);
+        attempt(&mut findings, 1, &begun(0..1), 1, false);
+        assert_eq!(findings.found.finder.profile(), Profile::Segments);
+    }
+
+    #[test]
+    fn leftovers_that_are_in_the_way_once_say_nothing() {
+        let mut findings = findings();
+        attempt(&mut findings, 8, &begun(0..3), 3, false);
+        assert_eq!(findings.confidence(), (1.0, 5));
+        attempt(&mut findings, 3, &begun(0..3), 0, false);
+        assert_eq!(findings.found.finder.profile(), Profile::Events);
+    }
+
+    #[test]
+    fn a_busy_machine_excuses_one_attempt() {
+        let mut findings = findings();
+        attempt(&mut findings, 8, &[], 3, true);
+        assert_eq!(findings.confidence(), (0.0, 0));
+        attempt(&mut findings, 3, &begun(0..3), 3, true);
+        assert_eq!(findings.found.finder.profile(), Profile::Segments);
+    }
+
+    #[test]
+    fn flows_that_replace_each_other_slow_down_too() {
+        let mut findings = findings();
+        let mut miss = |row: usize| {
+            let flows = flows(row..row + 2);
+            let needs = findings.ask(&flows, flows.clone(), &begun(row..row + 2));
+            let outcome = Outcome::new("mouse", FrameNote::of("window"), Vec::new());
+            findings.played(&outcome.with_act_ns(1).with_profile(needs.profile.unwrap()));
+            findings.look(&flows, &begun(row..row + 2), false);
+            findings.found.finder.profile()
+        };
+        assert_eq!([miss(0), miss(2)], [Profile::Events, Profile::Segments]);
     }
 }
