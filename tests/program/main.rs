@@ -60,6 +60,7 @@ mod invented_domain;
 #[cfg(unix)]
 mod isolation;
 mod kinds;
+mod kinds_live;
 #[cfg(unix)]
 mod levels;
 mod live;

@@ -16,9 +16,11 @@ use crate::screen::Screen;
 /// The game knows so many colours.
 const COLOURS: usize = 16;
 
-/// Which boards are played, and how many were solved: it is kept in the window's name, which outlives its pages.
+/// Which boards are played, and the milliseconds that each took from its page's opening until it was solved: they are
+/// kept in the window's name, which outlives its pages.
 const SCRIPT: &str = r#"
-const number = Number(window.name || 0);
+const times = JSON.parse(window.name || "[]");
+const number = times.length;
 location.hash = JSON.stringify(boards[Math.min(number, boards.length - 1)]);
 addEventListener("DOMContentLoaded", () => {
   const cells = () => [...document.querySelectorAll(".cell")];
@@ -30,7 +32,7 @@ addEventListener("DOMContentLoaded", () => {
   const observer = new MutationObserver(() => {
     if (cells().length === 0 || !cells().every(isDone)) return;
     observer.disconnect();
-    window.name = String(number + 1);
+    window.name = JSON.stringify([...times, Math.round(performance.now())]);
     if (number + 1 < boards.length) setTimeout(() => location.reload(), 300);
   });
   observer.observe(document, { subtree: true, attributes: true });
@@ -122,12 +124,18 @@ fn are_won(page: &Path, boards: &[Value]) {
     let counts = &ran.json()["boards"];
     assert_eq!(counts["accepted"], count, "{ran:#?}");
     // The last one may still be on its way.
-    browser.wait_for(&format!("Number(window.name) === {count}"));
+    browser.wait_for(&format!("JSON.parse(window.name).length === {count}"));
+    let times: Vec<u64> = serde_json::from_value(browser.value("JSON.parse(window.name)")).unwrap();
+    let mut sorted = times.clone();
+    sorted.sort_unstable();
     let games = std::fs::read_to_string(state.path().join("flowpipe/games.toml")).unwrap();
     assert!(games.contains("stroke_end = \"in-terminal\""), "{games}");
     println!(
-        "{count} of {count} boards, {} of {} strokes again\n{games}",
-        counts["strokes_refused"], counts["strokes"]
+        "{count} of {count} boards, {} of {} strokes again, {} ms a board (median), {} at most: {times:?}\n{games}",
+        counts["strokes_refused"],
+        counts["strokes"],
+        sorted[count / 2],
+        sorted[count - 1]
     );
 }
 

@@ -31,7 +31,7 @@ use schemars::{Schema, schema_for};
 
 pub use flowpipe_message::{FRAME, FrameNote};
 
-pub use answer::{Count, Effort, Solved, Verdict, Want};
+pub use answer::{Count, Draw, Effort, Solved, Verdict, Want};
 pub use outcome::{BoardResult, Outcome, StrokeOutcome};
 pub use profile::{GameNeeds, Hold, Manner, Pace, Profile, Stops, StrokeEnd};
 pub use sighting::{BoardState, Reading, SeenBoard, Sighting, StepTime};

@@ -1,11 +1,13 @@
 //! The board that is being played.
 
+use std::collections::BTreeSet;
+
 use flowpipe_plugin::message::Rectangle;
-use flowpipe_plugin::puzzle::Puzzle;
 use flowpipe_plugin::puzzle::geometry::Geometry;
 use flowpipe_plugin::puzzle::message::{
-    BoardResult, BoardState, FrameNote, Pace, Profile, SeenBoard,
+    BoardResult, BoardState, FrameNote, Outcome, Pace, Profile, SeenBoard,
 };
+use flowpipe_plugin::puzzle::{Colour, Puzzle};
 use serde::{Deserialize, Serialize};
 
 use crate::vanishing::Vanishing;
@@ -33,8 +35,16 @@ pub struct Board {
     pub pace: Option<Pace>,
     /// Its window.
     pub window: Option<u64>,
-    /// The last attempt was played to its end.
+    /// The last attempt was played to its end, and drew all that was missing.
     pub complete: bool,
+    /// The colours that the last attempt was to draw; those that earlier ones were to draw.
+    #[serde(default)]
+    pub asked: Vec<Colour>,
+    #[serde(default)]
+    pub drawn_before: BTreeSet<Colour>,
+    /// How often it was cleared because it could not be read.
+    #[serde(default)]
+    pub cleared: usize,
     /// When the last attempt was asked for.
     #[serde(default)]
     pub asked_at: i64,
@@ -89,6 +99,9 @@ impl Board {
             pace: None,
             window: frame.window,
             complete: false,
+            asked: Vec::new(),
+            drawn_before: BTreeSet::new(),
+            cleared: 0,
             asked_at: 0,
             left_out: 0,
             unseen: None,
@@ -109,6 +122,23 @@ impl Board {
         let is_unsolved = self.is_seen_after && self.unseen.is_some_and(|unseen| unseen > 0);
         let is_drawn = self.complete || self.left_out <= 1;
         !self.closed && self.attempts > 0 && is_drawn && !is_unsolved
+    }
+
+    /// Strokes were played, of an attempt on what was asked last.
+    pub fn note_strokes(&mut self, outcome: &Outcome, now: i64) {
+        let strokes = outcome.strokes.len();
+        let (asked, before) = (&self.asked, &mut self.drawn_before);
+        let again = asked.iter().filter(|it| before.contains(it)).count();
+        before.extend(asked);
+        self.repeated += again.min(strokes);
+        self.strokes += strokes;
+        // Clicks that clear flows draw nothing.
+        self.attempts += usize::from(!asked.is_empty());
+        self.futile += usize::from(!asked.is_empty());
+        self.profile = outcome.profile;
+        self.complete = outcome.refused.is_none() && asked.len() >= self.missing;
+        self.left_out = self.missing.saturating_sub(strokes);
+        self.last_stroke_at = now;
     }
 
     /// Whether windows of other programs lie over the place where it was seen.

@@ -17,9 +17,10 @@ use serde::Deserialize;
 /// the others of its flows were seen drawn, and otherwise as unknown.
 ///
 /// It also finds out what the game needs from the mouse, for planners with `profile = "auto"`: it begins
-/// with the fastest profile, asks for the next slower one while more than a few flows in a hundred are
-/// missed, and for the best one where all are too bad. Where pipes end beside their terminals, it asks for
-/// strokes into them.
+/// slowly and tries faster profiles on a few flows at a time, asks for the next slower one while more than a
+/// few flows in a hundred are missed, and for the best one where all are too bad. Where pipes end beside their
+/// terminals, it asks for strokes into them. A board that can't be read after strokes, in a game of which no
+/// partly drawn board was ever read, is cleared and drawn more slowly.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {

@@ -12,16 +12,31 @@ const WINDOW: usize = 40;
 const TOO_MANY: f64 = 0.08;
 /// Where no profile is good enough, another one has to take so much more of the flows to be preferred.
 const BETTER: f64 = 0.15;
-/// After so many flows in a row that were taken, the next faster profile is tried, and with each such trial that fails
-/// after twice as many.
+/// An unknown game begins with this: it works nearly everywhere, and a board that is spoiled may stay so.
+const START: Profile = Profile::Slow;
+/// What is tried in an unknown game, in this order, until one is taken: most games need the first.
+const TRIALS: [Profile; 5] = [
+    Profile::Segments,
+    Profile::Events,
+    Profile::Turns,
+    Profile::Cells,
+    Profile::Frames,
+];
+/// After so many flows in a row that an unknown game took, the first of them is tried.
+const EVIDENCE: usize = 3;
+/// Once one was taken, the next faster profile is tried after so many flows in a row that were taken, and with each such
+/// trial that fails after twice as many.
 const FIRST_TRIAL: usize = 30;
+/// So many times as many where nothing that was missed has ever been drawn again: a trial that fails may spoil the board.
+const UNREPAIRED: usize = 8;
 /// The most flows before another trial.
 const LAST_TRIAL: usize = 960;
 /// A faster profile stays after so many flows in a row that were taken.
 const PASSED: usize = 15;
 
-/// Goes from a profile to the next slower one while flows are missed, to the best of all where each is too bad, and back
-/// to a faster one once that is taken.
+/// Begins slowly in an unknown game, and tries faster profiles once flows are taken. Goes from a profile to the next
+/// slower one while flows are missed, to the best of all where each is too bad, and back to a faster one once that is
+/// taken.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Finder {
     /// The profile that the game seems to need.
@@ -36,6 +51,12 @@ pub struct Finder {
     next_trial: usize,
     /// Missed strokes do damage that stays: no profile is tried for its speed alone.
     is_careful: bool,
+    /// The game is unknown, and no profile but the one that it began with was taken so far.
+    #[serde(default)]
+    is_unknown: bool,
+    /// A flow that was missed was drawn again, so that trials do no harm.
+    #[serde(default)]
+    is_repaired: bool,
 }
 
 /// What became of the flows that were drawn for a profile.
@@ -72,16 +93,35 @@ impl Record {
 }
 
 impl Finder {
-    /// Begins with what was found in an earlier run, or with the fastest.
+    /// Begins with what was found in an earlier run, or slowly.
     pub fn new(earlier: Option<Profile>, is_careful: bool) -> Self {
         Self {
-            settled: earlier.unwrap_or(Profile::LADDER[0]),
+            settled: earlier.unwrap_or(START),
             trial: None,
             records: BTreeMap::new(),
             taken: 0,
             next_trial: FIRST_TRIAL,
             is_careful,
+            is_unknown: earlier.is_none(),
+            is_repaired: false,
         }
+    }
+
+    /// How many flows to draw at once at most: few while a profile is tried, more as they are taken. `None`: any number.
+    pub fn batch(&self) -> Option<usize> {
+        self.trial.map(|_| self.taken.max(1))
+    }
+
+    /// A flow that was missed was drawn again.
+    pub fn note_repair(&mut self) {
+        self.is_repaired = true;
+    }
+
+    /// Strokes have left a board that can't be read: their profile is too fast, whatever was taken of it.
+    pub fn spoil(&mut self) {
+        let profile = self.profile();
+        self.records.entry(profile).or_default().has_failed = true;
+        self.leave(profile, "the board can't be read after its strokes");
     }
 
     /// The profile to draw with.
@@ -92,6 +132,11 @@ impl Finder {
     /// The profile that the game seems to need.
     pub fn settled(&self) -> Profile {
         self.settled
+    }
+
+    /// The same, once faster ones were tried.
+    pub fn found(&self) -> Option<Profile> {
+        (!self.is_unknown).then_some(self.settled)
     }
 
     /// The share of the latest flows that the game took with the settled profile, from 0 to 1, and how many those are.
@@ -105,6 +150,7 @@ impl Finder {
     pub fn be_careful(&mut self) {
         if !std::mem::replace(&mut self.is_careful, true) {
             self.trial = None;
+            self.is_unknown = false;
             if let Some(slower) = self.settled.slower() {
                 self.settle(slower, "what is drawn wrongly stays");
             }
@@ -135,17 +181,14 @@ impl Finder {
             if self.taken >= PASSED {
                 self.trial = None;
                 self.next_trial = FIRST_TRIAL;
+                self.is_unknown = false;
                 self.settle(profile, &why);
             }
-        } else if self.taken >= self.next_trial
+        } else if let Some(faster) = self.candidate()
             && !self.is_careful
-            && let Some(faster) = profile.faster()
         {
-            tracing::info!(
-                "{why} with profile {}: tries {}",
-                profile.name(),
-                faster.name()
-            );
+            let (slow, fast) = (profile.name(), faster.name());
+            tracing::info!("{why} with profile {slow}: tries {fast}");
             self.records.remove(&faster);
             self.trial = Some(faster);
             self.taken = 0;
@@ -153,10 +196,32 @@ impl Finder {
         false
     }
 
+    /// What was not tried yet in an unknown game.
+    fn first_trial(&self) -> Option<Profile> {
+        let is_new = |it: &Profile| *it < self.settled && !self.records.contains_key(it);
+        TRIALS.into_iter().find(is_new).filter(|_| self.is_unknown)
+    }
+
+    /// The profile to try now, if there is one.
+    fn candidate(&self) -> Option<Profile> {
+        if let Some(first) = self.first_trial() {
+            return Some(first).filter(|_| self.taken >= EVIDENCE);
+        }
+        let patience = match self.is_repaired {
+            true => self.next_trial,
+            false => self.next_trial.saturating_mul(UNREPAIRED),
+        };
+        let is_due = self.taken >= patience;
+        self.settled.faster().filter(|_| is_due)
+    }
+
     /// A profile misses too much.
     fn leave(&mut self, profile: Profile, why: &str) -> bool {
         if self.trial.take().is_some() {
-            self.next_trial = (self.next_trial * 2).min(LAST_TRIAL);
+            if !self.is_unknown {
+                self.next_trial = (self.next_trial * 2).min(LAST_TRIAL);
+            }
+            self.is_unknown &= self.first_trial().is_some();
             let settled = self.settled;
             self.settle(settled, why);
             return false;
@@ -206,7 +271,7 @@ mod tests {
 
     #[test]
     fn many_misses_slow_down_and_luck_does_not() {
-        let mut finder = Finder::new(None, false);
+        let mut finder = Finder::new(Some(Profile::Events), false);
         for _ in 0..5 {
             finder.judge(flows(0, 8));
         }
@@ -225,7 +290,7 @@ mod tests {
 
     #[test]
     fn where_each_is_too_bad_the_best_stays() {
-        let mut finder = Finder::new(None, false);
+        let mut finder = Finder::new(Some(Profile::Events), false);
         let mut judge = |missed| {
             let profile = finder.profile();
             (profile, finder.judge(flows(missed, 10)), finder.profile())
@@ -258,6 +323,7 @@ mod tests {
     #[test]
     fn a_faster_profile_is_tried_after_longer_and_longer() {
         let mut finder = Finder::new(Some(Profile::Turns), false);
+        finder.note_repair();
         let mut until_trial = || {
             let mut flows_taken = 0;
             while finder.profile() == Profile::Turns {
@@ -275,6 +341,89 @@ mod tests {
         finder.judge(flows(0, 240));
         finder.judge(flows(0, PASSED));
         assert_eq!(finder.settled(), Profile::Segments);
+    }
+
+    /// Plays flows in a game that takes some profiles, as many at once as it is told, and returns the profiles in turn.
+    fn play(finder: &mut Finder, takes: &[Profile], flows: usize) -> Vec<Profile> {
+        let mut asked = Vec::new();
+        for _ in 0..flows {
+            let profile = finder.profile();
+            if asked.last() != Some(&profile) {
+                asked.push(profile);
+            }
+            let missed = !takes.contains(&profile);
+            finder.judge([missed]);
+            if missed {
+                finder.note_repair();
+            }
+        }
+        asked
+    }
+
+    #[test]
+    fn an_unknown_game_is_begun_slowly_and_soon_played_as_fast_as_it_takes() {
+        use Profile::{Cells, Events, Segments, Slow, Turns};
+        let begin = |takes: &[Profile], flows| {
+            let mut finder = Finder::new(None, false);
+            let asked = play(&mut finder, takes, flows);
+            (asked, finder.settled())
+        };
+        let found = begin(&[Segments, Turns, Slow], 3 + PASSED);
+        assert_eq!(found, (vec![Slow, Segments], Segments));
+        let found = begin(&[Events, Cells, Slow], 3 + 2 + 3 + PASSED);
+        assert_eq!(found, (vec![Slow, Segments, Slow, Events], Events));
+        let found = begin(&[Cells, Slow], 4 * 3 + 3 * 2 + PASSED);
+        let asked = vec![Slow, Segments, Slow, Events, Slow, Turns, Slow, Cells];
+        assert_eq!(found, (asked, Cells));
+        let (asked, settled) = begin(&[Slow], 100);
+        assert_eq!(
+            (asked.len(), settled),
+            (13, Slow),
+            "each is tried, then one again: {asked:?}"
+        );
+    }
+
+    #[test]
+    fn a_trial_risks_few_flows_at_once() {
+        let mut finder = Finder::new(None, false);
+        assert_eq!(finder.batch(), None);
+        finder.judge(flows(0, 5));
+        let mut batches = Vec::new();
+        while let Some(batch) = finder.batch() {
+            batches.push(batch);
+            finder.judge(flows(0, batch));
+        }
+        assert_eq!(batches, [1, 1, 2, 4, 8]);
+        assert_eq!(finder.settled(), Profile::Segments);
+    }
+
+    #[test]
+    fn where_nothing_was_ever_repaired_a_trial_comes_late() {
+        let flows_before = |is_repaired| {
+            let mut finder = Finder::new(Some(Profile::Segments), false);
+            if is_repaired {
+                finder.note_repair();
+            }
+            let mut flows = 0;
+            while finder.batch().is_none() {
+                finder.judge([false]);
+                flows += 1;
+            }
+            flows
+        };
+        assert_eq!([true, false].map(flows_before), [30, 240]);
+    }
+
+    #[test]
+    fn strokes_that_leave_a_board_unreadable_slow_down() {
+        let mut finder = Finder::new(None, false);
+        finder.judge(flows(0, 5));
+        assert_eq!(finder.profile(), Profile::Segments);
+        finder.spoil();
+        assert_eq!(finder.profile(), Profile::Slow);
+        let mut finder = Finder::new(Some(Profile::Segments), false);
+        finder.spoil();
+        assert_eq!(finder.settled(), Profile::Turns);
     }
 
     #[test]

@@ -4,8 +4,10 @@
 //! is ignored. What a machine missed that was busy says nothing either, nor does a flow that was drawn over leftovers,
 //! unless it was missed in the attempt before, too.
 
-use flowpipe_plugin::puzzle::Flow;
-use flowpipe_plugin::puzzle::message::{FrameNote, GameNeeds, Outcome, Profile, StrokeEnd};
+use std::cmp::Reverse;
+
+use flowpipe_plugin::puzzle::message::{Draw, FrameNote, GameNeeds, Outcome, Profile, StrokeEnd};
+use flowpipe_plugin::puzzle::{Colour, Flow};
 use flowpipe_plugin::tracing;
 
 use serde::{Deserialize, Serialize};
@@ -42,12 +44,20 @@ pub struct Found {
     /// Attempts in a row that could not be judged.
     #[serde(default)]
     unjudged: usize,
-    /// The flows that the last attempt missed.
+    /// The flows that the last attempt missed, and its profile.
     #[serde(default)]
     missed: Vec<Flow>,
+    #[serde(default)]
+    missed_with: Option<Profile>,
+    /// The colours of flows that were missed over what earlier strokes had left of them.
+    #[serde(default)]
+    stuck: Vec<Colour>,
     /// Attempts in a row after which something stayed that is drawn wrongly.
     #[serde(default)]
     stays: usize,
+    /// A board of the game was read while it was partly drawn.
+    #[serde(default)]
+    reads_partial: bool,
 }
 
 /// The current game.
@@ -88,7 +98,10 @@ impl Findings {
                 stroke_end: None,
                 unjudged: 0,
                 missed: Vec::new(),
+                missed_with: None,
+                stuck: Vec::new(),
                 stays: 0,
+                reads_partial: false,
             },
         }
     }
@@ -108,11 +121,34 @@ impl Findings {
         self.found.finder.confidence()
     }
 
+    /// A board of the current game is read that is partly drawn.
+    pub fn note_partial(&mut self) {
+        self.found.reads_partial = true;
+    }
+
+    /// Whether a board of the current game was ever read that was partly drawn.
+    pub fn reads_partial(&self) -> bool {
+        self.found.reads_partial
+    }
+
+    /// A flow that was missed was drawn again.
+    #[cfg(test)]
+    pub fn note_repair(&mut self) {
+        self.found.finder.note_repair();
+    }
+
+    /// Strokes have left a board that can't be read.
+    pub fn spoil(&mut self) {
+        self.found.asked = None;
+        self.found.finder.spoil();
+    }
+
     /// A new board is seen in a frame.
     pub fn meet(&mut self, frame: &FrameNote) {
         let found = &mut self.found;
         (found.asked, found.played, found.stays) = (None, None, 0);
         found.missed.clear();
+        found.stuck.clear();
         let is_known = |game: &Game| game.window == frame.window;
         if found.game.as_ref().is_some_and(is_known) {
             return;
@@ -122,6 +158,7 @@ impl Findings {
         let is_careful = kept.as_ref().is_some_and(|kept| kept.careful);
         found.finder = Finder::new(kept.as_ref().and_then(|kept| kept.profile), is_careful);
         found.stroke_end = kept.as_ref().and_then(|kept| kept.stroke_end);
+        found.reads_partial = false;
         found.game = Some(Game {
             window: frame.window,
             title: frame.source.clone(),
@@ -129,10 +166,38 @@ impl Findings {
         });
     }
 
-    /// What to ask for, now that these flows of a solution are missing and this is drawn.
-    pub fn ask(&mut self, solution: &[Flow], missing: Vec<Flow>, drawn: &[Flow]) -> GameNeeds {
+    /// What to ask for, now that these flows of a solution are missing and this is drawn: how to draw, and what.
+    pub fn ask(
+        &mut self,
+        solution: &[Flow],
+        mut missing: Vec<Flow>,
+        drawn: &[Flow],
+    ) -> (GameNeeds, Draw) {
         let profile = self.found.finder.profile();
+        let stuck = std::mem::take(&mut self.found.stuck);
+        if !stuck.is_empty() {
+            // There is nothing to judge afterwards.
+            self.found.asked = None;
+            self.found.missed.clear();
+            let needs = GameNeeds::of(Some(profile)).with_stroke_end(self.found.stroke_end);
+            return (needs, Draw::Clear(stuck));
+        }
+        let batch = self.found.finder.batch();
+        if batch.is_some() && !self.found.reads_partial {
+            // What is drawn of a board can't be looked at: it is drawn as a whole, and as surely as can be.
+            self.found.stroke_end = Some(StrokeEnd::InTerminal);
+        }
         let stroke_end = self.found.stroke_end;
+        let is_some = |batch: &usize| self.found.reads_partial && *batch < missing.len();
+        let draw = match batch.filter(is_some) {
+            Some(batch) => {
+                // Long flows where nothing lies show most.
+                missing.sort_by_key(|flow| (!is_clean(flow, drawn), Reverse(flow.cells.len())));
+                missing.truncate(batch);
+                Draw::Only(missing.iter().map(|flow| flow.colour).collect())
+            }
+            None => Draw::All,
+        };
         let clean = missing.iter().filter(|flow| is_clean(flow, drawn));
         self.found.asked = Some(Asked {
             profile,
@@ -142,7 +207,8 @@ impl Findings {
             flows: missing,
             is_played: false,
         });
-        GameNeeds::of(Some(profile)).with_stroke_end(stroke_end)
+        let needs = GameNeeds::of(Some(profile)).with_stroke_end(stroke_end);
+        (needs, draw)
     }
 
     /// The actuator is done with what was asked for.
@@ -180,7 +246,22 @@ impl Findings {
         let is_missed = |flow: &&Flow| is_missing(flow) && !short(flow);
         let missed = asked.flows.iter().filter(is_missed).cloned().collect();
         let before = std::mem::replace(&mut self.found.missed, missed);
-        let is_again = |flow: &&Flow| is_missed(flow) && before.contains(flow);
+        let has_left = |flow: &&Flow| {
+            let own = |pipe: &Flow| pipe.colour == flow.colour && pipe.cells.len() > 1;
+            drawn.iter().any(own)
+        };
+        // Some games clear what is left of a flow when it is drawn again, and draw it the next time; or never.
+        let is_stuck =
+            |flow: &&Flow| !asked.clean.contains(flow) && is_missed(flow) && has_left(flow);
+        let stuck = asked.flows.iter().filter(is_stuck).map(|flow| flow.colour);
+        self.found.stuck = stuck.collect();
+        let is_repaired = |flow: &Flow| before.contains(flow) && !is_missing(&flow);
+        if asked.flows.iter().any(is_repaired) {
+            self.found.finder.note_repair();
+        }
+        // What another profile has left says nothing of this one: some games clear it at the first stroke.
+        let is_same = self.found.missed_with.replace(asked.profile) == Some(asked.profile);
+        let is_again = |flow: &&Flow| is_same && is_missed(flow) && before.contains(flow);
         let is_first = |flow: &&Flow| is_missed(flow) && !before.contains(flow);
         let is_busy = is_late && asked.clean.iter().any(|flow| is_first(&flow));
         // What is missed twice in a row counts whatever lies there: a board must not stay half drawn.
@@ -225,12 +306,15 @@ impl Findings {
         }
         let (share, flows) = found.finder.confidence();
         let known = KnownGame {
-            profile: Some(profile),
+            profile: found.finder.found(),
             stroke_end: found.stroke_end,
             confidence: (flows > 0).then(|| (share * 100.0).round() / 100.0),
             careful: found.finder.is_careful(),
             rules: None,
         };
+        if known.profile.is_none() && known.stroke_end.is_none() && !known.careful {
+            return;
+        }
         let is_same = |kept: &KnownGame| {
             let off = kept.confidence.unwrap_or(1.0) - known.confidence.unwrap_or(1.0);
             let without = |it: &KnownGame| (it.profile, it.stroke_end, it.careful);
@@ -270,7 +354,7 @@ mod tests {
         missed: usize,
         is_late: bool,
     ) -> Profile {
-        let needs = findings.ask(&flows(0..8), flows(0..missing), leftovers);
+        let (needs, _) = findings.ask(&flows(0..8), flows(0..missing), leftovers);
         let profile = needs.profile.unwrap();
         let strokes = vec![StrokeOutcome::new(0, None); missing];
         let outcome = Outcome::new("mouse", FrameNote::of("window"), strokes);
@@ -282,6 +366,7 @@ mod tests {
     fn findings() -> Findings {
         let mut findings = Findings::new(Games::none());
         findings.meet(&FrameNote::of("window"));
+        findings.found.finder = Finder::new(Some(Profile::Events), false);
         findings
     }
 
@@ -290,7 +375,13 @@ mod tests {
         let mut findings = findings();
         let mut asked = vec![attempt(&mut findings, 8, &[], 3, false)];
         for _ in 1..Profile::LADDER.len() {
-            asked.push(attempt(&mut findings, 3, &begun(0..3), 3, false));
+            let [first, second] =
+                [(); 2].map(|()| attempt(&mut findings, 3, &begun(0..3), 3, false));
+            assert_eq!(
+                first, second,
+                "what the profile before has left is no fault of this one"
+            );
+            asked.push(first);
         }
         assert_eq!(asked, Profile::LADDER);
     }
@@ -327,7 +418,7 @@ mod tests {
         let mut findings = findings();
         let mut miss = |row: usize| {
             let flows = flows(row..row + 2);
-            let needs = findings.ask(&flows, flows.clone(), &begun(row..row + 2));
+            let (needs, _) = findings.ask(&flows, flows.clone(), &begun(row..row + 2));
             let outcome = Outcome::new("mouse", FrameNote::of("window"), Vec::new());
             findings.played(&outcome.with_act_ns(1).with_profile(needs.profile.unwrap()));
             findings.look(&flows, &begun(row..row + 2), false);

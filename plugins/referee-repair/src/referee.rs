@@ -2,7 +2,7 @@
 //! the time, in nanoseconds of the host's clock.
 
 use flowpipe_plugin::puzzle::message::{
-    BoardResult, BoardState, FrameNote, Outcome, Reading, SeenBoard, Sighting, Solved, Verdict,
+    BoardResult, BoardState, Draw, FrameNote, Outcome, SeenBoard, Sighting, Solved, Verdict,
 };
 
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,6 @@ use crate::findings::{Findings, Found};
 use crate::load::Load;
 use crate::misfit::Misfit;
 use crate::standstill::{Hindrance, Standstill};
-use crate::vanishing::{Absence, Fate};
 
 /// What is to be done.
 #[derive(Clone, Debug, PartialEq)]
@@ -217,56 +216,15 @@ impl Referee {
         format!("the time is up{why}")
     }
 
-    /// A frame shows no board that can be read.
-    fn no_board(
-        &mut self,
-        sighting: &Sighting,
-        captured: i64,
-        now: i64,
-        actions: &mut Vec<Action>,
-    ) {
-        if let Reading::Refused { step, reason, .. } = &sighting.reading {
-            self.refusal = Some(format!("{reason} (step: {step})"));
-        }
-        if self.acting.is_lost(now)
-            && let Some(board) = &mut self.board
-        {
-            board.futile += 1;
-        }
-        let (Some(acted_at), Some(board)) = (self.acted_at, &mut self.board) else {
-            return;
-        };
-        let may_be_solved = board.may_vanish() && board.window == sighting.frame.window;
-        if self.acting.is_waiting()
-            || captured <= acted_at
-            || !may_be_solved
-            || board.is_covered(&sighting.frame)
-        {
-            return;
-        }
-        let fate = board.vanishing.note(Absence {
-            captured,
-            acted_at,
-            unseen: board.unseen,
-            drawn: board.missing,
-            confidence: self.findings.confidence(),
-        });
-        match fate {
-            Fate::Open => {}
-            Fate::Solved => {
-                board.counted_gone = Some(GoneAs::Solved);
-                self.close(None, actions);
-            }
-            Fate::Unknown { unseen } => self.close_unknown(unseen, actions),
-        }
-    }
-
     /// Notes which flows of the current board are seen drawn, also while it is being played.
     fn look_at_flows(&mut self, seen: &SeenBoard, captured: i64) {
         let board = self.board.as_mut().filter(|it| it.puzzle == seen.puzzle);
         let Some(board) = board.filter(|_| seen.state != BoardState::Moving) else {
             return;
         };
+        if seen.state == BoardState::Partial {
+            self.findings.note_partial();
+        }
         board.vanishing.end();
         board.geometry = Some(seen.geometry.clone());
         let answer = self.answers.get(&seen.puzzle);
@@ -316,16 +274,7 @@ impl Referee {
         if let Some(board) = &mut self.board {
             board.pace = outcome.pace.or(board.pace);
             if played {
-                board.profile = outcome.profile;
-                if board.attempts > 0 {
-                    board.repeated += outcome.strokes.len();
-                }
-                board.attempts += 1;
-                board.futile += 1;
-                board.strokes += outcome.strokes.len();
-                board.complete = outcome.refused.is_none();
-                board.left_out = board.missing.saturating_sub(outcome.strokes.len());
-                board.last_stroke_at = now;
+                board.note_strokes(outcome, now);
             }
             board.closed |= self.dry;
         }
@@ -424,8 +373,15 @@ impl Referee {
         board.asked_at = now;
         (board.unseen, board.is_seen_after) = (None, false);
         self.acting.begin(descends, now);
-        let needs = self.findings.ask(&solution.flows, flows, &seen.drawn);
-        let mut asked = Solved::new(answer.solver, answer.verdict.clone(), sighting.clone());
+        let colours = flows.iter().map(|flow| flow.colour).collect();
+        let (needs, draw) = self.findings.ask(&solution.flows, flows, &seen.drawn);
+        board.asked = match &draw {
+            Draw::Only(colours) => colours.clone(),
+            Draw::Clear(_) => Vec::new(),
+            _ => colours,
+        };
+        let asked = Solved::new(answer.solver, answer.verdict.clone(), sighting.clone());
+        let mut asked = asked.with_draw(draw);
         asked.profile = needs.profile;
         asked.stroke_end = needs.stroke_end;
         actions.push(Action::Play(Box::new(asked)));
@@ -494,27 +450,6 @@ impl Referee {
         self.end_after_boards(actions);
     }
 
-    /// The current board has gone right after its last stroke, and so many flows were not seen drawn.
-    fn close_unknown(&mut self, unseen: usize, actions: &mut Vec<Action>) {
-        let Some(board) = self.board.as_mut().filter(|board| !board.closed) else {
-            return;
-        };
-        // If it comes back empty it is played again.
-        (board.closed, board.solved) = (true, true);
-        board.counted_gone = Some(GoneAs::Unknown);
-        self.reported += 1;
-        self.unknown += 1;
-        let flows = if unseen == 1 {
-            "flow was"
-        } else {
-            "flows were"
-        };
-        let reason = format!("it is gone, and {unseen} {flows} not seen drawn");
-        let result = board.result(self.reported, Some(reason)).with_unknown();
-        actions.push(Action::Report(Box::new(result)));
-        self.end_after_boards(actions);
-    }
-
     fn end_after_boards(&mut self, actions: &mut Vec<Action>) {
         let count = self.solved + self.unknown;
         if self.config.boards.is_some_and(|boards| count >= boards) {
@@ -553,5 +488,6 @@ impl Referee {
     }
 }
 
+mod gone;
 #[cfg(test)]
 mod tests;

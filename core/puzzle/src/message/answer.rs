@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{GameNeeds, Profile, Sighting, StrokeEnd};
+use crate::colour::Colour;
 use crate::solution::Solution;
 
 /// What is asked about a puzzle: the config key `want` of solvers that can do more than find one
@@ -242,8 +243,31 @@ pub struct Solved<S = Sighting> {
     /// Where strokes have to end in the game, if it was detected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stroke_end: Option<StrokeEnd>,
+    /// What to draw of it.
+    #[serde(default, skip_serializing_if = "Draw::is_all")]
+    pub draw: Draw,
     /// The sighting answered to.
     pub sighting: S,
+}
+
+/// What to draw of a solution.
+#[non_exhaustive]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Draw {
+    /// All flows that are missing.
+    #[default]
+    All,
+    /// Of them, those of these colours.
+    Only(Vec<Colour>),
+    /// None: what is drawn of these colours is cleared, with two clicks on each of their terminals.
+    Clear(Vec<Colour>),
+}
+
+impl Draw {
+    fn is_all(&self) -> bool {
+        *self == Self::All
+    }
 }
 
 impl<S> Solved<S> {
@@ -256,6 +280,7 @@ impl<S> Solved<S> {
             effort: Effort::default(),
             profile: None,
             stroke_end: None,
+            draw: Draw::All,
             sighting,
         }
     }
@@ -278,6 +303,13 @@ impl<S> Solved<S> {
     #[must_use]
     pub fn with_stroke_end(mut self, end: StrokeEnd) -> Self {
         self.stroke_end = Some(end);
+        self
+    }
+
+    /// The same, of which this is to be drawn.
+    #[must_use]
+    pub fn with_draw(mut self, draw: Draw) -> Self {
+        self.draw = draw;
         self
     }
 

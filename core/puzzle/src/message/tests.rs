@@ -35,6 +35,7 @@ fn solved() -> Solved {
         effort: Effort::default(),
         profile: None,
         stroke_end: None,
+        draw: Draw::Only(vec![0]),
         sighting: sighting(),
     }
 }

@@ -25,6 +25,11 @@ fn short(rows: usize) -> Sighting {
 fn pipes_that_end_beside_their_terminals_are_drawn_into_them_with_the_same_profile() {
     let folder = tempfile::tempdir().unwrap();
     let games = || Games::new(Some(folder.path().join("games.toml")));
+    let known = crate::games::KnownGame {
+        profile: Some(Profile::Events),
+        ..Default::default()
+    };
+    games().keep("window", &known);
     let mut table = Table::keeping(Config::default(), games());
     table.see(1, empty(3));
     let asked = table.referee.solved(answer(3), table.captured, table.now);
@@ -63,8 +68,8 @@ fn a_pipe_that_ends_before_that_was_missed() {
     table.see(1, empty(3));
     table.answer(1, 3);
     table.now += 20 * MS;
-    table.outcome(&outcome(3).with_profile(Profile::Events));
+    table.outcome(&outcome(3).with_profile(Profile::Slow));
     table.now += 200 * MS;
     let asked = table.referee.sighting(empty(3), table.now - MS, table.now);
-    assert_eq!(needs(&asked), (Profile::Segments, None));
+    assert_eq!(needs(&asked), (Profile::Frames, None));
 }

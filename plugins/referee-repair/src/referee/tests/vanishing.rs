@@ -65,6 +65,12 @@ fn what_was_seen_too_little_of_is_unknown_and_counts() {
 fn what_solved_a_board_that_is_gone_is_kept() {
     let folder = tempfile::tempdir().unwrap();
     let games = || Games::new(Some(folder.path().join("games.toml")));
+    let kept = |profile, confidence| crate::games::KnownGame {
+        profile: Some(profile),
+        confidence,
+        ..Default::default()
+    };
+    games().keep("window", &kept(Profile::Events, Some(0.5)));
     let mut table = Table::keeping(Config::default(), games());
     table.see(1, empty(3));
     table.answer(1, 3);
@@ -73,7 +79,7 @@ fn what_solved_a_board_that_is_gone_is_kept() {
     table.outcome(&outcome(3).with_profile(Profile::Events));
     assert_eq!(away(&mut table, 12, &refused()), ["solved"]);
     let known = games().get("window").unwrap();
-    assert_eq!(known.profile, Some(Profile::Events));
+    assert_eq!(known, kept(Profile::Events, Some(1.0)));
 }
 
 #[test]
@@ -260,4 +266,89 @@ proptest! {
             prop_assert!(!done.contains(&"unknown") || played);
         }
     }
+}
+
+/// A picture of which vision made out nearly all, in the window of the board.
+fn made_out() -> Sighting {
+    let refusal = "row 1, column 1: something covers a line beside it";
+    let mut sighting = refused();
+    sighting.reading = Reading::refused("cells", refusal).with_confidence(0.69);
+    sighting
+}
+
+/// Shows pictures until something is asked for, and returns what the last one led to.
+fn until_asked(table: &mut Table, sighting: &Sighting) -> Vec<Action> {
+    for _ in 0..100 {
+        table.now += 100 * MS;
+        table.captured = table.now - MS;
+        let actions = table
+            .referee
+            .sighting(sighting.clone(), table.captured, table.now);
+        if !actions.is_empty() {
+            return actions;
+        }
+    }
+    panic!("nothing is asked for");
+}
+
+#[test]
+fn a_board_that_cant_be_read_after_strokes_is_cleared_and_drawn_more_slowly() {
+    let games = Games::none();
+    let mut table = Table::keeping(Config::default(), games);
+    table.see(1, empty(3));
+    let first = table.referee.solved(answer(3), table.captured, table.now);
+    let [Action::Play(first)] = &first[..] else {
+        panic!("{first:?}");
+    };
+    assert_eq!(first.draw, Draw::All);
+    table.now += 20 * MS;
+    table.outcome(&outcome(3).with_profile(first.profile.unwrap()));
+    let actions = until_asked(&mut table, &made_out());
+    let [Action::Play(clear)] = &actions[..] else {
+        panic!("{actions:?}");
+    };
+    assert_eq!(clear.draw, Draw::Clear(vec![0, 1, 2]));
+    assert_eq!(clear.sighting.frame, made_out().frame);
+    assert_eq!(clear.sighting.board().unwrap().puzzle, puzzle(3));
+    table.now += 20 * MS;
+    table.outcome(&outcome(12).with_profile(Profile::Slow));
+    let again = until_asked(&mut table, &empty(3));
+    let [Action::Play(again)] = &again[..] else {
+        panic!("{again:?}");
+    };
+    assert_eq!(again.draw, Draw::All);
+    assert_ne!(again.profile, first.profile);
+    assert!(again.profile.is_some());
+}
+
+#[test]
+fn a_board_that_is_never_read_again_is_given_up_as_unknown() {
+    let mut table = Table::new(Config::default());
+    table.see(1, empty(3));
+    table.answer(1, 3);
+    let mut clears = 0;
+    table.outcome(&outcome(3));
+    loop {
+        let actions = until_asked(&mut table, &made_out());
+        match &actions[..] {
+            [Action::Play(solved)] if solved.draw == Draw::Clear(vec![0, 1, 2]) => clears += 1,
+            [Action::Report(result)] => break assert!(result.unknown),
+            _ => panic!("{actions:?}"),
+        }
+        table.now += 20 * MS;
+        table.outcome(&outcome(12));
+    }
+    assert_eq!(clears, 3);
+}
+
+#[test]
+fn nothing_is_cleared_in_a_game_whose_partly_drawn_boards_are_read() {
+    let mut table = played(None, None);
+    table.referee.findings.note_partial();
+    let actions = until_asked(&mut table, &made_out());
+    assert!(matches!(&actions[..], [Action::Report(result)] if result.unknown));
+    // Nor where nothing of a board is made out.
+    let mut table = played(None, None);
+    let actions = until_asked(&mut table, &refused());
+    assert!(matches!(&actions[..], [Action::Report(result)] if result.unknown));
 }

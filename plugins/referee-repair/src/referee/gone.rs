@@ -1,0 +1,128 @@
+//! The current board is not in a frame: it was solved, or can't be read, or nobody knows.
+
+use flowpipe_plugin::puzzle::message::{BoardState, Draw, Reading, Sighting, Solved};
+
+use super::{Action, Referee};
+use crate::board::GoneAs;
+use crate::vanishing::{Absence, Fate};
+
+/// A picture in which vision makes out so much of a board may show the current one.
+const MADE_OUT: f64 = 0.5;
+/// A board that can't be read is cleared so often.
+const MOST_CLEARED: usize = 3;
+
+impl Referee {
+    /// A frame shows no board that can be read.
+    pub(super) fn no_board(
+        &mut self,
+        sighting: &Sighting,
+        captured: i64,
+        now: i64,
+        actions: &mut Vec<Action>,
+    ) {
+        let mut is_made_out = false;
+        if let Reading::Refused {
+            step,
+            reason,
+            confidence,
+            ..
+        } = &sighting.reading
+        {
+            is_made_out = *confidence >= MADE_OUT;
+            self.refusal = Some(format!("{reason} (step: {step})"));
+        }
+        if self.acting.is_lost(now)
+            && let Some(board) = &mut self.board
+        {
+            board.futile += 1;
+        }
+        let (Some(acted_at), Some(board)) = (self.acted_at, &mut self.board) else {
+            return;
+        };
+        let may_be_solved = board.may_vanish() && board.window == sighting.frame.window;
+        if self.acting.is_waiting()
+            || captured <= acted_at
+            || !may_be_solved
+            || board.is_covered(&sighting.frame)
+        {
+            return;
+        }
+        // A game whose partly drawn boards can't be read may show one.
+        let may_be_there = is_made_out && !self.findings.reads_partial();
+        let fate = board.vanishing.note(Absence {
+            captured,
+            acted_at,
+            unseen: board.unseen,
+            drawn: board.missing,
+            confidence: match may_be_there {
+                true => (0.0, 0),
+                false => self.findings.confidence(),
+            },
+        });
+        match fate {
+            Fate::Open => {}
+            Fate::Unknown { .. } if may_be_there && board.cleared < MOST_CLEARED => {
+                self.clear(sighting, captured, now, actions);
+            }
+            Fate::Solved => {
+                board.counted_gone = Some(GoneAs::Solved);
+                self.close(None, actions);
+            }
+            Fate::Unknown { unseen } => self.close_unknown(unseen, actions),
+        }
+    }
+
+    /// The current board can't be read after strokes that were to draw it: has it cleared, to draw it more slowly.
+    fn clear(&mut self, sighting: &Sighting, captured: i64, now: i64, actions: &mut Vec<Action>) {
+        let Some(board) = &mut self.board else {
+            return;
+        };
+        let latest = self.latest.as_ref().map(|(latest, _)| latest);
+        let latest = latest.filter(|it| it.frame.size == sighting.frame.size);
+        let seen = latest.and_then(Sighting::board).cloned();
+        let answer = self.answers.get(&board.puzzle).cloned();
+        let (Some(mut seen), Some(answer)) = (seen, answer) else {
+            return;
+        };
+        if seen.puzzle != board.puzzle {
+            return;
+        }
+        board.vanishing.end();
+        board.cleared += 1;
+        (board.unseen, board.is_seen_after) = (None, false);
+        board.asked.clear();
+        self.findings.spoil();
+        let mut colours: Vec<_> = seen.puzzle.terminals().iter().map(|it| it.colour).collect();
+        colours.sort_unstable();
+        colours.dedup();
+        // The board as it was read, in the newest frame of its window, of unknown content.
+        seen.drawn.clear();
+        seen.state = BoardState::Partial;
+        let before = Sighting::new(sighting.frame.clone(), Reading::board(seen));
+        let asked =
+            Solved::new(answer.solver, answer.verdict, before).with_draw(Draw::Clear(colours));
+        self.acting.begin(captured, now);
+        actions.push(Action::Play(Box::new(asked)));
+    }
+
+    /// The current board has gone right after its last stroke, and so many flows were not seen drawn.
+    fn close_unknown(&mut self, unseen: usize, actions: &mut Vec<Action>) {
+        let Some(board) = self.board.as_mut().filter(|board| !board.closed) else {
+            return;
+        };
+        // If it comes back empty it is played again.
+        (board.closed, board.solved) = (true, true);
+        board.counted_gone = Some(GoneAs::Unknown);
+        self.reported += 1;
+        self.unknown += 1;
+        let flows = if unseen == 1 {
+            "flow was"
+        } else {
+            "flows were"
+        };
+        let reason = format!("it is gone, and {unseen} {flows} not seen drawn");
+        let result = board.result(self.reported, Some(reason)).with_unknown();
+        actions.push(Action::Report(Box::new(result)));
+        self.end_after_boards(actions);
+    }
+}
