@@ -368,6 +368,15 @@ fn belongs_to_the_sighting(harness: &Harness) {
         judge(elsewhere),
         Judgement::Refuse("it answers another sighting than it received".to_owned())
     );
+    // A frame that shows no board that can be read is answered for the board that was read before.
+    let (mut unread, solved) = answer(|_| ());
+    unread["reading"] = json!({"status": "refused", "step": "cells", "reason": "covered"});
+    assert_eq!(judge((unread.clone(), solved.clone())), Judgement::Accept);
+    unread["frame"]["source"] = json!("elsewhere");
+    assert_eq!(
+        judge((unread, solved)),
+        Judgement::Refuse("it answers another sighting than it received".to_owned())
+    );
     // The same sighting, written in another way.
     let (asked, mut spaced) = answer(|_| ());
     spaced["sighting"]["later"] = json!(true);

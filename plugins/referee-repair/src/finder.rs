@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize};
 const WINDOW: usize = 40;
 /// More than this share of them missed is too much. A few in a hundred fail anywhere.
 const TOO_MANY: f64 = 0.08;
+/// The same where the next slower profile takes several times as long, or much slower ones would follow a trial: to draw
+/// some flows again takes less.
+const TOO_MANY_OF_SLOW: f64 = 0.2;
 /// Where no profile is good enough, another one has to take so much more of the flows to be preferred.
 const BETTER: f64 = 0.15;
 /// An unknown game begins with this: it works nearly everywhere, and a board that is spoiled may stay so.
@@ -31,7 +34,7 @@ const FIRST_TRIAL: usize = 30;
 const UNREPAIRED: usize = 8;
 /// The most flows before another trial.
 const LAST_TRIAL: usize = 960;
-/// A faster profile stays after so many flows in a row that were taken.
+/// A faster profile stays after so many flows.
 const PASSED: usize = 15;
 
 /// Begins slowly in an unknown game, and tries faster profiles once flows are taken. Goes from a profile to the next
@@ -85,10 +88,10 @@ impl Record {
         (all > 0).then(|| (all - self.count_missed()) as f64 / all as f64)
     }
 
-    /// Whether too many are missed. One alone is chance, whatever its share.
-    fn fails(&self) -> bool {
+    /// Whether more than a share is missed. One alone is chance, whatever its share.
+    fn fails(&self, too_many: f64) -> bool {
         let missed = self.count_missed();
-        missed > 1 && missed as f64 > TOO_MANY * self.missed.len() as f64
+        missed > 1 && missed as f64 > too_many * self.missed.len() as f64
     }
 }
 
@@ -166,19 +169,28 @@ impl Finder {
     /// profile that was not tried.
     pub fn judge(&mut self, missed: impl IntoIterator<Item = bool>) -> bool {
         let profile = self.profile();
+        let too_many = match self.is_unknown || profile >= Profile::Turns {
+            true => TOO_MANY_OF_SLOW,
+            false => TOO_MANY,
+        };
         let record = self.records.entry(profile).or_default();
         for missed in missed {
             self.taken = if missed { 0 } else { self.taken + 1 };
             record.add(missed);
         }
-        if record.fails() {
+        if record.fails(too_many) {
             record.has_failed = true;
             let (missed, all) = (record.count_missed(), record.missed.len());
             return self.leave(profile, &format!("{missed} of {all} flows were missed"));
         }
+        let (taken, all) = (
+            record.missed.len() - record.count_missed(),
+            record.missed.len(),
+        );
         let why = format!("{} flows in a row were taken", self.taken);
         if self.trial == Some(profile) {
-            if self.taken >= PASSED {
+            if all >= PASSED {
+                let why = format!("{taken} of {all} flows were taken");
                 self.trial = None;
                 self.next_trial = FIRST_TRIAL;
                 self.is_unknown = false;
@@ -297,7 +309,7 @@ mod tests {
         };
         assert_eq!(judge(10), (Profile::Events, false, Profile::Segments));
         assert_eq!(judge(6), (Profile::Segments, false, Profile::Turns));
-        assert_eq!(judge(2), (Profile::Turns, false, Profile::Cells));
+        assert_eq!(judge(3), (Profile::Turns, false, Profile::Cells));
         assert_eq!(judge(9), (Profile::Cells, false, Profile::Frames));
         assert_eq!(judge(8), (Profile::Frames, false, Profile::Slow));
         assert_eq!(
@@ -306,7 +318,7 @@ mod tests {
             "hardly better"
         );
         assert_eq!(judge(10), (Profile::Slow, true, Profile::Turns));
-        assert_eq!(judge(1), (Profile::Turns, true, Profile::Turns));
+        assert_eq!(judge(2), (Profile::Turns, true, Profile::Turns));
         let mut finder = Finder::new(Some(Profile::Clicks), false);
         assert!(finder.judge(flows(3, 3)));
         assert!(!finder.judge(flows(0, WINDOW)));
