@@ -1,5 +1,5 @@
-/* A check of gestures, which check-messages judges too. It accepts or refuses all of them, as it is
- * compiled: -DREFUSES="text". With -DDIES="text" it gives no verdict on messages of less than three bytes. */
+/* A check of gestures, which check-messages judges too. It accepts all of them, or as it is compiled refuses them
+ * (-DREFUSES="text") or gives no verdict (-DFAILS="text"). */
 #include "flowpipe.h"
 #include <stdlib.h>
 #include <string.h>
@@ -13,15 +13,12 @@ static const char manifest_text[] =
 static flowpipe_status_t judge(flowpipe_stage_t *stage, const flowpipe_message_t *parent,
                                const flowpipe_message_t *message, flowpipe_judgement_t *judgement) {
   (void)stage, (void)parent, (void)message;
-#ifdef DIES
-  static const char why[] = DIES;
-  if (message->json_length < 3) {
-    memcpy(judgement->reason, why, sizeof why - 1);
-    judgement->length = sizeof why - 1;
-    return FLOWPIPE_ERROR;
-  }
-#endif
-#ifdef REFUSES
+#ifdef FAILS
+  static const char why[] = FAILS;
+  memcpy(judgement->reason, why, sizeof why - 1);
+  judgement->length = sizeof why - 1;
+  return FLOWPIPE_ERROR;
+#elif defined REFUSES
   static const char reason[] = REFUSES;
   memcpy(judgement->reason, reason, sizeof reason - 1);
   judgement->length = sizeof reason - 1;

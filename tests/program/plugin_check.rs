@@ -521,10 +521,16 @@ fn a_check_judges_and_is_never_called_to_process() {
     }
     let file = library("check_messages").display().to_string();
     run(&["plugin", "check", &file, "--only", "malformed"]).expect(0);
-    let defines = ["DIES=\"broken\""];
-    let dying = compile("tests/plugins/judging.c", folder.path(), "dying", &defines);
-    let only = ["--only", "malformed"];
-    let ran = run(&[&["plugin", "check", dying.to_str().unwrap()], &only[..]].concat()).expect(1);
+    let defines = ["FAILS=\"broken\""];
+    let failing = compile(
+        "tests/plugins/judging.c",
+        folder.path(),
+        "failing",
+        &defines,
+    );
+    let only = |test| run(&["plugin", "check", failing.to_str().unwrap(), "--only", test]);
+    only("malformed").expect(0);
+    let ran = only("answers").expect(1);
     assert!(
         ran.stdout.contains("it gave no verdict: broken"),
         "{}",

@@ -30,6 +30,15 @@ pub enum Judgement {
     Refuse(String),
 }
 
+/// Why a check gave no verdict.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoVerdict {
+    /// Whether it caught a panic of its own. Otherwise it returned an error, such as that it can't read the message.
+    pub panicked: bool,
+    /// Its error.
+    pub why: String,
+}
+
 /// An active plugin of the role `check`. It is destroyed by [`CheckPlugin::end`], or when this is dropped.
 pub struct CheckPlugin {
     name: String,
@@ -88,7 +97,7 @@ impl CheckPlugin {
     #[must_use]
     pub fn judge(&self, parent: Option<&Message>, message: &Message) -> Judgement {
         let judged = self.try_judge(parent, message);
-        judged.unwrap_or_else(|why| {
+        judged.unwrap_or_else(|NoVerdict { why, .. }| {
             Judgement::Refuse(format!("{} could not judge it: {why}", self.name))
         })
     }
@@ -101,9 +110,10 @@ impl CheckPlugin {
         &self,
         parent: Option<&Message>,
         message: &Message,
-    ) -> Result<Judgement, String> {
+    ) -> Result<Judgement, NoVerdict> {
+        let none = |panicked: bool, why: String| Err(NoVerdict { panicked, why });
         if self.is_over.load(Ordering::Relaxed) {
-            return Err("the run is over".to_owned());
+            return none(false, "the run is over".to_owned());
         }
         let captured = message.lineage.ancestor();
         let lineages = [parent, Some(message)].map(|it| it.map(|it| it.lineage.as_abi()));
@@ -140,12 +150,14 @@ impl CheckPlugin {
         let given = text.get(..judgement.length).unwrap_or(&text);
         let text = String::from_utf8_lossy(given).into_owned();
         match (status, judgement.verdict) {
-            (..abi::OK, _) if text.is_empty() => Err(reason(status, &self.host)),
-            (..abi::OK, _) => Err(text),
+            (..abi::OK, _) if text.is_empty() => {
+                none(status == abi::PANIC, reason(status, &self.host))
+            }
+            (..abi::OK, _) => none(status == abi::PANIC, text),
             (_, abi::ACCEPT) => Ok(Judgement::Accept),
             (_, abi::WEAK) => Ok(Judgement::Weak(text)),
             (_, abi::REFUSE) => Ok(Judgement::Refuse(text)),
-            (_, verdict) => Err(format!("its verdict is {verdict}")),
+            (_, verdict) => none(false, format!("its verdict is {verdict}")),
         }
     }
 

@@ -1,12 +1,12 @@
-//! A plugin of the role `check` judges messages: it gives a verdict on each, also on malformed ones, the same each time and
-//! on several threads at once. It is never called to process.
+//! A plugin of the role `check` judges messages: it gives a verdict on each, the same each time and on several threads at
+//! once, and malformed ones break nothing. It is never called to process.
 
 use std::sync::Arc;
 use std::thread;
 
 use flowpipe_engine::check::start_alone;
 use flowpipe_generate::Random;
-use flowpipe_host::check::{CheckPlugin, Judgement};
+use flowpipe_host::check::{CheckPlugin, Judgement, NoVerdict};
 use flowpipe_host::message::Message;
 use flowpipe_terminal::counted;
 
@@ -74,7 +74,7 @@ pub fn repeatable(subject: &Subject, report: &Reporter) {
     }
 }
 
-/// Malformed messages: a verdict on each.
+/// Malformed messages: refused or accepted, or refused by the host because they can't be read, but without a panic.
 pub fn malformed(subject: &Subject, report: &Reporter) {
     let Some(check) = start(subject, report) else {
         return;
@@ -92,10 +92,16 @@ pub fn malformed(subject: &Subject, report: &Reporter) {
             let Ok(message) = Message::detached(&input.schema, body.to_string().as_bytes()) else {
                 continue;
             };
-            match judge(&check, &message, report) {
-                Some(Judgement::Refuse(_)) => {}
-                Some(_) => accepted += 1,
-                None => return,
+            let shown = shown(message.json());
+            report.doing(format!("judging {shown}"));
+            match check.try_judge(None, &message) {
+                Err(NoVerdict {
+                    panicked: true,
+                    why,
+                }) => return report.fail(format!("{why}, on the message {shown}")),
+                // It can't read it: the host refuses it then.
+                Err(_) | Ok(Judgement::Refuse(_)) => {}
+                Ok(Judgement::Accept | Judgement::Weak(_)) => accepted += 1,
             }
             judged += 1;
         }
@@ -144,7 +150,7 @@ fn judge(check: &CheckPlugin, message: &Message, report: &Reporter) -> Option<Ju
     report.doing(format!("judging {shown}"));
     match check.try_judge(None, message) {
         Ok(judgement) => Some(judgement),
-        Err(why) => {
+        Err(NoVerdict { why, .. }) => {
             report.fail(format!("it gave no verdict: {why}, on the message {shown}"));
             None
         }
