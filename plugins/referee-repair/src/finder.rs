@@ -355,7 +355,7 @@ mod tests {
         assert_eq!(finder.settled(), Profile::Segments);
     }
 
-    /// Plays flows in a game that takes some profiles, as many at once as a limit says, and returns the profiles in turn.
+    /// Plays flows one by one in a game that takes some profiles, and returns the profiles in their order.
     fn play(finder: &mut Finder, takes: &[Profile], flows: usize) -> Vec<Profile> {
         let mut asked = Vec::new();
         for _ in 0..flows {

@@ -1,6 +1,6 @@
 //! The current board is not in a frame: it was solved, or can't be read, or nobody knows.
 
-use flowpipe_plugin::puzzle::message::{BoardState, Draw, Reading, Sighting, Solved};
+use flowpipe_plugin::puzzle::message::{BoardState, Draw, Reading, Sighting, Solved, StrokeEnd};
 
 use super::{Action, Referee};
 use crate::board::GoneAs;
@@ -49,6 +49,7 @@ impl Referee {
         }
         // A game whose partly drawn boards can't be read may show one.
         let may_be_there = is_made_out && !self.findings.reads_partial();
+        let may_try = is_made_out && board.cleared < MOST_CLEARED;
         let fate = board.vanishing.note(Absence {
             captured,
             acted_at,
@@ -61,7 +62,7 @@ impl Referee {
         });
         match fate {
             Fate::Open => {}
-            Fate::Unknown { .. } if may_be_there && board.cleared < MOST_CLEARED => {
+            Fate::Unknown { .. } if may_try => {
                 self.clear(sighting, captured, now, actions);
             }
             Fate::Solved => {
@@ -72,7 +73,7 @@ impl Referee {
         }
     }
 
-    /// The current board can't be read after strokes that were to draw it: has it cleared, to draw it more slowly.
+    /// The current board can't be read after strokes that were to draw it: has it cleared, or drawn again, more slowly.
     fn clear(&mut self, sighting: &Sighting, captured: i64, now: i64, actions: &mut Vec<Action>) {
         let Some(board) = &mut self.board else {
             return;
@@ -90,17 +91,29 @@ impl Referee {
         board.vanishing.end();
         board.cleared += 1;
         (board.unseen, board.is_seen_after) = (None, false);
-        board.asked.clear();
         self.findings.spoil();
         let mut colours: Vec<_> = seen.puzzle.terminals().iter().map(|it| it.colour).collect();
         colours.sort_unstable();
         colours.dedup();
+        // A message of the game may lie over a board of a game whose boards are read: a click could press its button, a
+        // drag presses none. What it changes of the board can be read.
+        let draw = match self.findings.reads_partial() {
+            true => {
+                board.asked = colours;
+                Draw::All
+            }
+            false => {
+                board.asked.clear();
+                Draw::Clear(colours)
+            }
+        };
         // The board as it was read, in the newest frame of its window, of unknown content.
         seen.drawn.clear();
         seen.state = BoardState::Partial;
         let before = Sighting::new(sighting.frame.clone(), Reading::board(seen));
-        let asked =
-            Solved::new(answer.solver, answer.verdict, before).with_draw(Draw::Clear(colours));
+        let mut asked = Solved::new(answer.solver, answer.verdict, before).with_draw(draw);
+        asked.profile = Some(self.findings.profile());
+        asked.stroke_end = Some(StrokeEnd::InTerminal);
         self.acting.begin(captured, now);
         actions.push(Action::Play(Box::new(asked)));
     }
