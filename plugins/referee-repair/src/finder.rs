@@ -122,9 +122,14 @@ impl Finder {
 
     /// Strokes have left a board that can't be read: their profile is too fast, whatever was taken of it.
     pub fn spoil(&mut self) {
+        const WHY: &str = "the board can't be read after its strokes";
         let profile = self.profile();
         self.records.entry(profile).or_default().has_failed = true;
-        self.leave(profile, "the board can't be read after its strokes");
+        if self.trial.is_some() {
+            self.leave(profile, WHY);
+        } else if let Some(slower) = profile.slower() {
+            self.settle(slower, WHY);
+        }
     }
 
     /// The profile to draw with.
@@ -433,6 +438,8 @@ mod tests {
         assert_eq!(finder.profile(), Profile::Segments);
         finder.spoil();
         assert_eq!(finder.profile(), Profile::Slow);
+        finder.spoil();
+        assert_eq!(finder.profile(), Profile::Slow, "never faster");
         let mut finder = Finder::new(Some(Profile::Segments), false);
         finder.spoil();
         assert_eq!(finder.settled(), Profile::Turns);
