@@ -7,7 +7,7 @@ use crate::live_play::{TITLE, Table, ready, with_plugin};
 use flowpipe_tests::Ran;
 
 /// Boards of each run.
-const BOARDS: usize = 4;
+const BOARDS: usize = 10;
 
 /// Plays some boards with a profile and a file for the measured profile, and returns how the program ended.
 fn play(table: &Table, profile: &str, games: &Path) -> Ran {

@@ -78,7 +78,8 @@ fn flags_choose_the_window_and_the_end() {
     let report = player.ended().expect(0).json();
     assert_eq!(report["boards"]["accepted"], 2, "{report:#}");
     assert!(table.count("solved") >= 2);
-    let args = ["--window", "flowpipe play", "--seconds", "1"];
+    // Enough for a board in a game that it does not know.
+    let args = ["--window", "flowpipe play", "--seconds", "8"];
     let ended = table.play(&live, &args).ended().expect(0);
     assert!(ended.stdout.contains("the time is up"), "{ended:#?}");
 }
