@@ -148,7 +148,7 @@ fn are_won_if_there(sizes: &[usize], count: usize) {
 }
 
 #[test]
-#[ignore = "vision does not read every partly drawn board of this game yet"]
+#[ignore = "on large boards this game can get stuck: what is drawn over a pipe of the same flow erases it"]
 fn boards_of_a_web_game_are_won_with_nothing_configured() {
     are_won_if_there(&[3, 5, 8], 4);
 }

@@ -1,7 +1,7 @@
 //! Which of the two answers: the search or the SAT solver.
 
 use flowpipe_plugin::puzzle::message::{Effort, Verdict};
-use flowpipe_plugin::puzzle::{Puzzle, Rules};
+use flowpipe_plugin::puzzle::{Puzzle, Rules, Solution};
 use flowpipe_plugin::solver::Want;
 use flowpipe_sat::{Batsat, Options, SolveError};
 use flowpipe_search::{Ended, Found, Limits, Search};
@@ -65,13 +65,16 @@ impl Solving {
         cancelled: &dyn Fn() -> bool,
     ) -> Result<Answer, SolvingError> {
         let mut spent = Effort::default();
+        let mut stricter = None;
         if puzzle.board().graph().len() <= LARGEST {
             let tried = if puzzle.rules() == Rules::default() {
-                self.strict(puzzle, cancelled)
+                self.strict(puzzle, cancelled)?
             } else {
-                self.stricter(puzzle, cancelled)
+                let (found, verdict, effort) = self.stricter(puzzle, cancelled)?;
+                stricter = found;
+                (verdict, effort)
             };
-            match tried? {
+            match tried {
                 (Some(verdict), effort) => return Ok((verdict, effort)),
                 (None, effort) => spent = effort,
             }
@@ -82,7 +85,14 @@ impl Solving {
             ..Options::default()
         };
         let answer = flowpipe_sat::solve::<Batsat>(puzzle, &options, cancelled)?;
-        Ok((answer.verdict, sum(spent, answer.effort)))
+        let verdict = match (answer.verdict, stricter) {
+            // Of several solutions the one that every game accepts.
+            (Verdict::Solution { unique, .. }, Some(solution)) => {
+                Verdict::solution(solution, unique)
+            }
+            (verdict, _) => verdict,
+        };
+        Ok((verdict, sum(spent, answer.effort)))
     }
 
     /// A puzzle under the rules that the search is made for.
@@ -107,26 +117,30 @@ impl Solving {
     }
 
     /// A puzzle under laxer rules: a solution that keeps the strict ones is a solution, two of them are a
-    /// proof that there is more than one. All else is for the SAT solver.
+    /// proof that there is more than one. All else is for the SAT solver. Also returns the one that was found, where it
+    /// remains open whether it is the only one.
     fn stricter(
         &mut self,
         puzzle: &Puzzle,
         cancelled: &dyn Fn() -> bool,
-    ) -> Result<(Option<Verdict>, Effort), SolvingError> {
+    ) -> Result<(Option<Solution>, Option<Verdict>, Effort), SolvingError> {
         let enough = match self.config.want {
             Want::One => 1,
             Want::Unique => 2,
-            Want::Count | Want::All => return Ok((None, Effort::default())),
+            Want::Count | Want::All => return Ok((None, None, Effort::default())),
         };
         let limits = limits(enough, 1, Some(STRICT_PATIENCE));
         let found = self.run(puzzle, &limits, cancelled)?;
         let effort = answer::effort(&found);
         let unique = (enough > 1).then_some(false);
-        let verdict = (found.ended == Ended::Solutions)
-            .then(|| found.solutions.into_iter().next())
-            .flatten()
-            .map(|solution| Verdict::solution(solution, unique));
-        Ok((verdict, effort))
+        let solution = found.solutions.into_iter().next();
+        Ok(match found.ended {
+            Ended::Solutions => {
+                let verdict = solution.map(|solution| Verdict::solution(solution, unique));
+                (None, verdict, effort)
+            }
+            _ => (solution, None, effort),
+        })
     }
 
     fn run(

@@ -130,3 +130,25 @@ fn gives_up_when_cancelled() {
         );
     }
 }
+
+/// A game may want all cells covered where the rules that were read do not.
+#[test]
+fn of_several_solutions_the_one_by_stricter_rules_is_given() {
+    let pairs = [(3, 36), (4, 39), (7, 18), (8, 21), (22, 40)];
+    let terminals = (0..)
+        .zip(pairs)
+        .flat_map(|(colour, (from, to))| [from, to].map(|cell| Terminal { cell, colour }));
+    let board = Board::rectangle(7, 7).unwrap();
+    let strict = Puzzle::new(board, terminals.collect(), Rules::default()).unwrap();
+    let (only, _) = solve(&strict, Want::Unique, None);
+    let rules = Rules {
+        cover: false,
+        touch: false,
+    };
+    let (verdict, _) = solve(&strict.with_rules(rules), Want::Unique, None);
+    let Verdict::Solution { unique, .. } = &verdict else {
+        panic!("{verdict:?}");
+    };
+    assert_eq!(*unique, Some(false));
+    assert_eq!(listed(verdict.canonical()), listed(only.canonical()));
+}
