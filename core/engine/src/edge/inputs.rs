@@ -1,6 +1,7 @@
 //! The inputs of one stage.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crossbeam_channel::Select;
 use flowpipe_host::message::{Descent, Message};
@@ -9,6 +10,9 @@ use crate::edge::counters::Counters;
 use crate::edge::cycle::Cycle;
 use crate::edge::gate::Gate;
 use crate::edge::{Head, Received};
+
+/// How often a stage in a cycle that gets no message checks whether the cycle has ended.
+const CYCLE_CHECK_INTERVAL: Duration = Duration::from_millis(250);
 
 /// The receiving ends of a stage's edges.
 #[derive(Default)]
@@ -170,7 +174,7 @@ impl Inputs {
         None
     }
 
-    /// Sleeps until there may be a message.
+    /// Sleeps until there may be a message, or the cycle may have ended.
     fn sleep(&self, gate: &Gate, others: Option<&impl OtherWorkers>) {
         let mut select = Select::new();
         for edge in &self.heads {
@@ -183,7 +187,15 @@ impl Inputs {
                 others.watch(&mut select);
             }
         }
-        select.ready();
+        match self.cycle {
+            // The counters of a stage that has just ended may still have moved at the last check of the others.
+            Some(_) => {
+                let _ = select.ready_timeout(CYCLE_CHECK_INTERVAL);
+            }
+            None => {
+                select.ready();
+            }
+        }
     }
 }
 
