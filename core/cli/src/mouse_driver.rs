@@ -1,7 +1,6 @@
 //! Whether a pipeline drives the mouse, and what stops it.
 
 use flowpipe_config::manifest::Manifest;
-use flowpipe_config::manifest::effects::{EffectKind, HasEffect};
 use flowpipe_config::pipeline::Pipeline;
 use flowpipe_host::catalogue::Catalogue;
 use serde_json::Value;
@@ -27,8 +26,7 @@ impl MouseDriver {
         contestants.find_map(|contestant| {
             let manifest = &catalogue.find(&contestant.plugin)?.manifest;
             let manifest = &manifest.with_config(&contestant.config);
-            let drives = manifest.has_effect(&[EffectKind::DrivesMouse], &contestant.config);
-            (drives == HasEffect::Yes).then(|| Self {
+            manifest.drives_mouse(&contestant.config).then(|| Self {
                 hotkey: hotkey(manifest, &contestant.config),
                 any_window: any_window(manifest, &contestant.config),
             })

@@ -211,33 +211,33 @@ impl Checks {
     /// Ends the checks of a run whose workers have all ended.
     pub(crate) fn end(&self) {
         let mut plugins = lock(&self.plugins);
-        let active = plugins.active.drain(..).map(|it| it.plugin);
-        let active: Vec<_> = active.collect();
-        active.iter().for_each(|check| check.end());
-        plugins.replaced.drain(..).for_each(|check| check.end());
+        let active = std::mem::take(&mut plugins.active);
+        let active = active.iter().map(|it| &it.plugin);
+        active
+            .chain(&plugins.replaced)
+            .for_each(|check| check.end());
+        plugins.replaced.clear();
     }
 
     /// The validators of an output's schema, now and after each reload.
     pub(crate) fn of(&self, schema: &str) -> SchemaChecks {
         let mut plugins = lock(&self.plugins);
-        if let Some(checks) = plugins.by_schema.get(schema) {
-            return checks.clone();
-        }
-        let checks = SchemaChecks::default();
-        checks.set(self.judges(&plugins, schema));
-        plugins.by_schema.insert(schema.to_owned(), checks.clone());
-        checks
+        let checks = self.find(&plugins, schema);
+        let known = plugins.by_schema.entry(schema.to_owned());
+        known.or_insert(checks).clone()
     }
 
     /// The validators of a schema that the plugin names with its message: any number of them may come.
     pub(crate) fn of_any(&self, schema: &str) -> SchemaChecks {
-        let plugins = lock(&self.plugins);
-        if let Some(checks) = plugins.by_schema.get(schema) {
-            return checks.clone();
-        }
-        let checks = SchemaChecks::default();
-        checks.set(self.judges(&plugins, schema));
-        checks
+        self.find(&lock(&self.plugins), schema)
+    }
+
+    fn find(&self, plugins: &CheckPlugins, schema: &str) -> SchemaChecks {
+        plugins.by_schema.get(schema).cloned().unwrap_or_else(|| {
+            let checks = SchemaChecks::default();
+            checks.set(self.judges(plugins, schema));
+            checks
+        })
     }
 
     fn judges(&self, plugins: &CheckPlugins, schema: &str) -> Vec<Arc<dyn Validator>> {

@@ -289,12 +289,7 @@ impl Referee {
     /// Judges the newest sighting by all that is known. `descends`: when the frame was captured that what is
     /// sent now descends from. Returns what keeps the board from being played, if something does.
     fn judge(&mut self, descends: i64, now: i64, actions: &mut Vec<Action>) -> Option<Hindrance> {
-        if self.acting.is_lost(now)
-            && let Some(board) = &mut self.board
-        {
-            // It drew nothing that was seen.
-            board.futile += 1;
-        }
+        self.note_lost(now);
         if self.acting.is_waiting() {
             return None;
         }
@@ -386,6 +381,15 @@ impl Referee {
         asked.stroke_end = needs.stroke_end;
         actions.push(Action::Play(Box::new(asked)));
         None
+    }
+
+    /// An attempt of which nothing was heard has drawn nothing that was seen.
+    pub(super) fn note_lost(&mut self, now: i64) {
+        if self.acting.is_lost(now)
+            && let Some(board) = &mut self.board
+        {
+            board.futile += 1;
+        }
     }
 
     /// Makes the board that is seen the current one.

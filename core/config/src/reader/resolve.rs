@@ -18,7 +18,7 @@ use super::values::wrong_type;
 use super::written::Written;
 use super::written::stage::{WrittenPlugins, WrittenStage};
 use super::{Plugins, cycle, plugin_config, setting, suggest, wiring};
-use crate::manifest::effects::{EffectKind, HasEffect, OneWorker};
+use crate::manifest::effects::OneWorker;
 use crate::manifest::{Manifest, Port};
 use crate::pipeline::{Contestant, Pipeline, Stage};
 
@@ -132,9 +132,7 @@ fn check_one_mouse(
         stage.contestants.iter().any(|it| {
             let manifest = plugins.manifest(&it.plugin);
             let manifest = manifest.map(|manifest| manifest.with_config(&it.config));
-            manifest.is_some_and(|it_drives| {
-                it_drives.has_effect(&[EffectKind::DrivesMouse], &it.config) == HasEffect::Yes
-            })
+            manifest.is_some_and(|manifest| manifest.drives_mouse(&it.config))
         })
     };
     let mut driving = written.iter().zip(stages).filter(|(_, it)| drives(it));

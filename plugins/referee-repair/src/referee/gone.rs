@@ -31,11 +31,7 @@ impl Referee {
             is_made_out = *confidence >= MADE_OUT;
             self.refusal = Some(format!("{reason} (step: {step})"));
         }
-        if self.acting.is_lost(now)
-            && let Some(board) = &mut self.board
-        {
-            board.futile += 1;
-        }
+        self.note_lost(now);
         let (Some(acted_at), Some(board)) = (self.acted_at, &mut self.board) else {
             return;
         };

@@ -2,7 +2,6 @@
 //! once, and malformed ones break nothing. It is never called to process.
 
 use std::sync::Arc;
-use std::thread;
 
 use flowpipe_engine::check::start_alone;
 use flowpipe_generate::Random;
@@ -10,18 +9,16 @@ use flowpipe_host::check::{CheckPlugin, Judgement, NoVerdict};
 use flowpipe_host::message::Message;
 use flowpipe_terminal::counted;
 
-use crate::plugin_check::checks::malformed::{shown, spoiled, wild};
+use crate::plugin_check::checks::malformed::{SPOILED, bodies, shown};
+use crate::plugin_check::checks::threads::{AT_ONCE, at_once};
 use crate::plugin_check::protocol::Reporter;
 use crate::plugin_check::samples;
 use crate::plugin_check::subject::Subject;
 
-/// How many messages of each schema are modified in one place.
-const SPOILED: usize = 300;
-/// How many threads judge at once.
-const THREADS: usize = 4;
-
-/// Why other tests do not concern a check.
-pub const NOT_CALLED: &str = "it judges messages, and is never called for that";
+/// What concerns only stages that process messages.
+pub fn skip(_: &Subject, report: &Reporter) {
+    report.skip("it judges messages, and is never called for that");
+}
 
 /// Messages without a fault: each gets a verdict.
 pub fn answers(subject: &Subject, report: &Reporter) {
@@ -84,11 +81,8 @@ pub fn malformed(subject: &Subject, report: &Reporter) {
     let (mut judged, mut accepted) = (0, 0);
     for input in &subject.manifest().inputs {
         let good = samples::messages(&boards, &input.schema).into_iter().next();
-        let mut bodies = wild();
-        if let Some((_, good)) = good {
-            bodies.extend((0..SPOILED).map(|_| spoiled(&good.body, &mut random)));
-        }
-        for body in bodies {
+        let good = good.as_ref().map(|(_, good)| &good.body);
+        for body in bodies(good, SPOILED, &mut random) {
             let Ok(message) = Message::detached(&input.schema, body.to_string().as_bytes()) else {
                 continue;
             };
@@ -129,17 +123,10 @@ pub fn threads(subject: &Subject, report: &Reporter) {
     report.doing("judging on one thread");
     let alone = all(&check);
     report.doing("judging on several threads at once");
-    let at_once: Vec<_> = thread::scope(|scope| {
-        let workers: Vec<_> = (0..THREADS).map(|_| scope.spawn(|| all(&check))).collect();
-        let ended = workers.into_iter().map(|worker| match worker.join() {
-            Ok(verdicts) => verdicts,
-            Err(panic) => std::panic::resume_unwind(panic),
-        });
-        ended.collect()
-    });
+    let at_once = at_once(|| all(&check));
     check.end();
     match at_once.iter().all(|verdicts| *verdicts == alone) {
-        true => report.pass(format!("{THREADS} threads at once, the same verdicts")),
+        true => report.pass(format!("{AT_ONCE} threads at once, the same verdicts")),
         false => report.fail("on several threads at once it judges differently than on one"),
     }
 }

@@ -17,8 +17,8 @@ use crate::plugin_check::protocol::Reporter;
 use crate::plugin_check::samples;
 use crate::plugin_check::subject::Subject;
 
-/// How many messages are modified in one place.
-const SPOILED: usize = 300;
+/// How many messages of a schema are modified in one place.
+pub const SPOILED: usize = 300;
 /// The time limit.
 const ENOUGH: Duration = Duration::from_secs(60);
 
@@ -38,10 +38,7 @@ pub fn check(subject: &Subject, report: &Reporter) {
     for (port, input) in subject.manifest().inputs.iter().enumerate() {
         let good = samples::messages(&boards, &input.schema).into_iter().next();
         let good = good.map(|(_, message)| message);
-        let mut bodies = wild();
-        if let Some(good) = &good {
-            bodies.extend((0..SPOILED).map(|_| spoiled(&good.body, &mut random)));
-        }
+        let bodies = bodies(good.as_ref().map(|it| &it.body), SPOILED, &mut random);
         let schema = good
             .as_ref()
             .map_or(input.schema.as_str(), |it| it.schema.as_str());
@@ -105,8 +102,17 @@ pub fn shown(text: &str) -> String {
     text.chars().take(200).collect()
 }
 
-/// Bodies that are valid JSON, but fit no schema.
-pub fn wild() -> Vec<Value> {
+/// Bodies that are valid JSON, but fit no schema, and changes of a valid one, if there is one.
+pub fn bodies(good: Option<&Value>, changes: usize, random: &mut Random) -> Vec<Value> {
+    let mut bodies = wild();
+    if let Some(good) = good {
+        bodies.extend((0..changes).map(|_| spoiled(good, random)));
+    }
+    bodies
+}
+
+/// Bodies that fit no schema.
+fn wild() -> Vec<Value> {
     let deep = (0..100).fold(json!(0), |inner, _| json!([inner]));
     vec![
         json!({}),
@@ -126,7 +132,7 @@ pub fn wild() -> Vec<Value> {
 }
 
 /// A valid body with one change.
-pub fn spoiled(good: &Value, random: &mut Random) -> Value {
+fn spoiled(good: &Value, random: &mut Random) -> Value {
     let mut body = good.clone();
     let mut places = Vec::new();
     pointers(good, String::new(), &mut places);

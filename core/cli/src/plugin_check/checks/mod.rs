@@ -20,24 +20,22 @@ use super::subject::Subject;
 pub struct PluginTest {
     /// Its name in the report.
     pub name: &'static str,
-    /// Runs it, and reports its findings.
-    run: fn(&Subject, &Reporter),
+    /// Runs it on a stage, and reports its findings.
+    of_stage: Test,
+    /// The same on a plugin of the role `check`.
+    of_check: Test,
 }
+
+type Test = fn(&Subject, &Reporter);
 
 impl PluginTest {
     /// Runs it, and reports its findings.
     pub fn run(&self, subject: &Subject, report: &Reporter) {
-        if !subject.manifest().is_check() {
-            return (self.run)(subject, report);
-        }
-        match self.name {
-            "answers" => judging::answers(subject, report),
-            "repeatable" => judging::repeatable(subject, report),
-            "malformed" => judging::malformed(subject, report),
-            "threads" => judging::threads(subject, report),
-            "state" | "cancel" | "leaks" => report.skip(judging::NOT_CALLED),
-            _ => (self.run)(subject, report),
-        }
+        let test = match subject.manifest().is_check() {
+            true => self.of_check,
+            false => self.of_stage,
+        };
+        test(subject, report);
     }
 }
 
@@ -48,43 +46,53 @@ pub const CREATE: &str = "create";
 pub const ALL: [PluginTest; 10] = [
     PluginTest {
         name: "manifest",
-        run: manifest::check,
+        of_stage: manifest::check,
+        of_check: manifest::check,
     },
     PluginTest {
         name: CREATE,
-        run: create::check,
+        of_stage: create::check,
+        of_check: create::check,
     },
     PluginTest {
         name: "config",
-        run: config::check,
+        of_stage: config::check,
+        of_check: config::check,
     },
     PluginTest {
         name: "answers",
-        run: answers::check,
+        of_stage: answers::check,
+        of_check: judging::answers,
     },
     PluginTest {
         name: "repeatable",
-        run: repeatable::check,
+        of_stage: repeatable::check,
+        of_check: judging::repeatable,
     },
     PluginTest {
         name: "malformed",
-        run: malformed::check,
+        of_stage: malformed::check,
+        of_check: judging::malformed,
     },
     PluginTest {
         name: "state",
-        run: state::check,
+        of_stage: state::check,
+        of_check: judging::skip,
     },
     PluginTest {
         name: "cancel",
-        run: cancel::check,
+        of_stage: cancel::check,
+        of_check: judging::skip,
     },
     PluginTest {
         name: "threads",
-        run: threads::check,
+        of_stage: threads::check,
+        of_check: judging::threads,
     },
     PluginTest {
         name: "leaks",
-        run: leaks::check,
+        of_stage: leaks::check,
+        of_check: judging::skip,
     },
 ];
 

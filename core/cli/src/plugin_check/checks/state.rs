@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::plugin_check::checks::call::emitted;
 use crate::plugin_check::checks::cancel;
-use crate::plugin_check::checks::malformed::{shown, spoiled, wild};
+use crate::plugin_check::checks::malformed::{bodies, shown};
 use crate::plugin_check::protocol::Reporter;
 use crate::plugin_check::samples::{self, SampleBoard, SampleMessage};
 use crate::plugin_check::subject::Subject;
@@ -236,8 +236,7 @@ fn refuse(
     // The host accepts only JSON.
     let value: Value = serde_json::from_str(&good.json).unwrap_or_default();
     let mut random = Random::new(13);
-    let mut bodies = wild();
-    bodies.extend((0..SPOILED).map(|_| spoiled(&value, &mut random)));
+    let bodies = bodies(Some(&value), SPOILED, &mut random);
     let own = bodies
         .iter()
         .map(|body| of(good.format.clone(), body.to_string()));

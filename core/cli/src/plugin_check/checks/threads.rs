@@ -12,6 +12,8 @@ use crate::plugin_check::protocol::Reporter;
 use crate::plugin_check::samples::{self, SampleMessage};
 use crate::plugin_check::subject::Subject;
 
+/// How many threads work at once.
+pub const AT_ONCE: usize = 4;
 /// How many messages a stage gets at a time.
 const MESSAGES: usize = 5;
 const MOVED: &str = " on another thread than created it";
@@ -112,22 +114,11 @@ fn side_by_side(home: &Baseline<'_>, report: &Reporter) {
         subject, messages, ..
     } = *home;
     report.doing("creating four in parallel");
-    let made: Vec<_> = thread::scope(|scope| {
-        let workers: Vec<_> = (0..4)
-            .map(|_| {
-                scope.spawn(|| {
-                    let mut trial = subject.create().map_err(|error| error.to_string())?;
-                    let answers = work(subject, report, &mut trial, messages, SIDE_BY_SIDE);
-                    trial.end();
-                    Ok::<_, String>(answers)
-                })
-            })
-            .collect();
-        let ended = workers.into_iter().map(|worker| match worker.join() {
-            Ok(made) => made,
-            Err(panic) => std::panic::resume_unwind(panic),
-        });
-        ended.collect()
+    let made = at_once(|| {
+        let mut trial = subject.create().map_err(|error| error.to_string())?;
+        let answers = work(subject, report, &mut trial, messages, SIDE_BY_SIDE);
+        trial.end();
+        Ok::<_, String>(answers)
     });
     if let Some(failure) = made.iter().find_map(|made| made.as_ref().err()) {
         // A device may support one user only.
@@ -144,6 +135,18 @@ fn side_by_side(home: &Baseline<'_>, report: &Reporter) {
     {
         report.warn(format!("{place}{fault}"));
     }
+}
+
+/// Works on [`AT_ONCE`] threads. A panic goes on here.
+pub fn at_once<T: Send>(work: impl Fn() -> T + Sync) -> Vec<T> {
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..AT_ONCE).map(|_| scope.spawn(&work)).collect();
+        let ended = workers.into_iter().map(|worker| match worker.join() {
+            Ok(made) => made,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        ended.collect()
+    })
 }
 
 /// The answers of a stage on the thread that created it.

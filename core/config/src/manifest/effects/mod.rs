@@ -203,8 +203,13 @@ impl Manifest {
         if self.inputs.is_empty() {
             return Some(OneWorker::Source);
         }
-        let drives = self.has_effect(&[EffectKind::DrivesMouse], config) == HasEffect::Yes;
-        drives.then_some(OneWorker::DrivesMouse)
+        self.drives_mouse(config).then_some(OneWorker::DrivesMouse)
+    }
+
+    /// Whether the stage is declared to drive the mouse with a config.
+    #[must_use]
+    pub fn drives_mouse(&self, config: &Value) -> bool {
+        self.has_effect(&[EffectKind::DrivesMouse], config) == HasEffect::Yes
     }
 
     /// The stage's effects with a config. `None`: they are unknown.

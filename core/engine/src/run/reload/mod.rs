@@ -87,13 +87,11 @@ impl Reloader {
             return Err(ChangeError::Ending);
         }
         let mut diff = PipelineDiff::new(shared, &live, &pipeline, catalogue)?;
-        match diff.changes.stages.is_empty() {
-            true if diff.changes.checks.is_empty() => {}
-            true => {
-                shared.checks.add(std::mem::take(&mut diff.checks));
-                self.notify_observers(&live, &diff.changes);
-            }
-            false => self.apply(&mut live, &mut diff)?,
+        if !diff.changes.stages.is_empty() {
+            self.apply(&mut live, &mut diff)?;
+        } else if !diff.changes.checks.is_empty() {
+            shared.checks.add(std::mem::take(&mut diff.checks));
+            self.notify_observers(&live, &diff.changes);
         }
         if shared.set_on_stop(pipeline.on_stop) {
             diff.changes.keys.push("on_stop");
