@@ -74,7 +74,11 @@ impl Types<'_> {
                 }
                 items.extend(self.fields(&fields, depth + 1));
             } else if let Some((name, content)) = named_variant(one) {
-                items.push((depth, named(&code(name), one)));
+                let name = match content.get("items") {
+                    Some(_) => format!("{} ({})", code(name), self.kind(content)),
+                    None => code(name),
+                };
+                items.push((depth, named(&name, one)));
                 if content.get("$ref").is_some() {
                     let text = format!("The fields of {}.", self.kind(content));
                     items.push((depth + 1, text));
@@ -198,7 +202,8 @@ pub fn named_variant(variant: &Value) -> Option<(&str, &Value)> {
     let properties = variant.get("properties")?.as_object()?;
     let (name, content) = properties.iter().next()?;
     let is_only = properties.len() == 1 && required(variant) == [name.as_str()];
-    let is_type = content.get("properties").is_some() || content.get("$ref").is_some();
+    let types = ["properties", "$ref", "items"];
+    let is_type = types.iter().any(|key| content.get(key).is_some());
     (is_only && is_type).then_some((name, content))
 }
 
