@@ -34,7 +34,7 @@ ARROWS = {
     "generate": ["puzzle", "search"],
     "game": ["generate", "puzzle", "terminal"],
     # What plugins need of the system.
-    "desktop": ["process"],
+    "desktop": ["guardian", "process"],
     "guardian": ["process"],
     # The program, and what tests share.
     "cli": ["abi", "config", "engine", "game", "generate", "host", "isolation", "message", "output", "process", "puzzle",

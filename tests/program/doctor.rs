@@ -6,6 +6,7 @@ use flowpipe_tests::{Ran, built, flowpipe};
 use serde_json::Value;
 
 use crate::screen::Screen;
+use crate::sway::Sway;
 
 fn doctor(display: Option<&str>, more: impl FnOnce(&mut Command)) -> Ran {
     let mut command = flowpipe(&["doctor", "--json"]);
@@ -57,8 +58,35 @@ fn a_screen_with_a_window_manager_is_all_that_is_needed() {
         .into();
     let text = without.expect(0).stdout;
     assert!(text.contains("a Wayland session (wayland-7)"), "{text}");
-    assert!(text.contains("-> log in to an X11 session"), "{text}");
+    assert!(
+        text.contains("-> check that the compositor of WAYLAND_DISPLAY runs"),
+        "{text}"
+    );
     assert!(text.contains("0 problems, "), "{text}");
+}
+
+#[test]
+fn a_wayland_session_is_described() {
+    let sway = Sway::start([800, 600], "1");
+    let printed = doctor(None, |command| sway.set(command)).expect(0).json();
+    expect(&printed, "display", "skipped", "no X11 display");
+    expect(
+        &printed,
+        "wayland",
+        "ok",
+        "pictures, monitors, mouse, windows (sway)",
+    );
+    let without_sway = |command: &mut Command| {
+        sway.set(command);
+        command.env_remove("SWAYSOCK");
+    };
+    let printed = doctor(None, without_sway).expect(0).json();
+    expect(
+        &printed,
+        "wayland",
+        "warning",
+        "where windows are is unknown",
+    );
 }
 
 #[test]

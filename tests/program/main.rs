@@ -23,6 +23,9 @@ mod live_play;
 mod pty;
 #[path = "../support/screen.rs"]
 mod screen;
+#[cfg(target_os = "linux")]
+#[path = "../support/sway.rs"]
+mod sway;
 
 mod book;
 mod c;
@@ -113,6 +116,8 @@ mod terminal;
 #[cfg(unix)]
 mod top;
 mod trace;
+#[cfg(target_os = "linux")]
+mod wayland_live;
 #[cfg(target_os = "linux")]
 mod web_game;
 mod workers;

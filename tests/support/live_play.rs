@@ -6,8 +6,8 @@
     reason = "a test that lacks what it needs should panic"
 )]
 
-use std::path::PathBuf;
-use std::process::{Child, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 
 use flowpipe_tests::signals::send_signal;
 use flowpipe_tests::{Ran, flowpipe, game_log, project};
@@ -18,12 +18,39 @@ use crate::screen::{Screen, wait_for};
 /// What the game's window is called.
 pub const TITLE: &str = "flowpipe play";
 
+/// What the game's window and the mouse are on.
+pub trait LiveScreen {
+    /// Has a program started there.
+    fn set(&self, command: &mut Command);
+    /// Waits for a window.
+    fn wait_for_window(&self, title: &str);
+    /// Saves what it shows, for whoever looks into a failure.
+    fn save_picture(&self, path: &Path);
+}
+
+impl LiveScreen for Screen {
+    fn set(&self, command: &mut Command) {
+        command
+            .env("DISPLAY", self.display())
+            .env_remove("WAYLAND_DISPLAY")
+            .env_remove("WAYLAND_SOCKET");
+    }
+
+    fn wait_for_window(&self, title: &str) {
+        self.window(title);
+    }
+
+    fn save_picture(&self, path: &Path) {
+        self.picture(path);
+    }
+}
+
 /// A screen with a window manager, the game, and its log.
-pub struct Table {
+pub struct Table<S: LiveScreen = Screen> {
     // Fields are dropped in this order: first the game, then its screen.
     game: Option<Child>,
     /// The screen.
-    pub screen: Screen,
+    pub screen: S,
     folder: tempfile::TempDir,
     log: PathBuf,
 }
@@ -39,10 +66,17 @@ impl Table {
 
     /// The same on a screen of a width and height in pixels.
     pub fn on_a_screen_of(size: [u16; 2], args: &[&str]) -> Self {
+        Self::on(Screen::start_with_manager_of(size), args)
+    }
+}
+
+impl<S: LiveScreen> Table<S> {
+    /// Starts the game on a screen.
+    pub fn on(screen: S, args: &[&str]) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let mut table = Self {
             game: None,
-            screen: Screen::start_with_manager_of(size),
+            screen,
             log: folder.path().join("game.log"),
             folder,
         };
@@ -59,7 +93,7 @@ impl Table {
             .stderr(Stdio::inherit())
             .spawn();
         self.game = Some(game.expect("the game can be started"));
-        self.screen.window(TITLE);
+        self.screen.wait_for_window(TITLE);
     }
 
     /// Ends the game: its window goes.
@@ -71,14 +105,11 @@ impl Table {
         }
     }
 
-    fn on_screen(&self, args: &[&str]) -> std::process::Command {
+    fn on_screen(&self, args: &[&str]) -> Command {
         let mut command = flowpipe(args);
-        command
-            .env("DISPLAY", self.screen.display())
-            // Nothing is found out of games before, nor kept for the next table.
-            .env("XDG_STATE_HOME", self.folder.path())
-            .env_remove("WAYLAND_DISPLAY")
-            .env_remove("WAYLAND_SOCKET");
+        self.screen.set(&mut command);
+        // Nothing is found out of games before, nor kept for the next table.
+        command.env("XDG_STATE_HOME", self.folder.path());
         command
     }
 
@@ -92,7 +123,7 @@ impl Table {
         &self,
         pipeline: &str,
         args: &[&str],
-        change: impl FnOnce(&mut std::process::Command),
+        change: impl FnOnce(&mut Command),
     ) -> Player {
         let path = flowpipe_tests::pipeline(self.folder.path(), pipeline);
         let mut command = self.on_screen(&[&["run", &path], args].concat());
@@ -141,11 +172,11 @@ impl Table {
     }
 }
 
-impl Drop for Table {
+impl<S: LiveScreen> Drop for Table<S> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             let path = std::env::temp_dir().join("flowpipe-live.ppm");
-            self.screen.picture(&path);
+            self.screen.save_picture(&path);
             eprintln!("what the screen shows: {}", path.display());
         }
         self.close_game();

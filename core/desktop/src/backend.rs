@@ -14,6 +14,11 @@ pub(crate) trait Backend: Send + Sync {
     /// Windows with a title that are to be seen, the front one first.
     fn windows(&self) -> Result<Vec<Titled>>;
     fn place(&self, window: WindowId) -> Result<Option<Rect>>;
+    /// The part of a rectangle that a picture of it shows.
+    fn shown_part(&self, rect: Rect) -> Result<Option<Rect>> {
+        let monitors = self.monitors()?.into_iter().map(|monitor| monitor.place);
+        Ok(rect.largest_part(monitors))
+    }
     fn is_in_front(&self, window: WindowId, rect: Rect) -> Result<bool>;
     fn others_over(&self, window: WindowId, rect: Rect) -> Result<Vec<Rect>>;
     fn raise(&self, window: WindowId) -> Result<()>;
@@ -25,6 +30,8 @@ pub(crate) trait Backend: Send + Sync {
     fn key_is_down(&self, key: Key) -> Result<bool>;
     /// `None`: no key has this symbol.
     fn key_code(&self, key: Key) -> Result<Option<u8>>;
+    #[cfg(feature = "input")]
+    fn input(self: Arc<Self>) -> Result<Box<dyn crate::input::InputDevice>>;
     /// `plain`: without what makes it fast.
     fn grabber(self: Arc<Self>, plain: bool) -> Result<Box<dyn Grab>>;
 }

@@ -37,6 +37,20 @@ impl Desktop {
         Ok(Self { backend })
     }
 
+    /// Connects to a Wayland compositor with wlroots' protocols by the path of its socket, and by that of sway's own
+    /// interface, if it is sway.
+    ///
+    /// # Errors
+    /// [`DesktopError::NoDesktop`] when it can't be reached, or has not these protocols.
+    #[cfg(all(feature = "wlroots", unix, not(target_os = "macos")))]
+    pub fn connect_wlroots(
+        socket: &std::path::Path,
+        sway: Option<&std::path::Path>,
+    ) -> Result<Self, DesktopError> {
+        let backend = Arc::new(crate::wlroots::Wlroots::connect(socket, sway)?);
+        Ok(Self { backend })
+    }
+
     /// The window that is meant by a title: one of just that title, else one whose title contains
     /// it, in capitals or not; of several the one in front. Windows that are minimised, or on
     /// another virtual desktop, are not found. Neither are those of this program, and of those that it was started by:
@@ -83,6 +97,18 @@ impl Desktop {
     /// [`DesktopError::Lost`].
     pub fn place(&self, window: WindowId) -> Result<Option<Rect>, DesktopError> {
         self.backend.place(window)
+    }
+
+    /// The part of a window's inside that a picture of it shows: what lies beyond the screen is not in it. `None`: it is
+    /// gone, minimised, or wholly beyond the screen.
+    ///
+    /// # Errors
+    /// [`DesktopError::Lost`].
+    pub fn shown_part(&self, window: WindowId) -> Result<Option<Rect>, DesktopError> {
+        match self.backend.place(window)? {
+            Some(place) => self.backend.shown_part(place),
+            None => Ok(None),
+        }
     }
 
     /// Whether a window is to be seen and nothing lies over a rectangle of the screen that belongs to
@@ -183,5 +209,14 @@ impl Desktop {
     /// As [`Desktop::grabber`].
     pub fn plain_grabber(&self) -> Result<Grabber, DesktopError> {
         Arc::clone(&self.backend).grabber(true).map(Grabber::new)
+    }
+
+    /// The mouse and the keyboard.
+    ///
+    /// # Errors
+    /// [`DesktopError::NoInput`] when the system does not let this program control them.
+    #[cfg(feature = "input")]
+    pub fn input(&self) -> Result<Box<dyn crate::input::InputDevice>, DesktopError> {
+        Arc::clone(&self.backend).input()
     }
 }

@@ -24,6 +24,15 @@ pub enum DesktopError {
         /// Why.
         reason: String,
     },
+    /// The system does not let this program move the pointer or press anything.
+    #[error("can't control the mouse: {reason} ({})", permission::hint())]
+    NoInput {
+        /// Why.
+        reason: String,
+    },
+    /// The pointer was not moved, or nothing was pressed or released.
+    #[error("the mouse does not answer: {0}")]
+    Input(String),
     /// Something that this system does not provide, or not through the interface used here.
     #[error("{0} is not available on this system")]
     Unsupported(&'static str),

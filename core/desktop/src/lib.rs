@@ -19,16 +19,19 @@
 //!
 //! # Layout
 //! - [`desktop`]: the whole of it, [`Desktop`]. [`grabber`]: pixels, [`Grabber`].
+//! - `input` (with the feature of that name): the mouse and the keyboard, for X11, Windows and macOS in `system_input`.
 //! - [`rect`], [`window`], [`monitor`], [`key`]: the parts of a desktop. [`error`]: what can go wrong.
 //! - [`permission`]: what systems want to be asked before they show anything.
-//! - `session`: which back end fits. `backend`: what each of them does. `own`: which windows are those of
-//!   this program. `x11`: X11, used directly, because that
-//!   is many times faster. `other`: Wayland, Windows and macOS, through the crate xcap.
+//! - `session`: which back end fits. `backend`: what each of them does. `own`: which windows are those of this program.
+//! - `x11`: X11, used directly, because that is many times faster. `wlroots`: Wayland compositors with wlroots' protocols.
+//!   `other`: other Wayland sessions, Windows and macOS, through the crate xcap.
 
 mod backend;
 pub mod desktop;
 pub mod error;
 pub mod grabber;
+#[cfg(feature = "input")]
+pub mod input;
 pub mod key;
 pub mod monitor;
 #[cfg(feature = "xcap")]
@@ -37,7 +40,11 @@ mod own;
 pub mod permission;
 pub mod rect;
 mod session;
+#[cfg(feature = "input")]
+mod system_input;
 pub mod window;
+#[cfg(all(feature = "wlroots", unix, not(target_os = "macos")))]
+mod wlroots;
 #[cfg(all(unix, not(target_os = "macos")))]
 mod x11;
 

@@ -112,6 +112,11 @@ impl Backend for Other {
         Err(DesktopError::Unsupported("the codes of keys"))
     }
 
+    #[cfg(feature = "input")]
+    fn input(self: Arc<Self>) -> Result<Box<dyn crate::input::InputDevice>> {
+        Ok(Box::new(crate::system_input::SystemInput::new()?))
+    }
+
     fn grabber(self: Arc<Self>, _plain: bool) -> Result<Box<dyn Grab>> {
         Ok(Box::new(XcapGrabber { pixels: Vec::new() }))
     }

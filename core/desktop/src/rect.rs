@@ -27,6 +27,25 @@ impl Rect {
         })
     }
 
+    /// What it has in common with that of some others with which it has most in common: the part of one monitor.
+    pub(crate) fn largest_part(self, others: impl Iterator<Item = Self>) -> Option<Self> {
+        let parts = others.filter_map(|other| self.intersection(other));
+        parts.max_by_key(|part| u64::from(part.width) * u64::from(part.height))
+    }
+
+    /// The smallest one that contains both.
+    #[must_use]
+    pub fn union(self, other: Self) -> Self {
+        let (x, width) = hull((self.x, self.width), (other.x, other.width));
+        let (y, height) = hull((self.y, self.height), (other.y, other.height));
+        Self {
+            x,
+            y,
+            width,
+            height,
+        }
+    }
+
     /// Whether a pixel lies in it.
     #[must_use]
     pub fn contains(self, [x, y]: [i32; 2]) -> bool {
@@ -45,6 +64,14 @@ fn overlap(one: (i32, u32), other: (i32, u32)) -> Option<(i32, u32)> {
     // It is no longer than the shorter of the two.
     let length = u32::try_from(length).ok()?;
     (length > 0).then_some((begin, length))
+}
+
+/// The stretch (begin, length) from where the first of two begins to where the last one ends.
+fn hull(one: (i32, u32), other: (i32, u32)) -> (i32, u32) {
+    let end = |(begin, length): (i32, u32)| i64::from(begin) + i64::from(length);
+    let begin = one.0.min(other.0);
+    let length = end(one).max(end(other)) - i64::from(begin);
+    (begin, u32::try_from(length).unwrap_or(u32::MAX))
 }
 
 #[cfg(test)]

@@ -11,6 +11,10 @@ pub(crate) fn connect() -> Result<Arc<dyn Backend>, DesktopError> {
     match Session::of(&variable("WAYLAND_DISPLAY"), &variable("DISPLAY")) {
         #[cfg(all(unix, not(target_os = "macos")))]
         Session::X11(display) => Ok(Arc::new(crate::x11::X11::connect(&display)?)),
+        #[cfg(all(feature = "wlroots", unix, not(target_os = "macos")))]
+        Session::Other if let Some(wlroots) = crate::wlroots::Wlroots::of_session()? => {
+            Ok(Arc::new(wlroots))
+        }
         #[cfg(feature = "xcap")]
         Session::Other => Ok(Arc::new(crate::other::Other::connect()?)),
         #[cfg(not(feature = "xcap"))]

@@ -104,6 +104,17 @@ impl Backend for X11 {
         place::ask(self, window)?.answer(self)
     }
 
+    /// Pictures are of all monitors.
+    fn shown_part(&self, rect: Rect) -> Result<Option<Rect>> {
+        let [width, height] = self.screen_size()?;
+        let screen = Rect {
+            width,
+            height,
+            ..Rect::default()
+        };
+        Ok(rect.intersection(screen))
+    }
+
     fn is_in_front(&self, window: WindowId, rect: Rect) -> Result<bool> {
         number(window).map_or(Ok(false), |window| front::is_in_front(self, window, rect))
     }
@@ -144,6 +155,11 @@ impl Backend for X11 {
 
     fn key_code(&self, key: Key) -> Result<Option<u8>> {
         keyboard::code(self, key)
+    }
+
+    #[cfg(feature = "input")]
+    fn input(self: Arc<Self>) -> Result<Box<dyn crate::input::InputDevice>> {
+        Ok(Box::new(crate::system_input::SystemInput::new()?))
     }
 
     fn grabber(self: Arc<Self>, plain: bool) -> Result<Box<dyn Grab>> {

@@ -1,7 +1,7 @@
 //! Systems without a guardian.
 
 use crate::error::GuardianError;
-use crate::input::Input;
+use crate::input::{DisplayServer, Input};
 
 /// A guardian. This system has none.
 #[derive(Debug)]
@@ -10,7 +10,7 @@ pub enum Guardian {}
 impl Guardian {
     /// # Errors
     /// [`GuardianError::Unsupported`], always.
-    pub fn start() -> Result<Self, GuardianError> {
+    pub fn start(_: DisplayServer) -> Result<Self, GuardianError> {
         Err(GuardianError::Unsupported)
     }
 

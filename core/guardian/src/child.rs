@@ -101,19 +101,19 @@ fn guard<R: Release>(inherited: &Inherited<'_, R>) -> Result<(), Errno> {
     priority::raise();
     guard.record.set_ready();
     while guard.poll_player()? {}
-    guard.release_all()?;
+    guard.release_all(false)?;
     while !guard.player_is_gone(&RELEASE_INTERVAL)? {
-        guard.release_all()?;
+        guard.release_all(false)?;
     }
     for wait in RELEASE_AGAIN {
-        guard.release_all()?;
+        guard.release_all(false)?;
         if guard.record.pressed().is_empty() {
             return Ok(());
         }
         // There are no files to wait for, only the time.
         let _ = poll(&mut [], Some(&wait));
     }
-    guard.release_all()
+    guard.release_all(true)
 }
 
 struct Guard<'a, R> {
@@ -142,7 +142,7 @@ impl<R: Release> Guard<'_, R> {
         }
         self.release.drain(self.connection)?;
         if !self.record.pressed().is_empty() && self.is_stopped() {
-            self.try_to_release_all()?;
+            self.try_to_release_all(false)?;
         }
         Ok(true)
     }
@@ -166,18 +166,18 @@ impl<R: Release> Guard<'_, R> {
     }
 
     /// Releases what is pressed, however long the display server takes.
-    fn release_all(&self) -> Result<(), Errno> {
-        while !self.try_to_release_all()? {}
+    fn release_all(&self, is_last: bool) -> Result<(), Errno> {
+        while !self.try_to_release_all(is_last)? {}
         Ok(())
     }
 
     /// Whether the display server has confirmed that nothing is pressed any more. A slow one may do so later.
-    fn try_to_release_all(&self) -> Result<bool, Errno> {
+    fn try_to_release_all(&self, is_last: bool) -> Result<bool, Errno> {
         let pressed = self.record.pressed();
         if pressed.is_empty() {
             return Ok(true);
         }
-        match self.release.release(self.connection, pressed) {
+        match self.release.release(self.connection, pressed, is_last) {
             Ok(()) => Ok(true),
             Err(Errno::TIMEDOUT) => Ok(false),
             Err(error) => Err(error),

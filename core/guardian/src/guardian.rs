@@ -1,25 +1,26 @@
 //! The guardian, as used by the process that presses.
 
 use crate::error::GuardianError;
-use crate::input::Input;
+use crate::input::{DisplayServer, Input};
 use crate::process::Process;
 use crate::record::Pressed;
-use crate::x11;
+use crate::{wlroots, x11};
 
 /// A process that releases everything recorded here when this process dies. It ends when this value is dropped.
 #[derive(Debug)]
 pub struct Guardian {
+    server: DisplayServer,
     process: Process,
 }
 
 impl Guardian {
-    /// Starts the process for the display that this program uses.
+    /// Starts the process for a display server that this program presses on.
     ///
     /// # Errors
     /// When it can't be started: then nothing should be pressed.
-    pub fn start() -> Result<Self, GuardianError> {
-        let process = start(Pressed::default())?;
-        Ok(Self { process })
+    pub fn start(server: DisplayServer) -> Result<Self, GuardianError> {
+        let process = start(server, Pressed::default())?;
+        Ok(Self { server, process })
     }
 
     /// Records that something is about to be pressed. Call it before the press, so that nothing is ever pressed and not
@@ -32,7 +33,7 @@ impl Guardian {
             tracing::warn!(
                 "the process that releases the mouse when this one dies was killed or stopped, and is restarted"
             );
-            self.process = start(self.process.record().pressed())?;
+            self.process = start(self.server, self.process.record().pressed())?;
         }
         self.process.record().add(input);
         Ok(())
@@ -62,8 +63,9 @@ impl Guardian {
 }
 
 /// `pressed`: what is pressed already.
-fn start(pressed: Pressed) -> Result<Process, GuardianError> {
-    // Other platforms may not need it: Wayland's virtual devices are released by the display server when the program
-    // dies.
-    Process::start(x11::Connection::open()?, pressed)
+fn start(server: DisplayServer, pressed: Pressed) -> Result<Process, GuardianError> {
+    match server {
+        DisplayServer::X11 => Process::start(x11::Connection::open()?, pressed),
+        DisplayServer::Wlroots => Process::start(wlroots::Compositor::open()?, pressed),
+    }
 }

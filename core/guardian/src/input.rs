@@ -8,3 +8,12 @@ pub enum Input {
     /// A key, by its key code.
     Key(u8),
 }
+
+/// A display server by what lets programs press and release.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DisplayServer {
+    /// X11, by its extension XTEST, on the display that `DISPLAY` names.
+    X11,
+    /// Wayland, by wlroots' virtual pointer, in the session that `WAYLAND_DISPLAY` names. Keys are not released.
+    Wlroots,
+}

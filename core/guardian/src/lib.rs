@@ -6,9 +6,9 @@
 //! it. When the program ends, the guardian releases what is recorded, and nothing else.
 //!
 //! ```no_run
-//! use flowpipe_guardian::{Guardian, Input};
+//! use flowpipe_guardian::{DisplayServer, Guardian, Input};
 //!
-//! let mut guardian = Guardian::start()?;
+//! let mut guardian = Guardian::start(DisplayServer::X11)?;
 //! guardian.pressed(Input::Button(1))?;
 //! // Press and release the button.
 //! guardian.released(Input::Button(1));
@@ -19,7 +19,7 @@
 //! - [`guardian`]: the whole of it, [`Guardian`]. [`input`]: what can be pressed. [`error`]: its errors.
 //! - `record`: what is pressed, in memory that both processes share. `robust_futex`: by which the kernel reports there that
 //!   the player dies; `holder`: the thread of the player that holds it.
-//! - `release`: the interface of a platform. `x11`: X11's implementation.
+//! - `release`: the interface of a platform. `x11`, `wlroots`: its implementations. `unsent`: requests sent in part.
 //! - `process`: starts and ends the guardian's process. `child`: that process's code; `detach`: detaches it from
 //!   everything that it inherits. `priority`: has both scheduled soon.
 //! - `absent`: systems without a guardian.
@@ -47,6 +47,10 @@ mod release;
 #[cfg(target_os = "linux")]
 mod robust_futex;
 #[cfg(target_os = "linux")]
+mod unsent;
+#[cfg(target_os = "linux")]
+mod wlroots;
+#[cfg(target_os = "linux")]
 mod x11;
 
 #[cfg(not(target_os = "linux"))]
@@ -54,4 +58,4 @@ pub use absent::Guardian;
 pub use error::GuardianError;
 #[cfg(target_os = "linux")]
 pub use guardian::Guardian;
-pub use input::Input;
+pub use input::{DisplayServer, Input};

@@ -211,7 +211,7 @@ mod tests {
             Ok(())
         }
 
-        fn release(&self, _: BorrowedFd<'_>, _: Pressed) -> Result<(), Errno> {
+        fn release(&self, _: BorrowedFd<'_>, _: Pressed, _: bool) -> Result<(), Errno> {
             Ok(())
         }
     }

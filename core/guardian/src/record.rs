@@ -18,6 +18,7 @@ const WORDS: usize = 8;
 struct Page {
     buttons: [AtomicU32; WORDS],
     keys: [AtomicU32; WORDS],
+    presses: AtomicU32,
     is_ready: AtomicU32,
     player: RobustFutex,
 }
@@ -36,6 +37,8 @@ unsafe impl Sync for Record {}
 pub(crate) struct Pressed {
     buttons: [u32; WORDS],
     keys: [u32; WORDS],
+    /// How often something was pressed until then.
+    pub presses: u32,
 }
 
 impl Record {
@@ -64,6 +67,7 @@ impl Record {
     pub(crate) fn add(&self, input: Input) {
         let (word, bit) = self.slot(input);
         word.fetch_or(bit, Ordering::SeqCst);
+        self.page().presses.fetch_add(1, Ordering::SeqCst);
     }
 
     pub(crate) fn remove(&self, input: Input) {
@@ -88,6 +92,7 @@ impl Record {
         Pressed {
             buttons: load(&page.buttons),
             keys: load(&page.keys),
+            presses: page.presses.load(Ordering::SeqCst),
         }
     }
 

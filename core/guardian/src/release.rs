@@ -18,6 +18,12 @@ pub(crate) trait Release {
     fn check(&self, connection: BorrowedFd<'_>) -> Result<(), Errno>;
     /// Reads unsolicited data, without blocking.
     fn drain(&self, connection: BorrowedFd<'_>) -> Result<(), Errno>;
-    /// Releases what is pressed, and returns when that is done. Released inputs stay released.
-    fn release(&self, connection: BorrowedFd<'_>, pressed: Pressed) -> Result<(), Errno>;
+    /// Releases what is pressed, and returns when that is done. Released inputs stay released. `is_last`: nothing is left of
+    /// the player, and this is not called again.
+    fn release(
+        &self,
+        connection: BorrowedFd<'_>,
+        pressed: Pressed,
+        is_last: bool,
+    ) -> Result<(), Errno>;
 }

@@ -4,7 +4,7 @@
 use std::cell::Cell;
 use std::os::fd::{AsFd as _, BorrowedFd};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::PollFlags;
 use rustix::io::Errno;
 use x11rb::connection::RequestConnection as _;
 use x11rb::protocol::xproto::{BUTTON_RELEASE_EVENT, KEY_RELEASE_EVENT};
@@ -16,6 +16,7 @@ use crate::error::GuardianError;
 use crate::input::Input;
 use crate::record::Pressed;
 use crate::release::Release;
+use crate::unsent::{NotSent, Unsent, wait};
 
 /// A connection to the display that `DISPLAY` names, where enigo presses too.
 pub(crate) struct Connection {
@@ -24,21 +25,6 @@ pub(crate) struct Connection {
     opcode: u8,
     answers: Answers,
     unsent: Unsent,
-}
-
-/// The rest of a request that was written in part. It is sent before the next request: otherwise the server would take
-/// that request for the rest.
-struct Unsent {
-    bytes: Cell<[u8; FAKE_INPUT]>,
-    length: Cell<usize>,
-}
-
-/// Why a request was not sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct NotSent {
-    error: Errno,
-    /// Whether a part of it was, so that the server will answer it later.
-    is_begun: bool,
 }
 
 /// The server's packets. A packet may arrive in parts.
@@ -60,11 +46,6 @@ const PACKET: usize = 32;
 const REPLY: u8 = 1;
 /// A request of the core protocol that only has a reply.
 const GET_INPUT_FOCUS: u8 = 43;
-/// How long the server may take for each read and write; after that it is late, and may still answer.
-const PATIENCE: Timespec = Timespec {
-    tv_sec: 1,
-    tv_nsec: 0,
-};
 
 impl Connection {
     /// # Errors
@@ -93,6 +74,10 @@ impl Connection {
     }
 }
 
+fn send(unsent: &Unsent, to: BorrowedFd<'_>, request: &[u8]) -> Result<(), NotSent> {
+    unsent.send(to, request, |bytes| rustix::io::write(to, bytes))
+}
+
 /// The request to release something now, wherever the pointer is.
 fn fake_release(opcode: u8, input: Input) -> [u8; FAKE_INPUT] {
     let (kind, detail) = match input {
@@ -117,7 +102,7 @@ impl Release for Connection {
 
     /// Waits until the server has done everything that it was asked before.
     fn check(&self, connection: BorrowedFd<'_>) -> Result<(), Errno> {
-        let sent = self.unsent.send(connection, &get_input_focus());
+        let sent = send(&self.unsent, connection, &get_input_focus());
         if sent.map_or_else(|it| it.is_begun, |()| true) {
             self.answers.awaited.set(self.answers.awaited.get() + 1);
         }
@@ -129,13 +114,12 @@ impl Release for Connection {
         self.answers.read_all(connection)
     }
 
-    fn release(&self, connection: BorrowedFd<'_>, pressed: Pressed) -> Result<(), Errno> {
+    /// The server ignores the release of what is not pressed.
+    fn release(&self, connection: BorrowedFd<'_>, pressed: Pressed, _: bool) -> Result<(), Errno> {
         // A server that has not answered yet gets no more requests, so that they do not pile up.
         self.answers.wait(connection)?;
         for input in pressed.inputs() {
-            let sent = self
-                .unsent
-                .send(connection, &fake_release(self.opcode, input));
+            let sent = send(&self.unsent, connection, &fake_release(self.opcode, input));
             sent.map_err(|it| it.error)?;
         }
         self.check(connection)
@@ -177,88 +161,6 @@ impl Answers {
     }
 }
 
-impl Unsent {
-    fn nothing() -> Self {
-        Self {
-            bytes: Cell::new([0; FAKE_INPUT]),
-            length: Cell::new(0),
-        }
-    }
-
-    fn send(&self, to: BorrowedFd<'_>, request: &[u8]) -> Result<(), NotSent> {
-        self.send_by(request, |bytes| {
-            loop {
-                match rustix::io::write(to, bytes) {
-                    Err(Errno::INTR) => {}
-                    Err(Errno::AGAIN) => wait(to, PollFlags::OUT)?,
-                    done => return done,
-                }
-            }
-        })
-    }
-
-    /// Sends the rest of the last request, and this one. `write` writes some bytes of what it is given.
-    fn send_by(
-        &self,
-        request: &[u8],
-        mut write: impl FnMut(&[u8]) -> Result<usize, Errno>,
-    ) -> Result<(), NotSent> {
-        let before = self.bytes.get();
-        let rest = before.get(..self.length.get()).unwrap_or_default();
-        self.send_all(rest, &mut write).map_err(|error| NotSent {
-            error,
-            is_begun: false,
-        })?;
-        self.send_all(request, &mut write).map_err(|error| {
-            // Without its first byte it is not begun: there is nothing to complete.
-            let is_begun = self.length.get() < request.len();
-            if !is_begun {
-                self.length.set(0);
-            }
-            NotSent { error, is_begun }
-        })
-    }
-
-    /// Sends bytes, and keeps those that were not sent.
-    fn send_all(
-        &self,
-        mut bytes: &[u8],
-        write: &mut impl FnMut(&[u8]) -> Result<usize, Errno>,
-    ) -> Result<(), Errno> {
-        while !bytes.is_empty() {
-            match write(bytes) {
-                Ok(count) => bytes = bytes.get(count..).unwrap_or_default(),
-                Err(error) => {
-                    self.keep(bytes);
-                    return Err(error);
-                }
-            }
-        }
-        self.length.set(0);
-        Ok(())
-    }
-
-    fn keep(&self, bytes: &[u8]) {
-        let mut kept = [0; FAKE_INPUT];
-        for (to, from) in kept.iter_mut().zip(bytes) {
-            *to = *from;
-        }
-        self.bytes.set(kept);
-        self.length.set(bytes.len().min(FAKE_INPUT));
-    }
-}
-
-fn wait(file: BorrowedFd<'_>, until: PollFlags) -> Result<(), Errno> {
-    match poll(
-        &mut [PollFd::from_borrowed_fd(file, until)],
-        Some(&PATIENCE),
-    ) {
-        Ok(0) => Err(Errno::TIMEDOUT),
-        Ok(_) | Err(Errno::INTR) => Ok(()),
-        Err(error) => Err(error),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::io::Write as _;
@@ -287,38 +189,6 @@ mod tests {
         }
         drop(server);
         assert_eq!(answers.read_all(client.as_fd()), Err(Errno::PIPE));
-    }
-
-    #[test]
-    fn a_request_that_was_sent_in_part_is_completed_first() {
-        let unsent = Unsent::nothing();
-        let (first, second) = ([1; FAKE_INPUT], [2; 4]);
-        let mut received = Vec::new();
-        // The server takes so many bytes, and no more.
-        let mut send = |request: &[u8], mut room: usize| {
-            unsent.send_by(request, |bytes| {
-                let count = room.min(bytes.len()).min(7);
-                if count == 0 {
-                    return Err(Errno::TIMEDOUT);
-                }
-                received.extend_from_slice(&bytes[..count]);
-                room -= count;
-                Ok(count)
-            })
-        };
-        let late = |is_begun| {
-            let error = Errno::TIMEDOUT;
-            Err(NotSent { error, is_begun })
-        };
-        assert_eq!(send(&first, 0), late(false));
-        assert_eq!(send(&first, 10), late(true));
-        // Not even the rest of the first one.
-        assert_eq!(send(&second, 10), late(false));
-        assert_eq!(send(&second, 17), late(true));
-        assert_eq!(send(&first, 1000), Ok(()));
-        assert_eq!(send(&second, 1000), Ok(()));
-        let whole = [&first[..], &second, &first, &second].concat();
-        assert_eq!(received, whole);
     }
 
     #[test]

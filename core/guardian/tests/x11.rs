@@ -17,7 +17,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use flowpipe_guardian::{Guardian, Input};
+use flowpipe_guardian::{DisplayServer, Guardian, Input};
 use rustix::process::{Pid, Resource, Rlimit, Signal};
 use screen::{Screen, wait_for};
 use signals::with_default_signals;
@@ -149,7 +149,7 @@ fn player() {
         sent.unwrap().check().unwrap();
     };
     let key: u8 = std::env::var("KEY").unwrap().parse().unwrap();
-    let mut guardian = Guardian::start().unwrap();
+    let mut guardian = Guardian::start(DisplayServer::X11).unwrap();
     println!("answer: {}", guardian.id());
     for line in std::io::stdin().lines() {
         let answer = match line.unwrap().as_str() {
@@ -505,7 +505,7 @@ fn what_a_press_costs() {
     // SAFETY: no other thread reads the environment: this test runs alone.
     unsafe { std::env::set_var("DISPLAY", screen.display()) };
     let began = Instant::now();
-    let mut guardian = Guardian::start().unwrap();
+    let mut guardian = Guardian::start(DisplayServer::X11).unwrap();
     println!("start: {:?}", began.elapsed());
     let began = Instant::now();
     for _ in 0..100_000 {

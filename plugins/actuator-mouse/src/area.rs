@@ -24,8 +24,10 @@ impl<'a> Area<'a> {
     pub fn bounds(&self, inside: Option<Rect>) -> Rect {
         let bounds = self.pixels(&self.gestures.bounds);
         // As it was captured: a check has compared it.
-        let frame = self.gestures.frame.size.map(|[width, height]| {
-            self.pixels(&Rectangle::new(0.0, 0.0, width.into(), height.into()))
+        let FrameNote { scale, size, .. } = &self.gestures.frame;
+        let frame = size.map(|size| {
+            let [width, height] = size.map(|length| f64::from(length) * scale);
+            self.pixels(&Rectangle::new(0.0, 0.0, width, height))
         });
         let limits = [frame, inside].into_iter().flatten();
         limits.fold(bounds, |bounds, limit| {
@@ -100,6 +102,14 @@ mod tests {
         let gestures = Gestures::new("planner-test", FrameNote::of("test"), bounds, Vec::new())
             .with_area("toolbar", Rectangle::new(10.0, 20.0, 30.0, 5.0));
         assert_eq!(Area::new(&gestures).pixel([1.5, 2.0]), [11, 22]);
+    }
+
+    #[test]
+    fn a_frame_of_more_pixels_than_the_screen_is_as_large() {
+        let frame = FrameNote::of("test").with_size([600, 400]).with_scale(1.25);
+        let bounds = Rectangle::new(500.0, 100.0, 250.0, 400.0);
+        let gestures = Gestures::new("planner-test", frame, bounds, Vec::new());
+        assert_eq!(Area::new(&gestures).bounds(None), rect(400, 80, 200, 320));
     }
 
     #[test]

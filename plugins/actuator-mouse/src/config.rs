@@ -33,6 +33,17 @@ pub struct Config {
     /// Play on what was captured from a monitor or a region too, where it is unknown whether the
     /// board's window is in front. Otherwise capture-screen has to be given a window.
     pub any_window: bool,
+    /// What this desktop does not report, and you accept: without it, a run that would rely on that does not start.
+    pub accept: Vec<Accepted>,
+}
+
+/// What some desktops do not report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Accepted {
+    /// Where the pointer is: a person who moves the mouse is not noticed. Under Wayland, sway and other compositors with
+    /// wlroots' protocols do not report.
+    Pointer,
 }
 
 impl Default for Config {
@@ -45,6 +56,7 @@ impl Default for Config {
             corners: true,
             by_hand: true,
             any_window: false,
+            accept: Vec::new(),
         }
     }
 }

@@ -29,9 +29,9 @@ struct State {
 pub struct Watched {
     /// Its window.
     pub window: WindowId,
-    /// Where the window's inside began when the board was seen.
+    /// Where the part of the window's inside that was captured began.
     pub origin: [i32; 2],
-    /// How wide and high its inside was when the bounds were cut to it, where the system reports it.
+    /// How wide and high that part was, where it is known.
     pub size: Option<[u32; 2]>,
     /// Where the board is on the screen, with what of a cell around it may be touched too.
     pub board: Rect,

@@ -6,14 +6,6 @@ use flowpipe_desktop::DesktopError;
 use flowpipe_plugin::message::{Action, Gestures};
 use flowpipe_plugin::{Error, Result};
 
-/// How keys are pressed.
-pub struct Typing<'a> {
-    /// Those that may be.
-    pub keys: Keys,
-    /// Is asked before each key: why it may not be pressed now, if so.
-    pub why_not: &'a dyn Fn() -> Option<String>,
-}
-
 /// The codes of keys, by their names.
 #[derive(Debug, Default)]
 pub struct Keys(HashMap<String, u8>);

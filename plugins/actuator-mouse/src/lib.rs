@@ -5,7 +5,7 @@
 //! # Layout
 //! [`config`]: what can be set. [`area`]: where gestures are on the screen. [`mouse`]: the mouse and the keyboard.
 //! [`keys`]: keys by their names. [`surroundings`]: windows, keys, the pointer. [`guard`], [`watch`]: when to let go.
-//! [`player`] joins them.
+//! [`rest`]: where the pointer is left. [`player`] joins them.
 
 mod area;
 mod config;
@@ -13,6 +13,7 @@ mod guard;
 mod keys;
 mod mouse;
 mod player;
+mod rest;
 mod surroundings;
 mod watch;
 
@@ -35,9 +36,9 @@ use flowpipe_plugin::{
 use crate::area::Area;
 use crate::config::Config;
 use crate::guard::{Guard, Watched};
-use crate::keys::{Keys, Typing};
-use crate::mouse::SystemMouse;
-use crate::player::{End, Player};
+use crate::keys::Keys;
+use crate::mouse::{Mouse as _, SystemMouse};
+use crate::player::{Asked, End, Player};
 use crate::surroundings::Surroundings;
 use crate::watch::{MOVED_BY_HAND, Watch};
 
@@ -181,7 +182,14 @@ impl MouseActuator {
             return Ok(End::refused(DRY));
         };
         let frame = &gestures.frame;
-        let (bounds, size) = held.bounds(gestures);
+        let (bounds, shown) = held.bounds(gestures);
+        if bounds.width == 0 || bounds.height == 0 {
+            return Ok(End::refused(
+                "the bounds of the gestures hold no whole pixel of what was captured: give wider ones",
+            ));
+        }
+        let now = shown.map(|shown| [shown.width, shown.height]);
+        let size = frame.size.or(now);
         let watched = match watched(frame, bounds, &self.config) {
             Ok(watched) => watched.map(|watched| Watched { size, ..watched }),
             Err(reason) => return Ok(End::refused(reason)),
@@ -193,18 +201,28 @@ impl MouseActuator {
         let area = Area::new(gestures);
         let is_cut = area.outside(area.bounds(None)).is_none();
         if let Some([x, y]) = area.outside(bounds).filter(|_| is_cut) {
+            let what = if watched.is_some() {
+                "window"
+            } else {
+                "screen"
+            };
             return Ok(End::refused(format!(
-                "a gesture would leave the window, at {x}, {y} on the screen: plan on a frame of the window as it is now"
+                "a gesture would leave the {what}, at {x}, {y} on the screen: plan on a frame of the {what} as it is now"
             )));
         }
         held.guard.begin(watched);
         let surroundings = &held.surroundings;
         let why_no_key = || surroundings.keyboard_trouble(watched?.window);
-        let typing = Typing {
+        let why_not_now = || surroundings.trouble(&watched?);
+        let asked = Asked {
             keys,
-            why_not: &why_no_key,
+            why_no_key: &why_no_key,
+            why_not_now: &why_not_now,
         };
-        let end = held.player.play(gestures, bounds, &typing, acting, cancel);
+        let end = held.player.play(gestures, bounds, &asked, acting, cancel);
+        if let (Ok(_), Some(shown)) = (&end, shown) {
+            held.player.rest_beside(bounds, shown, acting, cancel)?;
+        }
         held.guard.end(held.player.put());
         end
     }
@@ -220,7 +238,10 @@ impl Mechanism {
             return Err(Error::bad_config(format!("hotkey: {error}")));
         }
         let guard = Arc::new(Guard::default());
-        let mouse = Box::new(SystemMouse::new()?);
+        let mut mouse = Box::new(SystemMouse::new(&desktop, config)?);
+        if mouse.is_captured() {
+            mouse.put(rest::aside(desktop.screen_size()?))?;
+        }
         let watch = Watch::start(config, Arc::clone(&guard), Box::new(desktop.clone()), host)?;
         Ok(Self {
             player: Player::new(mouse, Arc::clone(&guard), config),
@@ -231,23 +252,20 @@ impl Mechanism {
         })
     }
 
-    /// Where the pointer may be put, and the size of the window that this was found for.
-    fn bounds(&self, gestures: &Gestures) -> (Rect, Option<[u32; 2]>) {
+    /// Where the pointer may be put, and the part of the window that pictures show now.
+    fn bounds(&self, gestures: &Gestures) -> (Rect, Option<Rect>) {
         let window = gestures.frame.window.map(WindowId);
-        let inside = window.and_then(|window| self.surroundings.inside(window));
-        let on_screen = inside.map(|inside| match self.surroundings.screen() {
-            Some([width, height]) => {
-                let screen = Rect {
-                    width,
-                    height,
-                    ..Rect::default()
-                };
-                inside.intersection(screen).unwrap_or_default()
-            }
-            None => inside,
-        });
-        let size = inside.map(|inside| [inside.width, inside.height]);
-        (Area::new(gestures).bounds(on_screen), size)
+        let shown = window.and_then(|window| self.surroundings.shown_part(window));
+        let screen = || {
+            let [width, height] = self.surroundings.screen()?;
+            Some(Rect {
+                width,
+                height,
+                ..Rect::default()
+            })
+        };
+        let limit = shown.or_else(screen);
+        (Area::new(gestures).bounds(limit), shown)
     }
 
     /// Why nothing is played now, if so.

@@ -1,9 +1,12 @@
 //! The mouse that is controlled.
 
-use enigo::{Coordinate, Direction, Enigo, Keyboard as _, Mouse as _, Settings};
+use flowpipe_desktop::Desktop;
+use flowpipe_desktop::input::InputDevice;
 use flowpipe_guardian::{Guardian, GuardianError, Input};
 use flowpipe_plugin::message::Button;
 use flowpipe_plugin::{Error, Result, tracing};
+
+use crate::config::{Accepted, Config};
 
 /// Moves the pointer, and presses buttons and keys. Places are in screen pixels.
 pub trait Mouse: Send {
@@ -17,32 +20,33 @@ pub trait Mouse: Send {
     fn check(&mut self) -> Result<()>;
     /// Releases a button or a key.
     fn release(&mut self, input: Input) -> Result<()>;
+    /// Whether pictures of the screen may contain the pointer.
+    fn is_captured(&self) -> bool {
+        false
+    }
 }
 
 /// The system's own mouse and keyboard, with a guardian that releases what is pressed when this process dies.
 pub struct SystemMouse {
-    mouse: Enigo,
+    device: Box<dyn InputDevice>,
     /// `None` on systems that have none.
     guardian: Option<Guardian>,
 }
 
 impl SystemMouse {
     /// # Errors
-    /// When the system does not let this program move the mouse, or what is pressed would stay so when this
+    /// When the system does not let this program move the mouse, reports less than the config wants, or what is pressed would stay so when this
     /// process dies.
-    pub fn new() -> Result<Self> {
-        let settings = Settings {
-            // In milliseconds before every press and release; the pace is set elsewhere.
-            linux_delay: 0,
-            ..Settings::default()
+    pub fn new(desktop: &Desktop, config: &Config) -> Result<Self> {
+        let device = desktop.input()?;
+        if !device.reports_place() {
+            unnoticed(config)?;
+        }
+        let started = match device.display_server() {
+            Some(server) => Guardian::start(server),
+            None => Err(GuardianError::Unsupported),
         };
-        let mouse = Enigo::new(&settings).map_err(|error| {
-            Error::new(format!(
-                "can't control the mouse: {error} ({})",
-                flowpipe_desktop::permission::hint()
-            ))
-        })?;
-        let guardian = match Guardian::start() {
+        let guardian = match started {
             Ok(guardian) => Some(guardian),
             Err(error @ GuardianError::Unsupported) => {
                 tracing::warn!("{error}");
@@ -50,22 +54,7 @@ impl SystemMouse {
             }
             Err(error) => return Err(unguarded(error)),
         };
-        Ok(Self { mouse, guardian })
-    }
-
-    fn send(&mut self, input: Input, direction: Direction) -> Result<()> {
-        match input {
-            Input::Button(number) => {
-                let button = match number {
-                    2 => enigo::Button::Middle,
-                    3 => enigo::Button::Right,
-                    _ => enigo::Button::Left,
-                };
-                self.mouse.button(button, direction)
-            }
-            Input::Key(code) => self.mouse.raw(u16::from(code), direction),
-        }
-        .map_err(failed)
+        Ok(Self { device, guardian })
     }
 }
 
@@ -78,28 +67,40 @@ pub fn button(button: Button) -> Input {
     })
 }
 
+/// Where the pointer is not reported, a person who moves it is not noticed.
+fn unnoticed(config: &Config) -> Result<()> {
+    const WHAT: &str = "this desktop does not report where the pointer is: a person who moves the mouse, also into a \
+                        corner, is not noticed. Ctrl-C in the terminal ends the run";
+    if !config.by_hand && !config.corners {
+        return Ok(());
+    }
+    if !config.accept.contains(&Accepted::Pointer) {
+        return Err(Error::bad_config(format!(
+            "{WHAT}. Set accept = [\"pointer\"] of actuator-mouse to play all the same"
+        )));
+    }
+    tracing::warn!("{WHAT}");
+    Ok(())
+}
+
 fn unguarded(error: GuardianError) -> Error {
     Error::new(format!("nothing is pressed: {error}"))
 }
 
-fn failed(error: enigo::InputError) -> Error {
-    Error::new(format!("the mouse does not answer: {error}"))
-}
-
 impl Mouse for SystemMouse {
     fn place(&mut self) -> Result<[i32; 2]> {
-        self.mouse.location().map(|(x, y)| [x, y]).map_err(failed)
+        Ok(self.device.place()?)
     }
 
-    fn put(&mut self, [x, y]: [i32; 2]) -> Result<()> {
-        self.mouse.move_mouse(x, y, Coordinate::Abs).map_err(failed)
+    fn put(&mut self, at: [i32; 2]) -> Result<()> {
+        Ok(self.device.put(at)?)
     }
 
     fn press(&mut self, input: Input) -> Result<()> {
         if let Some(guardian) = &mut self.guardian {
             guardian.pressed(input).map_err(unguarded)?;
         }
-        self.send(input, Direction::Press)
+        Ok(self.device.press(input)?)
     }
 
     fn check(&mut self) -> Result<()> {
@@ -115,10 +116,14 @@ impl Mouse for SystemMouse {
 
     fn release(&mut self, input: Input) -> Result<()> {
         // It comes back when the display server has done it.
-        self.send(input, Direction::Release)?;
+        self.device.release(input)?;
         if let Some(guardian) = &mut self.guardian {
             guardian.released(input);
         }
         Ok(())
+    }
+
+    fn is_captured(&self) -> bool {
+        self.device.is_captured()
     }
 }

@@ -10,8 +10,9 @@ use flowpipe_plugin::{Acting, Cancel, Error, Result};
 use crate::area::Area;
 use crate::config::Config;
 use crate::guard::{Guard, Trouble};
-use crate::keys::Typing;
+use crate::keys::Keys;
 use crate::mouse::{self, Mouse};
+use crate::rest;
 use crate::watch::{MOVED_BY_HAND, is_elsewhere};
 
 /// Nanoseconds in a millisecond.
@@ -26,6 +27,16 @@ pub struct Player {
     /// manager that looks at each press before the window gets it holds all input back meanwhile, and
     /// the system goes on to report an older place.
     put: Vec<[i32; 2]>,
+}
+
+/// What is asked before something is pressed.
+pub struct Asked<'a> {
+    /// The keys that may be pressed.
+    pub keys: Keys,
+    /// Why no key may be pressed now, if so.
+    pub why_no_key: &'a dyn Fn() -> Option<String>,
+    /// Why nothing may be pressed now, if so.
+    pub why_not_now: &'a dyn Fn() -> Option<String>,
 }
 
 /// How gestures ended.
@@ -96,7 +107,7 @@ impl Player {
     }
 
     /// Plays gestures one after the other, with the pointer inside of `bounds`. However it ends, all that was pressed is
-    /// up. `typing`: how to press the keys that the gestures name.
+    /// up. `asked`: what is asked before each press.
     ///
     /// # Errors
     /// When a gesture leaves the bounds (then nothing is pressed), the run ends, or the mouse fails.
@@ -104,7 +115,7 @@ impl Player {
         &mut self,
         gestures: &Gestures,
         bounds: Rect,
-        typing: &Typing<'_>,
+        asked: &Asked<'_>,
         acting: &mut Acting<'_, '_>,
         cancel: &Cancel<'_>,
     ) -> Result<End> {
@@ -117,7 +128,7 @@ impl Player {
             player: self,
             area,
             bounds,
-            typing,
+            asked,
             down: Vec::new(),
             is_first_move: false,
         };
@@ -141,6 +152,30 @@ impl Player {
             refused: None,
             has_begun: true,
         })
+    }
+
+    /// Leaves the pointer beside the bounds, where the next pictures of them would contain it.
+    ///
+    /// # Errors
+    /// When the run ends, or the mouse fails.
+    pub fn rest_beside(
+        &mut self,
+        bounds: Rect,
+        window: Rect,
+        acting: &Acting<'_, '_>,
+        cancel: &Cancel<'_>,
+    ) -> Result<()> {
+        let Some(now) = self.put().filter(|_| self.mouse.is_captured()) else {
+            return Ok(());
+        };
+        let Some(place) = rest::beside(bounds, window, now) else {
+            return Ok(());
+        };
+        match self.go(place, acting, cancel) {
+            // It is looked at again before anything is pressed.
+            Ok(()) | Err(Halt::Board(_)) => Ok(()),
+            Err(Halt::Error(error)) => Err(error),
+        }
     }
 
     /// Puts the pointer somewhere, if that may be.
@@ -296,7 +331,7 @@ struct Playing<'a> {
     player: &'a mut Player,
     area: Area<'a>,
     bounds: Rect,
-    typing: &'a Typing<'a>,
+    asked: &'a Asked<'a>,
     /// What is pressed, the latest last.
     down: Vec<Input>,
     /// Whether a button was pressed and the pointer has not moved since.
@@ -342,8 +377,10 @@ impl Playing<'_> {
             }
             Action::Key { name, .. } => {
                 self.player.check(acting, cancel)?;
-                let code = self.typing.keys.code(name)?;
-                if let Some(reason) = (self.typing.why_not)() {
+                let code = self.asked.keys.code(name)?;
+                let why_no_key = self.asked.why_no_key;
+                let trouble = (self.asked.why_not_now)().or_else(why_no_key);
+                if let Some(reason) = trouble {
                     return Err(Halt::Board(reason));
                 }
                 self.press(Input::Key(code), acting)?;
@@ -370,6 +407,10 @@ impl Playing<'_> {
         cancel: &Cancel<'_>,
     ) -> std::result::Result<(), Halt> {
         self.player.come_inside(self.bounds, acting, cancel)?;
+        // What the other thread found last may be some milliseconds old.
+        if let Some(reason) = (self.asked.why_not_now)() {
+            return Err(Halt::Board(reason));
+        }
         Ok(self.press(mouse::button(button), acting)?)
     }
 

@@ -10,8 +10,8 @@ pub trait Surroundings: Send {
     fn trouble(&self, watched: &Watched) -> Option<String>;
     /// Why no key may be pressed for a window now; `None`: it would get the key.
     fn keyboard_trouble(&self, window: WindowId) -> Option<String>;
-    /// Where a window's inside lies, where the system reports it. Parts of it may lie beyond the screen.
-    fn inside(&self, window: WindowId) -> Option<Rect>;
+    /// Where the part of a window's inside lies that pictures show, where the system reports it.
+    fn shown_part(&self, window: WindowId) -> Option<Rect>;
     /// Brings the board's window to the front.
     fn raise(&self, watched: &Watched);
     /// Whether a key is down.
@@ -38,8 +38,8 @@ impl Surroundings for Desktop {
             size,
             board,
         } = *watched;
-        let place = match self.place(window) {
-            Ok(place) => place,
+        let shown = match self.shown_part(window) {
+            Ok(shown) => shown,
             Err(error) => return Some(error.to_string()),
         };
         let Some(Rect {
@@ -47,20 +47,20 @@ impl Surroundings for Desktop {
             y,
             width,
             height,
-        }) = place
+        }) = shown
         else {
             return Some("the window is gone: open it again".to_owned());
         };
-        // Parts beyond the screen's left and upper edge are not captured.
-        if [x.max(0), y.max(0)] != origin {
+        if [x, y] != origin {
             return Some(
                 "the window has moved: leave it where it is while the mouse plays".to_owned(),
             );
         }
-        // Of a smaller one, the bounds may hold what lies behind it.
+        // Of a smaller one, the bounds may hold what lies behind it; a larger one shows the same elsewhere. One of which
+        // a part lies beyond the screen's left or upper edge has moved, and still begins at that edge.
         if size.is_some_and(|size| size != [width, height]) {
             return Some(
-                "the window has changed its size: leave it as it is while the mouse plays"
+                "the window has changed its size, or moved beyond the screen's edge: leave it as it is while the mouse plays"
                     .to_owned(),
             );
         }
@@ -84,8 +84,8 @@ impl Surroundings for Desktop {
         }
     }
 
-    fn inside(&self, window: WindowId) -> Option<Rect> {
-        self.place(window).ok().flatten()
+    fn shown_part(&self, window: WindowId) -> Option<Rect> {
+        Self::shown_part(self, window).ok().flatten()
     }
 
     fn raise(&self, watched: &Watched) {

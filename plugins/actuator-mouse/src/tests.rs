@@ -143,11 +143,12 @@ impl Actuator for Playing {
         let gestures = gestures_of(strokes, &self.2)?;
         self.1.begin(None);
         let bounds = Area::new(&gestures).bounds(None);
-        let typing = Typing {
+        let asked = Asked {
             keys: Keys::default(),
-            why_not: &|| None,
+            why_no_key: &|| None,
+            why_not_now: &|| None,
         };
-        let end = self.0.play(&gestures, bounds, &typing, acting, cancel);
+        let end = self.0.play(&gestures, bounds, &asked, acting, cancel);
         self.1.end(self.0.put());
         let End {
             played, refused, ..

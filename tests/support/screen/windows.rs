@@ -72,6 +72,22 @@ impl Screen {
         self.open_as(CreateWindowAux::new(), title, place, size, colour)
     }
 
+    /// Opens a window that nobody sees, and that gets the clicks.
+    pub fn open_invisible(&self, [x, y]: [i16; 2], [width, height]: [u16; 2]) -> Window {
+        let window = self.connection.generate_id().expect("an id");
+        let (class, visual) = (WindowClass::INPUT_ONLY, x11rb::COPY_FROM_PARENT);
+        let unmanaged = CreateWindowAux::new()
+            .override_redirect(1)
+            .event_mask(EventMask::BUTTON_PRESS);
+        self.connection
+            .create_window(
+                0, window, self.root, x, y, width, height, 0, class, visual, &unmanaged,
+            )
+            .expect("the server is there");
+        self.map(window);
+        window
+    }
+
     /// The same of one pixel, around which the window manager puts no frame.
     pub fn open_dot(&self, title: &str, place: [i16; 2], colour: [u8; 3]) -> Window {
         let unmanaged = CreateWindowAux::new().override_redirect(1);

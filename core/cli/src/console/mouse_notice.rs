@@ -19,6 +19,8 @@ pub struct MouseNotice {
     /// `None`: the pipeline does not drive the mouse.
     driver: Option<MouseDriver>,
     dry: bool,
+    /// No compositor reports which keys are down.
+    is_wayland: bool,
     /// The sources that were reported, and their windows.
     reported: BTreeSet<(String, Option<u64>)>,
 }
@@ -28,6 +30,7 @@ impl MouseNotice {
         Self {
             driver,
             dry,
+            is_wayland: std::env::var_os("WAYLAND_DISPLAY").is_some_and(|name| !name.is_empty()),
             reported: BTreeSet::new(),
         }
     }
@@ -50,7 +53,7 @@ impl MouseNotice {
 
     fn line(&mut self, frame: &FrameNote) -> Option<String> {
         let driver = self.driver.as_ref()?;
-        let hotkey = driver.hotkey.as_deref();
+        let hotkey = driver.hotkey.as_deref().filter(|_| !self.is_wayland);
         // What is no part of the screen is not played in.
         let is_screen = frame.window.is_some() || frame.size.is_some() && driver.any_window;
         let target = (frame.source.clone(), frame.window);
@@ -84,7 +87,10 @@ mod tests {
     use super::*;
 
     fn notice(hotkey: Option<&str>, dry: bool) -> MouseNotice {
-        MouseNotice::new(Some(driver(hotkey)), dry)
+        MouseNotice {
+            is_wayland: false,
+            ..MouseNotice::new(Some(driver(hotkey)), dry)
+        }
     }
 
     fn driver(hotkey: Option<&str>) -> MouseDriver {

@@ -1,4 +1,4 @@
-//! The display under X11 and Wayland.
+//! The display: X11's, or that of a Wayland session.
 
 use std::sync::mpsc;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use x11rb::errors::ReplyError;
 use x11rb::protocol::xproto::{AtomEnum, ConnectionExt as _, Window};
 use x11rb::rust_connection::RustConnection;
 
-use super::Diagnosis;
+use super::{Diagnosis, wayland};
 
 const DISPLAY: &str = "display";
 const MANAGER: &str = "window-manager";
@@ -23,8 +23,6 @@ const NO_MANAGER_ADVICE: &str = "start one (such as openbox): without it, the ga
      reliably";
 const NO_XTEST_ADVICE: &str =
     "actuator-mouse can't press there: use an X server with XTEST, or `--dry-run`";
-const WAYLAND_ADVICE: &str = "log in to an X11 session: under Wayland capture-screen and actuator-mouse are untested, and \
-     windows can't be found by their titles";
 
 /// How long the X server may take.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -51,21 +49,18 @@ pub fn findings() -> Vec<Diagnosis> {
     };
     findings.push(match wayland {
         None => Diagnosis::ok(WAYLAND, "not a Wayland session"),
-        Some(name) => {
-            let found = format!("a Wayland session ({name})");
-            Diagnosis::warning(WAYLAND, found, WAYLAND_ADVICE)
-        }
+        Some(name) => wayland::finding(&name),
     });
     findings
 }
 
 fn without_display(wayland: Option<&str>) -> Vec<Diagnosis> {
-    let found = match wayland {
-        None => "neither DISPLAY nor WAYLAND_DISPLAY is set",
-        Some(_) => "DISPLAY is not set",
-    };
+    let found = "neither DISPLAY nor WAYLAND_DISPLAY is set";
     vec![
-        Diagnosis::warning(DISPLAY, found, NO_DISPLAY_ADVICE),
+        match wayland {
+            None => Diagnosis::warning(DISPLAY, found, NO_DISPLAY_ADVICE),
+            Some(_) => Diagnosis::skipped(DISPLAY, "there is no X11 display"),
+        },
         Diagnosis::skipped(MANAGER, "there is no X11 display"),
         Diagnosis::skipped(MOUSE, "there is no X11 display"),
     ]

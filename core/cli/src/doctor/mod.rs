@@ -1,6 +1,6 @@
 //! What `flowpipe doctor` consists of: it checks what playing needs, and changes nothing.
 //!
-//! - [`display`]: the display, its window manager, XTEST, Wayland.
+//! - [`display`]: the display, its window manager, XTEST. [`wayland`]: what a Wayland session is good for.
 //! - [`loaded`]: plugin folders, and vision-opencv.
 //! - [`system`]: permissions, confinement, disk space.
 
@@ -11,6 +11,8 @@ mod display;
 mod display;
 mod loaded;
 mod system;
+#[cfg(all(unix, not(target_os = "macos")))]
+mod wayland;
 
 use serde::Serialize;
 

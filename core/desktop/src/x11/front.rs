@@ -20,13 +20,14 @@ const FROM_A_TOOL: u32 = 2;
 pub(super) fn is_in_front(x11: &X11, window: Window, rect: Rect) -> Result<bool> {
     let above = above(x11, window)?;
     above.map_or(Ok(false), |above| {
-        Ok(covering(x11, &above, rect)?.is_empty())
+        Ok(covering(x11, &above, rect, Meets::Pointer)?.is_empty())
     })
 }
 
 /// The parts of the rectangle over which windows of other programs lie.
 pub(super) fn others_over(x11: &X11, window: Window, rect: Rect) -> Result<Vec<Rect>> {
-    let over = covering(x11, &above(x11, window)?.unwrap_or_default(), rect)?;
+    let above = above(x11, window)?.unwrap_or_default();
+    let over = covering(x11, &above, rect, Meets::Eye)?;
     if over.is_empty() {
         return Ok(Vec::new());
     }
@@ -101,8 +102,22 @@ fn outermost(x11: &X11, mut window: Window) -> Result<Option<Window>> {
     }
 }
 
+/// What meets a window that covers something.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Meets {
+    /// The eye: it is drawn.
+    Eye,
+    /// The pointer: it gets the clicks, also where nothing of it is drawn.
+    Pointer,
+}
+
 /// Those of these windows, which lie right in the root, that cover some of the rectangle, and where they lie.
-fn covering(x11: &X11, windows: &[Window], rect: Rect) -> Result<Vec<(Window, Rect)>> {
+fn covering(
+    x11: &X11,
+    windows: &[Window],
+    rect: Rect,
+    meets: Meets,
+) -> Result<Vec<(Window, Rect)>> {
     let asked: Result<Vec<_>> = windows
         .iter()
         .map(|&window| {
@@ -119,7 +134,7 @@ fn covering(x11: &X11, windows: &[Window], rect: Rect) -> Result<Vec<(Window, Re
             continue;
         };
         let is_seen = attributes.map_state == MapState::VIEWABLE
-            && attributes.class == WindowClass::INPUT_OUTPUT;
+            && (attributes.class == WindowClass::INPUT_OUTPUT || meets == Meets::Pointer);
         if is_seen && outside(&geometry).intersection(rect).is_some() {
             over.push((window, geometry));
         }

@@ -134,22 +134,109 @@ fn play(
 fn nothing(_: &Screen, _: &str) {}
 
 #[test]
-fn a_click_beside_the_window_is_refused_whatever_size_the_planner_claims() {
+fn a_click_beside_the_window_is_refused() {
     let screen = Arc::new(Screen::start());
     let window = open(&screen, "game", [300, 300]);
     let other = screen.open("other", [500, 100], [300, 300], BLUE);
     screen.count_pointer_events(other);
-    let claimed = [100_000, 100_000];
-    let inside = gestures(window, claimed, vec![Action::click([299.5, 50.5])]);
+    let inside = gestures(window, [300, 300], vec![Action::click([294.5, 50.5])]);
     let (outcome, events) = play(&screen, &inside, nothing);
     assert_eq!((outcome.refused, outcome.played), (None, 1));
-    assert_eq!(events, "399,150 down up");
+    assert_eq!(events, "394,150 down up");
     let clicks = [[100.0, 100.0], [450.0, 50.0]].map(Action::click);
-    let beside = gestures(window, claimed, clicks.to_vec());
+    let mut beside = gestures(window, [300, 300], clicks.to_vec());
+    beside.bounds = Rectangle::new(0.0, 0.0, 900.0, 900.0);
+    // Without the size of what was captured, the window's own counts.
+    beside.frame.size = None;
     let (outcome, events) = play(&screen, &beside, nothing);
     let reason = outcome.refused.unwrap();
     assert!(reason.contains("leave the window, at 550, 150"), "{reason}");
     assert_eq!((events.as_str(), screen.pointer_events()), ("", 0));
+}
+
+#[test]
+fn a_window_that_has_another_size_than_was_captured_is_not_played() {
+    let screen = Arc::new(Screen::start());
+    let window = open(&screen, "game", [300, 300]);
+    for captured in [[200, 200], [300, 299], [100_000, 100_000]] {
+        let it = gestures(window, captured, vec![Action::click([100.0, 100.0])]);
+        let (outcome, events) = play(&screen, &it, nothing);
+        let reason = outcome.refused.unwrap();
+        assert!(reason.contains("has changed its size"), "{reason}");
+        assert_eq!(events, "");
+    }
+}
+
+#[test]
+fn a_window_that_moves_beyond_the_edge_of_the_screen_is_noticed() {
+    let screen = Arc::new(Screen::start());
+    let window = open(&screen, "game", [300, 300]);
+    screen.move_window("game", [-50, 100]);
+    // 250 pixels of it are on the screen.
+    let mut it = gestures(window, [250, 300], vec![Action::click([100.0, 100.0])]);
+    it.frame.origin = [0.0, 100.0];
+    let (outcome, events) = play(&screen, &it, nothing);
+    assert_eq!(
+        (outcome.refused, events.as_str()),
+        (None, "100,200 down up")
+    );
+    screen.move_window("game", [-150, 100]);
+    let (outcome, events) = play(&screen, &it, nothing);
+    let reason = outcome.refused.unwrap();
+    assert!(
+        reason.contains("moved beyond the screen's edge"),
+        "{reason}"
+    );
+    assert_eq!(events, "");
+}
+
+#[test]
+fn a_window_that_opens_between_two_clicks_gets_none() {
+    let screen = Arc::new(Screen::start());
+    let window = open(&screen, "game", [300, 300]);
+    let dialog = |screen: &Screen, event: &str| {
+        if event == "up" {
+            screen.open("dialog", CORNER, [300, 300], BLUE);
+        }
+    };
+    let clicks = [100.0, 120.0, 140.0].map(|x| Action::click([x, 100.0]));
+    let it = gestures(window, [300, 300], clicks.to_vec());
+    let (outcome, events) = play(&screen, &it, dialog);
+    let reason = outcome.refused.unwrap();
+    assert!(reason.contains("covers the board"), "{reason}");
+    assert_eq!(outcome.played, 1);
+    assert_eq!(events.matches("down").count(), 1, "{events}");
+}
+
+#[test]
+fn an_invisible_window_that_gets_the_clicks_covers_the_board() {
+    let screen = Arc::new(Screen::start());
+    let window = open(&screen, "game", [300, 300]);
+    // Before, the window is brought to the front.
+    let menu = |screen: &Screen, event: &str| {
+        if event == "up" {
+            screen.open_invisible(CORNER, [300, 300]);
+        }
+    };
+    let clicks = [100.0, 120.0].map(|x| Action::click([x, 100.0]));
+    let it = gestures(window, [300, 300], clicks.to_vec());
+    let (outcome, events) = play(&screen, &it, menu);
+    let reason = outcome.refused.unwrap();
+    assert!(reason.contains("covers the board"), "{reason}");
+    assert_eq!(outcome.played, 1);
+    assert_eq!(events.matches("down").count(), 1, "{events}");
+}
+
+#[test]
+fn bounds_without_a_pixel_are_refused() {
+    let screen = Arc::new(Screen::start());
+    let window = open(&screen, "game", [300, 300]);
+    let mut it = gestures(window, [300, 300], vec![Action::key("F2")]);
+    it.bounds = Rectangle::new(10.25, 10.25, 0.5, 0.5);
+    let (outcome, events) = play(&screen, &it, nothing);
+    let reason = outcome.refused.unwrap();
+    assert!(reason.contains("hold no whole pixel"), "{reason}");
+    assert_eq!(events, "");
 }
 
 #[test]

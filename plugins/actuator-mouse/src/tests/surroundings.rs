@@ -28,7 +28,7 @@ impl Surroundings for FakeDesktop {
         None
     }
 
-    fn inside(&self, _: WindowId) -> Option<Rect> {
+    fn shown_part(&self, _: WindowId) -> Option<Rect> {
         None
     }
 

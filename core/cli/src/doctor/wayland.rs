@@ -1,0 +1,108 @@
+//! The Wayland session: what its compositor lets a program do.
+
+use std::sync::mpsc;
+use std::time::Duration;
+
+use wayland_client::globals::{GlobalListContents, registry_queue_init};
+use wayland_client::protocol::wl_registry::{self, WlRegistry};
+use wayland_client::{Connection, Dispatch, QueueHandle};
+
+use super::Diagnosis;
+
+const WAYLAND: &str = "wayland";
+
+const UNREACHABLE_ADVICE: &str =
+    "check that the compositor of WAYLAND_DISPLAY runs, and that XDG_RUNTIME_DIR names its folder";
+const LACKING_ADVICE: &str = "log in to an X11 session, or to one of sway, labwc or another compositor with wlroots' protocols: \
+     under others capture-screen asks the desktop portal, and actuator-mouse is untested";
+const NO_WINDOWS_ADVICE: &str = "capture a monitor or a region, and set any_window = true and accept = [\"pointer\"] of \
+     actuator-mouse. Windows are found by their titles under sway, with SWAYSOCK set";
+
+/// What is needed of a compositor, and what for.
+const PICTURES: &str = "zwlr_screencopy_manager_v1";
+const MOUSE: &str = "zwlr_virtual_pointer_manager_v1";
+const MONITORS: &str = "zxdg_output_manager_v1";
+
+/// How long the compositor may take.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// What the session that WAYLAND_DISPLAY names is good for.
+pub fn finding(name: &str) -> Diagnosis {
+    let session = format!("a Wayland session ({name})");
+    let interfaces = match interfaces() {
+        Ok(interfaces) => interfaces,
+        Err(reason) => {
+            return Diagnosis::warning(WAYLAND, format!("{session}: {reason}"), UNREACHABLE_ADVICE);
+        }
+    };
+    let needed = [
+        (PICTURES, "pictures"),
+        (MONITORS, "monitors"),
+        (MOUSE, "mouse"),
+    ];
+    let has = |interface: &str| interfaces.iter().any(|it| it == interface);
+    let (there, missing): (Vec<_>, Vec<_>) = needed
+        .into_iter()
+        .partition(|(interface, _)| has(interface));
+    let words = |list: Vec<(&str, &str)>| {
+        let words: Vec<&str> = list.into_iter().map(|(_, word)| word).collect();
+        words.join(", ")
+    };
+    if !missing.is_empty() {
+        let found = format!(
+            "{session} without wlroots' protocols for: {}",
+            words(missing)
+        );
+        return Diagnosis::warning(WAYLAND, found, LACKING_ADVICE);
+    }
+    let is_sway = std::env::var_os("SWAYSOCK").is_some_and(|path| !path.is_empty());
+    if !is_sway {
+        let found = format!("{session}: {}; where windows are is unknown", words(there));
+        return Diagnosis::warning(WAYLAND, found, NO_WINDOWS_ADVICE);
+    }
+    let blind = "not the pointer's place (set accept = [\"pointer\"] of actuator-mouse) and keys";
+    Diagnosis::ok(
+        WAYLAND,
+        format!("{session}: {}, windows (sway); {blind}", words(there)),
+    )
+}
+
+/// The interfaces of the compositor. One that does not answer costs a thread until the end of the program.
+fn interfaces() -> Result<Vec<String>, String> {
+    let (to, from) = mpsc::channel();
+    let asking = std::thread::Builder::new().spawn(move || {
+        // The receiver may have stopped waiting.
+        let _ = to.send(ask());
+    });
+    asking.map_err(|error| error.to_string())?;
+    match from.recv_timeout(TIMEOUT) {
+        Ok(interfaces) => interfaces,
+        Err(_) => Err(format!("no answer within {} s", TIMEOUT.as_secs())),
+    }
+}
+
+fn ask() -> Result<Vec<String>, String> {
+    let connection = Connection::connect_to_env().map_err(|error| error.to_string())?;
+    let (globals, _) =
+        registry_queue_init::<Nothing>(&connection).map_err(|error| error.to_string())?;
+    let names = |list: &[wayland_client::globals::Global]| {
+        let names = list.iter().map(|global| global.interface.clone());
+        names.collect()
+    };
+    Ok(globals.contents().with_list(names))
+}
+
+/// No event is of interest.
+struct Nothing;
+
+impl Dispatch<WlRegistry, GlobalListContents> for Nothing {
+    fn event(
+        _: &mut Self,
+        _: &WlRegistry,
+        _: wl_registry::Event,
+        _: &GlobalListContents,
+        _: &Connection,
+        _: &QueueHandle<Self>,
+    ) {
+    }
+}

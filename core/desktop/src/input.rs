@@ -1,0 +1,40 @@
+//! Moving the pointer, and pressing buttons and keys.
+
+pub use flowpipe_guardian::{DisplayServer, Input};
+
+use crate::error::Result;
+
+/// A mouse and a keyboard that this program controls.
+pub trait InputDevice: Send {
+    /// Where the pointer is, in screen pixels. Under a compositor that does not report, where it was put last: a press that
+    /// follows is executed there, whatever a person does meanwhile.
+    ///
+    /// # Errors
+    /// When the system does not answer.
+    fn place(&mut self) -> Result<[i32; 2]>;
+    /// Puts the pointer somewhere, in screen pixels.
+    ///
+    /// # Errors
+    /// When the system does not answer.
+    fn put(&mut self, at: [i32; 2]) -> Result<()>;
+    /// Presses a button or a key.
+    ///
+    /// # Errors
+    /// When the system does not answer, or has no such button or key.
+    fn press(&mut self, input: Input) -> Result<()>;
+    /// Releases a button or a key. Returns when the display server has done it.
+    ///
+    /// # Errors
+    /// When the system does not answer.
+    fn release(&mut self, input: Input) -> Result<()>;
+    /// Whether [`InputDevice::place`] also reports a pointer that a person moved.
+    fn reports_place(&self) -> bool {
+        true
+    }
+    /// Whether pictures of the screen may contain the pointer, so that it should not rest on what is to be read.
+    fn is_captured(&self) -> bool {
+        false
+    }
+    /// What a guardian has to release for, when this program dies. `None`: there is none for this system.
+    fn display_server(&self) -> Option<DisplayServer>;
+}

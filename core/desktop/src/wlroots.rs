@@ -1,0 +1,156 @@
+//! Wayland compositors with wlroots' protocols, such as sway and labwc, used directly.
+//!
+//! Pictures come by `wlr-screencopy` into shared memory, the monitors by `xdg-output`. No protocol says where the windows
+//! of others are: sway's own interface does. Under other compositors there are monitors and regions alone.
+//!
+//! Places are in the compositor's own units, in which monitors are laid out: a monitor of scale 2 has two pixels for each
+//! ([`crate::Picture::scale`]).
+
+mod buffer;
+mod grab;
+mod outputs;
+#[cfg(feature = "input")]
+mod pointer;
+mod sway;
+
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use wayland_client::globals::GlobalError;
+use wayland_client::{Connection, DispatchError};
+
+use crate::backend::Backend;
+use crate::error::{DesktopError, Result};
+use crate::grabber::Grab;
+use crate::key::Key;
+use crate::monitor::Monitor;
+use crate::rect::Rect;
+use crate::window::{Titled, WindowId};
+use outputs::Outputs;
+use sway::Sway;
+
+/// A connection to the compositor.
+pub(crate) struct Wlroots {
+    connection: Connection,
+    outputs: Mutex<Outputs>,
+    /// `None`: windows are not known.
+    sway: Option<Sway>,
+}
+
+impl Wlroots {
+    /// Connects to the compositor of the session that this program runs in. `Ok(None)`: it has not these protocols.
+    pub(crate) fn of_session() -> Result<Option<Self>> {
+        let connection = Connection::connect_to_env().map_err(no_compositor)?;
+        let path = std::env::var_os("SWAYSOCK").filter(|path| !path.is_empty());
+        Self::on(connection, path.as_deref().map(Path::new))
+    }
+
+    /// Connects to a compositor by the path of its socket, and by that of sway's own interface.
+    pub(crate) fn connect(socket: &Path, sway: Option<&Path>) -> Result<Self> {
+        let stream = UnixStream::connect(socket).map_err(no_compositor)?;
+        let connection = Connection::from_socket(stream).map_err(no_compositor)?;
+        Self::on(connection, sway)?.ok_or_else(|| DesktopError::NoDesktop {
+            reason: "the compositor lets no program see the screen by wlroots' protocols"
+                .to_owned(),
+        })
+    }
+
+    fn on(connection: Connection, sway: Option<&Path>) -> Result<Option<Self>> {
+        let Some(outputs) = Outputs::new(&connection)? else {
+            return Ok(None);
+        };
+        Ok(Some(Self {
+            connection,
+            outputs: Mutex::new(outputs),
+            sway: sway.and_then(Sway::connect),
+        }))
+    }
+
+    fn outputs(&self) -> MutexGuard<'_, Outputs> {
+        // What is in it is asked for again each time.
+        self.outputs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn sway(&self) -> Result<&Sway> {
+        self.sway.as_ref().ok_or(DesktopError::Unsupported(
+            "where windows are (under Wayland, only sway reports: name a monitor or a region)",
+        ))
+    }
+}
+
+impl Backend for Wlroots {
+    fn windows(&self) -> Result<Vec<Titled>> {
+        Ok(self.sway()?.tree()?.titled())
+    }
+
+    fn place(&self, window: WindowId) -> Result<Option<Rect>> {
+        Ok(self.sway()?.tree()?.place(window))
+    }
+
+    fn is_in_front(&self, window: WindowId, rect: Rect) -> Result<bool> {
+        Ok(self.sway()?.tree()?.is_in_front(window, rect))
+    }
+
+    fn others_over(&self, window: WindowId, rect: Rect) -> Result<Vec<Rect>> {
+        match &self.sway {
+            Some(sway) => Ok(sway.tree()?.others_over(window, rect)),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    fn raise(&self, window: WindowId) -> Result<()> {
+        self.sway()?.focus(window)
+    }
+
+    fn has_keyboard(&self, window: WindowId) -> Result<bool> {
+        Ok(self.sway()?.tree()?.has_keyboard(window))
+    }
+
+    fn pointer(&self) -> Result<[i32; 2]> {
+        Err(DesktopError::Unsupported("the pointer's place"))
+    }
+
+    fn screen_size(&self) -> Result<[u32; 2]> {
+        let monitors = self.monitors()?;
+        let places = monitors.iter().map(|monitor| monitor.place);
+        // From 0, 0, where the compositor begins to count.
+        let all = places.fold(Rect::default(), Rect::union);
+        Ok([all.width, all.height])
+    }
+
+    fn monitors(&self) -> Result<Vec<Monitor>> {
+        self.outputs().monitors()
+    }
+
+    fn key_is_down(&self, _key: Key) -> Result<bool> {
+        Err(DesktopError::Unsupported("which keys are down"))
+    }
+
+    fn key_code(&self, _key: Key) -> Result<Option<u8>> {
+        Err(DesktopError::Unsupported("the codes of keys"))
+    }
+
+    #[cfg(feature = "input")]
+    fn input(self: Arc<Self>) -> Result<Box<dyn crate::input::InputDevice>> {
+        Ok(Box::new(pointer::VirtualPointer::new(self)?))
+    }
+
+    fn grabber(self: Arc<Self>, _plain: bool) -> Result<Box<dyn Grab>> {
+        Ok(Box::new(grab::WlrootsGrabber::new(self)?))
+    }
+}
+
+fn no_compositor(error: impl std::fmt::Display) -> DesktopError {
+    DesktopError::NoDesktop {
+        reason: format!("no Wayland compositor answers: {error}"),
+    }
+}
+
+fn lost(error: &DispatchError) -> DesktopError {
+    DesktopError::Lost(error.to_string())
+}
+
+fn no_globals(error: &GlobalError) -> DesktopError {
+    DesktopError::Lost(error.to_string())
+}

@@ -1,0 +1,241 @@
+//! Pictures of the screen, by `wlr-screencopy`. The compositor copies when it next draws the monitor, so that a picture
+//! lasts up to one display frame. The pointer is in it only where the compositor draws it itself, without the display hardware.
+
+use std::sync::Arc;
+
+use wayland_client::globals::{GlobalListContents, registry_queue_init};
+use wayland_client::protocol::wl_buffer::WlBuffer;
+use wayland_client::protocol::wl_registry::{self, WlRegistry};
+use wayland_client::protocol::wl_shm::WlShm;
+use wayland_client::protocol::wl_shm_pool::WlShmPool;
+use wayland_client::{Connection, Dispatch, EventQueue, QueueHandle, WEnum, delegate_noop};
+use wayland_protocols_wlr::screencopy::v1::client::zwlr_screencopy_frame_v1::{
+    self, Flags, ZwlrScreencopyFrameV1,
+};
+use wayland_protocols_wlr::screencopy::v1::client::zwlr_screencopy_manager_v1::ZwlrScreencopyManagerV1;
+
+use super::buffer::{BYTES_PER_PIXEL, Buffer, Layout};
+use super::outputs::Output;
+use super::{Wlroots, lost, no_globals};
+use crate::error::{DesktopError, Result};
+use crate::grabber::{Capture, Grab, Picture};
+use crate::rect::Rect;
+use crate::window::WindowId;
+
+pub(super) struct WlrootsGrabber {
+    wlroots: Arc<Wlroots>,
+    queue: EventQueue<Copying>,
+    shm: WlShm,
+    manager: ZwlrScreencopyManagerV1,
+    buffer: Option<Buffer>,
+    /// The pixels of the last picture, if those of the buffer are laid out otherwise.
+    pixels: Vec<u8>,
+}
+
+/// The progress of one picture.
+#[derive(Default)]
+struct Copying {
+    layout: Option<Layout>,
+    is_upside_down: bool,
+    end: Option<CopyEnd>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum CopyEnd {
+    Ready,
+    Failed,
+}
+
+/// The newest version that is used here: the first one in which the compositor names its layouts before it is given memory
+/// is 3, and 1 does too, without saying which is the last.
+const SCREENCOPY_VERSION: u32 = 1;
+
+impl WlrootsGrabber {
+    pub(super) fn new(wlroots: Arc<Wlroots>) -> Result<Self> {
+        let (globals, queue) = registry_queue_init::<Copying>(&wlroots.connection)
+            .map_err(|error| no_globals(&error))?;
+        let handle = queue.handle();
+        let missing = |error: wayland_client::globals::BindError| DesktopError::Grab {
+            reason: format!("the compositor gives no pictures: {error}"),
+        };
+        let shm = globals.bind(&handle, 1..=1, ()).map_err(missing)?;
+        let manager = globals.bind(&handle, 1..=SCREENCOPY_VERSION, ());
+        Ok(Self {
+            manager: manager.map_err(missing)?,
+            shm,
+            queue,
+            wlroots,
+            buffer: None,
+            pixels: Vec::new(),
+        })
+    }
+
+    /// Copies a part of a monitor into the buffer. `Ok(None)`: the compositor could not, as when the monitor has just
+    /// been changed.
+    fn copy(&mut self, output: &Output, part: Rect) -> Result<Option<Copying>> {
+        let handle = self.queue.handle();
+        // The part is on the monitor.
+        let [x, y] = [
+            part.x - output.monitor.place.x,
+            part.y - output.monitor.place.y,
+        ];
+        let [width, height] =
+            [part.width, part.height].map(|it| i32::try_from(it).unwrap_or(i32::MAX));
+        let frame =
+            self.manager
+                .capture_output_region(0, &output.proxy, x, y, width, height, &handle, ());
+        let copying = self.finish(&frame);
+        frame.destroy();
+        copying
+    }
+
+    fn finish(&mut self, frame: &ZwlrScreencopyFrameV1) -> Result<Option<Copying>> {
+        let handle = self.queue.handle();
+        let mut copying = Copying::default();
+        let mut is_asked = false;
+        while copying.end.is_none() {
+            if let (Some(layout), false) = (copying.layout, is_asked) {
+                let buffer = match self.buffer.take().filter(|it| it.layout == layout) {
+                    Some(buffer) => buffer,
+                    None => Buffer::new(layout, &self.shm, &handle)?,
+                };
+                frame.copy(&self.buffer.insert(buffer).proxy);
+                is_asked = true;
+            }
+            self.queue
+                .blocking_dispatch(&mut copying)
+                .map_err(|error| lost(&error))?;
+        }
+        let is_ready = copying.end == Some(CopyEnd::Ready) && is_asked;
+        Ok(is_ready.then_some(copying))
+    }
+
+    /// The picture that was copied last.
+    fn picture(&mut self, part: Rect, is_upside_down: bool) -> Option<Picture<'_>> {
+        let buffer = self.buffer.as_ref()?;
+        let layout = buffer.layout;
+        let row = (layout.width * BYTES_PER_PIXEL) as usize;
+        let is_plain = row == layout.stride as usize && !is_upside_down && !layout.is_red_first();
+        let pixels = if is_plain {
+            buffer.bytes()
+        } else {
+            self.pixels.clear();
+            let rows = buffer.bytes().chunks_exact(layout.stride as usize);
+            let rows: Vec<&[u8]> = rows.map(|bytes| &bytes[..row]).collect();
+            match is_upside_down {
+                true => rows
+                    .iter()
+                    .rev()
+                    .for_each(|it| self.pixels.extend_from_slice(it)),
+                false => rows.iter().for_each(|it| self.pixels.extend_from_slice(it)),
+            }
+            if layout.is_red_first() {
+                for pixel in self.pixels.chunks_exact_mut(BYTES_PER_PIXEL as usize) {
+                    pixel.swap(0, 2);
+                }
+            }
+            &self.pixels
+        };
+        Some(Picture {
+            place: part,
+            width: layout.width,
+            height: layout.height,
+            scale: f64::from(layout.width) / f64::from(part.width),
+            pixels,
+        })
+    }
+}
+
+impl Grab for WlrootsGrabber {
+    fn grab(&mut self, rect: Rect) -> Result<Option<Picture<'_>>> {
+        let outputs = self.wlroots.outputs().all()?;
+        // A picture is of one monitor: of the one that has most of the part asked for.
+        let parts = outputs.iter().filter_map(|output| {
+            let part = output.monitor.place.intersection(rect)?;
+            Some((u64::from(part.width) * u64::from(part.height), part, output))
+        });
+        let Some((_, part, output)) = parts.max_by_key(|(area, ..)| *area) else {
+            return Ok(None);
+        };
+        if !output.is_upright {
+            return Err(DesktopError::Grab {
+                reason: format!(
+                    "the monitor {} is turned or mirrored: set its transform to normal",
+                    output.monitor.name
+                ),
+            });
+        }
+        let copying = self.copy(output, part)?.ok_or_else(|| DesktopError::Grab {
+            reason: format!("the compositor gave no picture of {}", output.monitor.name),
+        })?;
+        Ok(self.picture(part, copying.is_upside_down))
+    }
+
+    fn grab_window(&mut self, window: WindowId) -> Result<Capture<'_>> {
+        let wlroots = Arc::clone(&self.wlroots);
+        let sway = wlroots.sway()?;
+        let Some(before) = sway.tree()?.place(window) else {
+            return Ok(Capture::Hidden);
+        };
+        let Some(picture) = self.grab(before)? else {
+            return Ok(Capture::Hidden);
+        };
+        match sway.tree()?.place(window) {
+            Some(after) if after == before => Ok(Capture::Shown(picture)),
+            Some(_) => Ok(Capture::Moving),
+            None => Ok(Capture::Hidden),
+        }
+    }
+}
+
+impl Dispatch<ZwlrScreencopyFrameV1, ()> for Copying {
+    fn event(
+        copying: &mut Self,
+        _: &ZwlrScreencopyFrameV1,
+        event: zwlr_screencopy_frame_v1::Event,
+        (): &(),
+        _: &Connection,
+        _: &QueueHandle<Self>,
+    ) {
+        match event {
+            zwlr_screencopy_frame_v1::Event::Buffer {
+                format: WEnum::Value(format),
+                width,
+                height,
+                stride,
+            } => {
+                copying.layout = Some(Layout {
+                    format,
+                    width,
+                    height,
+                    stride,
+                });
+            }
+            // A format that is not even known.
+            zwlr_screencopy_frame_v1::Event::Buffer { .. }
+            | zwlr_screencopy_frame_v1::Event::Failed => copying.end = Some(CopyEnd::Failed),
+            zwlr_screencopy_frame_v1::Event::Flags { flags } => {
+                copying.is_upside_down = flags == WEnum::Value(Flags::YInvert);
+            }
+            zwlr_screencopy_frame_v1::Event::Ready { .. } => copying.end = Some(CopyEnd::Ready),
+            _ => {}
+        }
+    }
+}
+
+impl Dispatch<WlRegistry, GlobalListContents> for Copying {
+    fn event(
+        _: &mut Self,
+        _: &WlRegistry,
+        _: wl_registry::Event,
+        _: &GlobalListContents,
+        _: &Connection,
+        _: &QueueHandle<Self>,
+    ) {
+    }
+}
+
+delegate_noop!(Copying: ignore WlShm);
+delegate_noop!(Copying: ignore WlShmPool);
+delegate_noop!(Copying: ignore WlBuffer);
+delegate_noop!(Copying: ignore ZwlrScreencopyManagerV1);

@@ -1,0 +1,206 @@
+//! The monitors, and which protocols the compositor has.
+
+use wayland_client::globals::{BindError, GlobalListContents, registry_queue_init};
+use wayland_client::protocol::wl_output::{self, WlOutput};
+use wayland_client::protocol::wl_registry::{self, WlRegistry};
+use wayland_client::{Connection, Dispatch, EventQueue, Proxy as _, QueueHandle, WEnum};
+use wayland_protocols::xdg::xdg_output::zv1::client::zxdg_output_manager_v1::ZxdgOutputManagerV1;
+use wayland_protocols::xdg::xdg_output::zv1::client::zxdg_output_v1::{self, ZxdgOutputV1};
+use wayland_protocols_wlr::screencopy::v1::client::zwlr_screencopy_manager_v1::ZwlrScreencopyManagerV1;
+
+use super::{lost, no_globals};
+use crate::error::Result;
+use crate::monitor::Monitor;
+use crate::rect::Rect;
+
+/// The monitors.
+pub(super) struct Outputs {
+    queue: EventQueue<State>,
+    state: State,
+}
+
+/// A monitor.
+#[derive(Clone, Debug)]
+pub(super) struct Output {
+    pub proxy: WlOutput,
+    pub monitor: Monitor,
+    /// Whether what is shown on it is not turned or mirrored.
+    pub is_upright: bool,
+}
+
+#[derive(Default)]
+struct State {
+    outputs: Vec<Described>,
+    manager: Option<ZxdgOutputManagerV1>,
+}
+
+/// What the compositor has said of a monitor.
+struct Described {
+    /// Its number among the compositor's globals.
+    global: u32,
+    output: Output,
+}
+
+/// The newest versions that are used here.
+const OUTPUT_VERSION: u32 = 3;
+const XDG_OUTPUT_VERSION: u32 = 3;
+
+impl Outputs {
+    /// `Ok(None)`: the compositor has no protocol for pictures.
+    pub(super) fn new(connection: &Connection) -> Result<Option<Self>> {
+        let (globals, queue) =
+            registry_queue_init::<State>(connection).map_err(|error| no_globals(&error))?;
+        let handle = queue.handle();
+        let has_pictures = globals.contents().with_list(|list| {
+            let name = ZwlrScreencopyManagerV1::interface().name;
+            list.iter().any(|global| global.interface == name)
+        });
+        let manager: std::result::Result<ZxdgOutputManagerV1, BindError> =
+            globals.bind(&handle, 1..=XDG_OUTPUT_VERSION, ());
+        let (true, Ok(manager)) = (has_pictures, manager) else {
+            return Ok(None);
+        };
+        let mut state = State {
+            manager: Some(manager),
+            ..State::default()
+        };
+        let registry = globals.registry();
+        globals.contents().with_list(|list| {
+            for global in list {
+                if global.interface == WlOutput::interface().name {
+                    state.add(registry, global.name, global.version, &handle);
+                }
+            }
+        });
+        Ok(Some(Self { queue, state }))
+    }
+
+    /// The monitors as they are now, the first one first.
+    pub(super) fn all(&mut self) -> Result<Vec<Output>> {
+        // What has come since is handled before the answer.
+        self.queue
+            .roundtrip(&mut self.state)
+            .map_err(|error| lost(&error))?;
+        let outputs = self.state.outputs.iter().map(|it| it.output.clone());
+        Ok(outputs
+            .filter(|output| output.monitor.place.width > 0)
+            .collect())
+    }
+
+    pub(super) fn monitors(&mut self) -> Result<Vec<Monitor>> {
+        Ok(self.all()?.into_iter().map(|it| it.monitor).collect())
+    }
+}
+
+impl State {
+    fn add(
+        &mut self,
+        registry: &WlRegistry,
+        global: u32,
+        version: u32,
+        handle: &QueueHandle<Self>,
+    ) {
+        let Some(manager) = &self.manager else { return };
+        let proxy: WlOutput = registry.bind(global, version.min(OUTPUT_VERSION), handle, global);
+        manager.get_xdg_output(&proxy, handle, global);
+        self.outputs.push(Described {
+            global,
+            output: Output {
+                proxy,
+                monitor: Monitor {
+                    name: String::new(),
+                    place: Rect::default(),
+                },
+                is_upright: true,
+            },
+        });
+    }
+
+    fn output(&mut self, global: u32) -> Option<&mut Output> {
+        let mut outputs = self.outputs.iter_mut();
+        outputs
+            .find(|it| it.global == global)
+            .map(|it| &mut it.output)
+    }
+}
+
+impl Dispatch<WlRegistry, GlobalListContents> for State {
+    fn event(
+        state: &mut Self,
+        registry: &WlRegistry,
+        event: wl_registry::Event,
+        _: &GlobalListContents,
+        _: &Connection,
+        handle: &QueueHandle<Self>,
+    ) {
+        match event {
+            wl_registry::Event::Global {
+                name,
+                interface,
+                version,
+            } if interface == WlOutput::interface().name => {
+                state.add(registry, name, version, handle);
+            }
+            wl_registry::Event::GlobalRemove { name } => {
+                state.outputs.retain(|it| it.global != name);
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Dispatch<WlOutput, u32> for State {
+    fn event(
+        state: &mut Self,
+        _: &WlOutput,
+        event: wl_output::Event,
+        global: &u32,
+        _: &Connection,
+        _: &QueueHandle<Self>,
+    ) {
+        if let wl_output::Event::Geometry { transform, .. } = event
+            && let Some(output) = state.output(*global)
+        {
+            output.is_upright = transform == WEnum::Value(wl_output::Transform::Normal);
+        }
+    }
+}
+
+impl Dispatch<ZxdgOutputV1, u32> for State {
+    fn event(
+        state: &mut Self,
+        _: &ZxdgOutputV1,
+        event: zxdg_output_v1::Event,
+        global: &u32,
+        _: &Connection,
+        _: &QueueHandle<Self>,
+    ) {
+        let Some(output) = state.output(*global) else {
+            return;
+        };
+        let monitor = &mut output.monitor;
+        match event {
+            zxdg_output_v1::Event::Name { name } => monitor.name = name,
+            zxdg_output_v1::Event::LogicalPosition { x, y } => {
+                (monitor.place.x, monitor.place.y) = (x, y);
+            }
+            zxdg_output_v1::Event::LogicalSize { width, height } => {
+                monitor.place.width = u32::try_from(width).unwrap_or(0);
+                monitor.place.height = u32::try_from(height).unwrap_or(0);
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Dispatch<ZxdgOutputManagerV1, ()> for State {
+    fn event(
+        _: &mut Self,
+        _: &ZxdgOutputManagerV1,
+        _: <ZxdgOutputManagerV1 as wayland_client::Proxy>::Event,
+        (): &(),
+        _: &Connection,
+        _: &QueueHandle<Self>,
+    ) {
+    }
+}

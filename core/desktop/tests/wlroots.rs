@@ -1,0 +1,161 @@
+//! The desktop on a real compositor, sway, with real windows.
+#![cfg(target_os = "linux")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test helper that can't go on should panic"
+)]
+
+#[path = "../../../tests/support/sway.rs"]
+mod sway;
+#[path = "../../../tests/support/wayland_window.rs"]
+mod wayland_window;
+
+use std::time::{Duration, Instant};
+
+use flowpipe_desktop::input::Input;
+use flowpipe_desktop::{Capture, Desktop, Grabber, Rect, WindowId};
+use sway::Sway;
+use wayland_window::{PointerEvent, WaylandWindow};
+
+const RED: [u8; 3] = [200, 10, 20];
+const GREEN: [u8; 3] = [30, 180, 40];
+const LEFT: u32 = 0x110;
+
+fn connect(sway: &Sway) -> Desktop {
+    Desktop::connect_wlroots(&sway.wayland_socket(), Some(sway.own_socket())).unwrap()
+}
+
+fn open(sway: &Sway, title: &str, size: [u32; 2], colour: [u8; 3]) -> WaylandWindow {
+    WaylandWindow::open(&sway.wayland_socket(), title, size, colour)
+}
+
+fn wait_for<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
+    let began = Instant::now();
+    loop {
+        if let Some(answer) = ask() {
+            return answer;
+        }
+        assert!(began.elapsed() < Duration::from_secs(60), "no {what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+fn find(desktop: &Desktop, title: &str) -> WindowId {
+    wait_for(title, || desktop.find(title).unwrap())
+}
+
+/// A picture's place, scale and pixels (red, green, blue).
+fn look(grabber: &mut Grabber, window: WindowId) -> (Rect, f64, [u32; 2], Vec<[u8; 3]>) {
+    wait_for("picture", || match grabber.grab_window(window).unwrap() {
+        Capture::Shown(picture) => {
+            let pixels = picture.pixels.chunks_exact(4);
+            let pixels = pixels.map(|it| [it[2], it[1], it[0]]).collect();
+            let size = [picture.width, picture.height];
+            Some((picture.place, picture.scale, size, pixels))
+        }
+        Capture::Moving => None,
+        Capture::Hidden => panic!("the window is there"),
+    })
+}
+
+#[test]
+#[ignore = "it is the process of a window: the other tests start it"]
+fn window_process() {
+    wayland_window::run_window();
+}
+
+#[test]
+fn windows_are_found_and_captured_at_each_scale() {
+    for (scale, factor) in [("1", 1.0), ("1.25", 1.25), ("2", 2.0)] {
+        let sway = Sway::start([1280, 1000], scale);
+        let desktop = connect(&sway);
+        let _red = open(&sway, "red window", [200, 100], RED);
+        let window = find(&desktop, "Red");
+        let place = desktop.place(window).unwrap().unwrap();
+        assert_eq!([place.width, place.height], [200, 100], "scale {scale}");
+        let (shown, found, size, pixels) = look(&mut desktop.grabber().unwrap(), window);
+        assert_eq!(shown, place);
+        assert!((found - factor).abs() < 0.02, "scale {scale}: {found}");
+        assert_eq!(pixels.len() as u32, size[0] * size[1]);
+        let red = pixels.iter().filter(|&&pixel| pixel == RED).count();
+        // At a broken scale the outermost row of pixels is mixed with the frame.
+        let border = 2 * (size[0] + size[1]) as usize;
+        assert!(red + border >= pixels.len(), "{red} of {}", pixels.len());
+        let monitors = desktop.monitors().unwrap();
+        let whole = monitors[0].place;
+        assert_eq!(f64::from(whole.width) * factor, 1280.0);
+        assert_eq!(desktop.screen_size().unwrap(), [whole.width, whole.height]);
+        assert!(desktop.missing("blue").unwrap().contains("\"red window\""));
+    }
+}
+
+#[test]
+fn what_lies_over_a_window_is_known() {
+    let sway = Sway::start([1280, 1000], "1");
+    let desktop = connect(&sway);
+    let _red = open(&sway, "red", [300, 300], RED);
+    let red = find(&desktop, "red");
+    let place = desktop.place(red).unwrap().unwrap();
+    assert!(desktop.is_in_front(red, place).unwrap());
+    assert!(desktop.has_keyboard(red).unwrap());
+    let _green = open(&sway, "green", [100, 100], GREEN);
+    let green = find(&desktop, "green");
+    assert_eq!(desktop.titles().unwrap(), ["green", "red"]);
+    assert!(!desktop.is_in_front(red, place).unwrap());
+    assert!(!desktop.has_keyboard(red).unwrap());
+    assert_eq!(desktop.others_over(red, place).unwrap().len(), 1);
+    desktop.raise(red).unwrap();
+    wait_for("the red one in front", || {
+        desktop.is_in_front(red, place).unwrap().then_some(())
+    });
+    sway.command("[title=\"green\"] move absolute position 600 600");
+    desktop.raise(green).unwrap();
+    wait_for("the green one aside", || {
+        desktop.is_in_front(red, place).unwrap().then_some(())
+    });
+    sway.command("[title=\"red\"] move to scratchpad");
+    wait_for("a hidden window", || {
+        desktop.place(red).unwrap().is_none().then_some(())
+    });
+    let mut grabber = desktop.grabber().unwrap();
+    assert!(matches!(grabber.grab_window(red).unwrap(), Capture::Hidden));
+    assert!(!desktop.is_in_front(red, place).unwrap());
+}
+
+#[test]
+fn the_pointer_is_put_to_the_pixel_and_presses_there() {
+    for scale in ["1", "1.25", "2"] {
+        let sway = Sway::start([1280, 1000], scale);
+        let desktop = connect(&sway);
+        let red = open(&sway, "red", [200, 100], RED);
+        let place = desktop.place(find(&desktop, "red")).unwrap().unwrap();
+        let mut input = desktop.input().unwrap();
+        assert!(input.place().is_err(), "nobody says where it was before");
+        // Without another pointer on this screen, the window learns only now that there is one.
+        input.put([place.x + 100, place.y + 50]).unwrap();
+        wait_for("the pointer", || (!red.events().is_empty()).then_some(()));
+        for at in [[0, 0], [199, 99], [57, 83]] {
+            input.put([place.x + at[0], place.y + at[1]]).unwrap();
+            input.press(Input::Button(1)).unwrap();
+            input.release(Input::Button(1)).unwrap();
+            let events = wait_for("a click", || {
+                let events = red.events();
+                events
+                    .contains(&PointerEvent::Released(LEFT))
+                    .then_some(events)
+            });
+            red.take();
+            let ends = [PointerEvent::Pressed(LEFT), PointerEvent::Released(LEFT)];
+            assert!(events.ends_with(&ends), "{events:?}");
+            let before = events[events.len() - 3];
+            let PointerEvent::At(x, y) = before else {
+                panic!("{events:?}")
+            };
+            assert_eq!([x.floor() as i32, y.floor() as i32], at, "scale {scale}");
+        }
+        assert!(input.press(Input::Key(38)).is_err());
+        assert!(input.put([-1, 5]).is_err());
+        drop(input);
+        assert!(red.take().is_empty());
+    }
+}
