@@ -1,9 +1,12 @@
 //! Boards that reach up to the picture's edge, and pictures that end at a line inside of a board.
 
+use fastrand::Rng;
 use flowpipe_plugin::puzzle::message::Reading;
+use image::RgbImage;
 
 use super::canvas::{Canvas, LINE, Place, Rgb, SIX};
 use super::read;
+use super::robust::pixels::noise;
 use super::summary::{canonical, grid};
 
 /// Pixels from the outer edge of a border line to that of the picture.
@@ -15,6 +18,11 @@ const CELL: i64 = 80;
 const HALF: i64 = 1;
 /// Its last row is a flow of its own: what is left without it has a solution.
 const LAST_ROW: [&str; 5] = ["RGBYO", ".....", ".....", "RGBYO", "C...C"];
+
+/// A square board remains without its last row, which is a flow of its own too.
+const OBLONG: [&str; 5] = ["RGBY", "....", "....", "RGBY", "C..C"];
+/// The noise of screenshots that were packed or scaled, in levels.
+const NOISE: [f64; 3] = [3.0, 6.0, 10.0];
 
 /// Background and lines.
 const LOOKS: [(Rgb, Rgb); 2] = [([0; 3], LINE), ([245; 3], [120, 124, 110])];
@@ -51,6 +59,17 @@ fn part(canvas: &Canvas, ends: [Option<i64>; 4]) -> Canvas {
         width: right - left,
         height: bottom - top,
         rgb: rows.flatten().copied().collect(),
+    }
+}
+
+/// The same with noise.
+fn noisy(canvas: Canvas, deviation: f64) -> Canvas {
+    let (width, height) = (canvas.width as u32, canvas.height as u32);
+    let mut picture = RgbImage::from_raw(width, height, canvas.rgb).unwrap();
+    noise(&mut picture, deviation, &mut Rng::with_seed(7));
+    Canvas {
+        rgb: picture.into_raw(),
+        ..canvas
     }
 }
 
@@ -103,6 +122,45 @@ fn a_row_that_is_cut_off_is_missed() {
             ] {
                 let found = seen(&part(&whole, ends));
                 assert!(found.is_err(), "{look:?} {ends:?}: {found:?}");
+            }
+        }
+    }
+}
+
+/// One pixel of what goes on beyond a border is enough to see that it does, though a square is left.
+#[test]
+fn squares_whose_lines_go_on_are_cut_off() {
+    for look in LOOKS {
+        let whole = picture(&OBLONG, look);
+        assert_eq!(seen(&whole), Ok(expected(&OBLONG)));
+        for pixels in [1, 2, 3, 5, 8, 12] {
+            let end = Some(pixels - CELL);
+            for ends in [
+                [None, None, None, end],
+                [Some(0), Some(0), Some(0), end],
+                [Some(2), Some(2), None, end],
+            ] {
+                let cut = part(&whole, ends);
+                let found = seen(&cut);
+                assert!(found.is_err(), "{look:?} {ends:?}: {found:?}");
+                for deviation in NOISE {
+                    let found = seen(&noisy(part(&whole, ends), deviation));
+                    assert!(found.is_err(), "{look:?} {ends:?} {deviation}: {found:?}");
+                }
+            }
+        }
+    }
+}
+
+/// Noise does not look as if lines went on.
+#[test]
+fn square_boards_under_noise_are_read_up_to_each_edge() {
+    for look in LOOKS {
+        let whole = picture(&SIX, look);
+        for end in ENDS {
+            for deviation in NOISE {
+                let found = seen(&noisy(part(&whole, [Some(end); 4]), deviation));
+                assert_eq!(found, Ok(expected(&SIX)), "{look:?} {end} {deviation}");
             }
         }
     }

@@ -7,7 +7,7 @@ mod cropped;
 mod disturb;
 mod forged;
 mod fuzz;
-mod pixels;
+pub(super) mod pixels;
 pub(super) mod scene;
 mod table;
 mod unreadable;

@@ -1,6 +1,7 @@
 //! Whether a board goes on beyond a border of which only some pixels are in the picture.
 //!
-//! Where the border line itself is not seen any more, the lines that cross it would be, if they went on.
+//! Where the border line itself is not seen any more, the lines that cross it would be, if they went on. Noise stands out
+//! too: what does so beside these lines is subtracted.
 
 use crate::find::border::Border;
 use crate::find::border_line::BorderLine;
@@ -19,6 +20,8 @@ const ENDS: f64 = 0.3;
 const LEADS: f64 = 0.3;
 /// What is beyond a border is examined up to this far from it, in cells.
 const FAR: f64 = 0.3;
+/// No line is this far from one that meets a border line, in cells: what stands out there is noise.
+const ASIDE: f64 = 0.25;
 
 /// What is seen beyond a border.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,15 +46,24 @@ impl Continuation {
             Orientation::Vertical => Orientation::Horizontal,
         };
         let (at, size) = (line.at, line.size as i64);
-        // How far the lines that meet the border stand out, from one distance to another.
-        let contrast = |from: f64, to: f64| {
+        // How far the lines that meet it stand out, from one distance to another, or what is so many cells beside them.
+        let stands_out = |asides: &[f64], from: f64, to: f64| {
             let inner = line.crossing[1..line.crossing.len() - 1].iter();
-            let looks = inner.map(|&crossing| {
+            let places = inner.flat_map(|&crossing| {
+                let beside = asides.iter();
+                beside.map(move |aside| crossing + aside * grid.cell)
+            });
+            let looks = places.map(|place| {
                 let place =
-                    StretchPlace::along(across, crossing, (from.min(to), from.max(to)), polarity);
+                    StretchPlace::along(across, place, (from.min(to), from.max(to)), polarity);
                 Stretch::look(picture, &place, grid.cell).contrast
             });
             quantile(looks, 0.5)
+        };
+        // How far the lines do so.
+        let contrast = |from: f64, to: f64| {
+            let noise = stands_out(&[-ASIDE, ASIDE], from, to);
+            stands_out(&[0.0], from, to) - noise
         };
         // The brightness between them, where a line is bright.
         let level = |at: f64| {

@@ -48,7 +48,8 @@ const STUB_ENDS: f64 = 0.5;
 /// Refuses a board that goes on beyond a border at the picture's edge, or may do so.
 ///
 /// Where the picture ends at the border line nothing is seen beyond. A board with as many rows as columns is taken for
-/// whole then, as games fill screens with it: what a cut leaves of one has fewer of the one or the other.
+/// whole then, as games fill screens with it: what a cut leaves of one has fewer of the one or the other. Where some
+/// pixels beyond are seen, they decide.
 ///
 /// # Errors
 /// [`Refusal::GoesOn`], [`Refusal::MayGoOn`].
@@ -57,10 +58,9 @@ pub fn check_edges(
     grid: &Grid,
     look: &LineAppearance,
 ) -> Result<(), Refusal> {
-    // Noise looks as if lines went on: a board that is taken for whole anyway is not examined.
     let is_square = grid.rows() == grid.cols();
     let is_blurred = look.thickness > (SHARP * grid.cell).max(3.0);
-    if is_square || is_blurred {
+    if is_blurred {
         return Ok(());
     }
     for border in Border::ALL {
@@ -70,7 +70,8 @@ pub fn check_edges(
         let side = border.name();
         match Continuation::look(picture, grid, border, look.polarity) {
             Continuation::GoesOn => return Err(Refusal::GoesOn { side }),
-            Continuation::Unknown => return Err(Refusal::MayGoOn { side }),
+            Continuation::Unknown if !is_square => return Err(Refusal::MayGoOn { side }),
+            Continuation::Unknown => {}
             Continuation::NoLines | Continuation::Ends => {}
         }
     }
