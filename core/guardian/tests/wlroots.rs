@@ -157,7 +157,7 @@ fn the_button_is_released_by_every_signal() {
 }
 
 #[test]
-#[ignore = "takes minutes: `./x test full` runs it"]
-fn the_button_is_released_by_every_signal_twenty_times() {
+#[ignore = "takes a minute: `./x check deep kills`"]
+fn twenty_kills_by_each_signal() {
     dies_by_every_signal(20);
 }
