@@ -129,6 +129,7 @@ fn the_pointer_is_put_to_the_pixel_and_presses_there() {
         let desktop = connect(&sway);
         let red = open(&sway, "red", [200, 100], RED);
         let place = desktop.place(find(&desktop, "red")).unwrap().unwrap();
+        let size = desktop.screen_size().unwrap();
         let mut input = desktop.input().unwrap();
         assert!(input.place().is_err(), "nobody says where it was before");
         // Without another pointer on this screen, the window learns only now that there is one.
@@ -153,9 +154,29 @@ fn the_pointer_is_put_to_the_pixel_and_presses_there() {
             };
             assert_eq!([x.floor() as i32, y.floor() as i32], at, "scale {scale}");
         }
+        // With a smaller monitor, the same place has other coordinates in the protocol.
+        sway.command("output HEADLESS-1 resolution 1000x800");
+        let place = wait_for("the smaller monitor", || {
+            let is_smaller = desktop.screen_size().unwrap() != size;
+            is_smaller.then(|| desktop.place(find(&desktop, "red")).unwrap().unwrap())
+        });
+        red.take();
+        input.put([place.x + 20, place.y + 30]).unwrap();
+        input.press(Input::Button(1)).unwrap();
+        input.release(Input::Button(1)).unwrap();
+        let events = wait_for("a click", || {
+            let events = red.events();
+            events
+                .contains(&PointerEvent::Released(LEFT))
+                .then_some(events)
+        });
+        let before = events[events.len() - 3];
+        let PointerEvent::At(x, y) = before else {
+            panic!("{events:?}")
+        };
+        assert_eq!([x.floor() as i32, y.floor() as i32], [20, 30]);
         assert!(input.press(Input::Key(38)).is_err());
         assert!(input.put([-1, 5]).is_err());
         drop(input);
-        assert!(red.take().is_empty());
     }
 }

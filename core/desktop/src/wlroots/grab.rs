@@ -46,8 +46,7 @@ enum CopyEnd {
     Failed,
 }
 
-/// The newest version that is used here: the first one in which the compositor names its layouts before it is given memory
-/// is 3, and 1 does too, without saying which is the last.
+/// The newest version that is used here. Later ones add damage and memory of graphics cards.
 const SCREENCOPY_VERSION: u32 = 1;
 
 impl WlrootsGrabber {

@@ -126,6 +126,14 @@ impl InputDevice for VirtualPointer {
     }
 
     fn press(&mut self, input: Input) -> Result<()> {
+        // With other monitors, the compositor has put the pointer elsewhere.
+        let layout = layout(&self.wlroots)?;
+        if layout != self.layout {
+            self.layout = layout;
+            if let Some(at) = self.put {
+                self.put(at)?;
+            }
+        }
         self.send_button(input, ButtonState::Pressed)
     }
 
