@@ -3,6 +3,12 @@
 use flowpipe_plugin::puzzle::{Cell, Geometry, Lattice, Point};
 
 use crate::find::border::Border;
+use crate::numerics::regression;
+
+/// A border line is placed by the lines inside if it is farther than this from where they have it, in cells, and there
+/// are so many of them.
+const OFF: f64 = 0.04;
+const FEWEST_INSIDE: usize = 3;
 
 /// Where the cells of a board lie, in frame pixels.
 ///
@@ -120,10 +126,30 @@ impl Grid {
         self
     }
 
-    /// The place in the frame.
+    /// The place in the frame. What lies close to a border line of squares may look like a part of it: one that is too
+    /// far from where the lines inside have it is placed by those.
     #[must_use]
     pub fn geometry(&self) -> Geometry {
-        let [x, y, width, height] = self.bounds();
+        let [mut x, mut y, mut width, mut height] = self.bounds();
+        if self.lattice == Lattice::Square {
+            [x, width] = extent(&self.xs, self.cell);
+            [y, height] = extent(&self.ys, self.cell);
+        }
         Geometry::axis_aligned(x, y, width, height, self.rows(), self.cols())
     }
+}
+
+/// Where evenly spaced lines begin, and how far it is to the last one.
+fn extent(lines: &[f64], cell: f64) -> [f64; 2] {
+    let last = lines.len() - 1;
+    let inner = lines.iter().enumerate().take(last).skip(1);
+    let points = inner.map(|(index, at)| (index as f64, *at, 1.0));
+    let placed = (last > FEWEST_INSIDE).then(|| regression::line(points));
+    let end = |index: usize| match placed.flatten() {
+        Some((start, step)) if (lines[index] - start - index as f64 * step).abs() > OFF * cell => {
+            start + index as f64 * step
+        }
+        _ => lines[index],
+    };
+    [end(0), end(last) - end(0)]
 }

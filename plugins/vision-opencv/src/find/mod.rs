@@ -10,6 +10,7 @@
 //! | boards that turn, in perspective | [`perspective`] |
 //! | tilted pictures | [`tilt`] |
 //! | grids up to the picture's edge | [`edge_grid`] |
+//! | what lies on hatched pages | [`hatch`] |
 //!
 //! [`grid`] defines the grid of a candidate, [`border`] its four borders, [`cell_side`] where the sides of its cells
 //! lie. [`profile`] measures the colours across a line.
@@ -21,6 +22,7 @@ pub mod candidates;
 pub mod cell_side;
 pub mod edge_grid;
 pub mod grid;
+pub mod hatch;
 pub mod hex_grid;
 pub mod lines;
 pub mod perspective;

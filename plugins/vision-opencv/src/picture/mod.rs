@@ -11,6 +11,7 @@
 
 pub mod cache;
 pub mod colour;
+pub mod cut_out;
 mod error;
 pub mod margin;
 pub mod polarity;

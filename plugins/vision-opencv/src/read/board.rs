@@ -13,7 +13,7 @@ use crate::read::contents::colours::{PipeLook, TerminalColours};
 use crate::read::contents::known_terminals::KnownTerminals;
 use crate::read::contents::pipes::{self, Scene};
 use crate::read::contents::terminals::BoardColours;
-use crate::read::contents::{colours, numbers, terminals, tiles};
+use crate::read::contents::{colours, drawn, numbers, terminals, tiles};
 use crate::read::illustration;
 use crate::read::shape::board_shape::BoardShape;
 use crate::read::shape::grid_check::{self, CheckedGrid};
@@ -172,7 +172,12 @@ fn read_contents(
     };
     let (looks, paints, contents) = match read() {
         Ok(seen) => seen,
-        Err(refusal) => return Ok(Err(refusal)),
+        Err(refusal) => {
+            let looks = terminals::look(picture, &places, &grid, &shape);
+            return Ok(Err(drawn::explained(
+                refusal, picture, &places, &grid, &looks,
+            )));
+        }
     };
     let seen_shape = shape.clone();
     let bridges = (0..grid.len()).filter(|&cell| contents[cell] == CellContent::Bridge);
@@ -191,7 +196,11 @@ fn read_contents(
         {
             return Ok(Err(Refusal::LinesOver { row, col }));
         }
-        Err(refusal) => return Ok(Err(refusal)),
+        Err(refusal) => {
+            return Ok(Err(drawn::explained(
+                refusal, picture, &places, &grid, &looks,
+            )));
+        }
     };
     steps.done("pipes");
     illustration::pipes(picture, &grid, &drawn.flows, steps);

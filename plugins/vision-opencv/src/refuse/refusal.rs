@@ -39,7 +39,7 @@ pub enum Refusal {
     /// A side of a cell is not drawn.
     #[error(
         "{missing} of {all} cell sides are not drawn in a grid of {rows} by {cols}, the first at row \
-         {row}, column {col}, so it is no plain rectangle"
+         {row}, column {col}: uncover the board, or restart the level if pipes cover them"
     )]
     SidesMissing {
         /// Sides without a line.
@@ -123,6 +123,18 @@ pub enum Refusal {
         /// Column of that cell, from 1.
         col: usize,
     },
+    /// A board on which pipes are drawn can't be read, as one with nothing drawn may be.
+    #[error(
+        "{why}; the board is partly drawn, as at row {row}, column {col}: restart the level, and capture it again"
+    )]
+    PartlyDrawn {
+        /// Row of a cell with a pipe, from 1.
+        row: usize,
+        /// Column of that cell, from 1.
+        col: usize,
+        /// What can't be read.
+        why: Box<Self>,
+    },
     /// A pipe that the game could not have drawn.
     #[error("row {row}, column {col}: a pipe that {what}")]
     StrangePipe {
@@ -134,7 +146,9 @@ pub enum Refusal {
         what: &'static str,
     },
     /// No solution.
-    #[error("a board without a solution, on which something must be misread")]
+    #[error(
+        "a board without a solution, on which something must be misread: restart the level if pipes are drawn"
+    )]
     Unsolvable,
     /// Two boards of similar size.
     #[error("two boards of similar size in one picture")]
@@ -145,10 +159,27 @@ pub enum Refusal {
     /// A board that is seen in perspective, and cannot be read there.
     #[error("a board in perspective, as one that flips over: {0}")]
     InPerspective(Box<Refusal>),
+    /// A picture so small that the cells of most boards have too few pixels.
+    #[error(
+        "{why}; the picture has only {width} by {height} pixels: capture or show it larger, so that cells have 16 \
+         pixels and more"
+    )]
+    SmallPicture {
+        /// Pixels in a row.
+        width: usize,
+        /// Rows.
+        height: usize,
+        /// What can't be read.
+        why: Box<Self>,
+    },
     /// A board that was read while it turns, and has not landed.
     #[error("a board that still turns, and was read already")]
     StillTurns,
 }
+
+/// The shorter side of a small picture is shorter than this, in pixels: a board of ten rows that fills it has cells of
+/// less than 24 pixels.
+const SMALL_PICTURE: usize = 240;
 
 /// The step that looks for boards that turn.
 const FLIP: &str = "flip";
@@ -169,6 +200,7 @@ impl Refusal {
             Self::StrangePipe { .. } => "pipes",
             Self::Unsolvable => "solution",
             Self::TurnedTooFar | Self::InPerspective(_) | Self::StillTurns => FLIP,
+            Self::SmallPicture { why, .. } | Self::PartlyDrawn { why, .. } => why.step(),
         }
     }
 
@@ -179,6 +211,17 @@ impl Refusal {
             Self::TurnedTooFar => self,
             why => Self::InPerspective(Box::new(why)),
         }
+    }
+
+    /// The same of a picture with so few pixels, with a hint where those are few.
+    #[must_use]
+    pub fn in_picture(self, width: usize, height: usize) -> Self {
+        let is_of_size = !matches!(self, Self::TwoBoards | Self::StillTurns);
+        if is_of_size && width.min(height) < SMALL_PICTURE {
+            let why = Box::new(self);
+            return Self::SmallPicture { width, height, why };
+        }
+        self
     }
 
     /// What is known of the board's state.
@@ -216,7 +259,9 @@ impl Refusal {
             Self::StrangePipe { .. } => 10,
             Self::Unsolvable => 11,
             Self::TwoBoards => 12,
-            Self::InPerspective(why) => why.progress(),
+            Self::InPerspective(why)
+            | Self::SmallPicture { why, .. }
+            | Self::PartlyDrawn { why, .. } => why.progress(),
             Self::TurnedTooFar | Self::StillTurns => 13,
         }
     }

@@ -231,8 +231,46 @@ fn pipes_that_cannot_be() {
     is(
         refusal(&canvas),
         "pipes",
-        "row 6, column 4: a pipe that comes from no terminal",
+        "row 6, column 4: a pipe that comes from no terminal; the board is partly drawn, as at row 6, column 4: restart \
+         the level, and capture it again",
     );
+}
+
+/// What pipes hide, or must not be there, is explained with where they are seen and what to do.
+#[test]
+fn boards_that_are_partly_drawn() {
+    // A board with pipes, and what is drawn over it.
+    let drawn = |letter: char, cells: &[(usize, usize)], over: &dyn Fn(&mut Canvas)| {
+        let mut canvas = canvas();
+        canvas.grid(PLACE, 6, 6, LINE);
+        canvas.pipe(PLACE, letter, cells);
+        canvas.terminals(PLACE, &SIX);
+        over(&mut canvas);
+        refusal(&canvas).1
+    };
+    let path = [(0, 0), (0, 1), (0, 2)];
+    let hidden = drawn('R', &path, &|canvas| {
+        // A line over a terminal.
+        let (x, y) = PLACE.centre(1, 3);
+        canvas.stroke((x - 50.0, y), (x + 50.0, y), 60.0, paint('R'));
+    });
+    let branched = drawn('R', &path, &|canvas| {
+        let from = PLACE.centre(0, 1);
+        let to = PLACE.centre(1, 1);
+        canvas.stroke(from, to, 34.0, paint('R'));
+    });
+    let unknown = drawn('W', &[(0, 3), (0, 4), (0, 5)], &|_| {});
+    for (name, reason) in [
+        ("hidden", hidden),
+        ("branched", branched),
+        ("unknown", unknown),
+    ] {
+        assert!(
+            reason.contains("; the board is partly drawn, as at row 1, column ")
+                && reason.ends_with(": restart the level, and capture it again"),
+            "{name}: {reason}"
+        );
+    }
 }
 
 #[test]

@@ -9,7 +9,7 @@ mod forged;
 mod fuzz;
 pub(super) mod pixels;
 pub(super) mod scene;
-mod table;
+pub(super) mod table;
 mod unreadable;
 
 use std::fs;

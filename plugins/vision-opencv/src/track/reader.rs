@@ -5,10 +5,12 @@ use flowpipe_plugin::puzzle::message::{BoardState, Reading};
 use flowpipe_plugin::puzzle::{Lattice, Puzzle};
 
 use crate::config::Config;
+use crate::find::hatch::HatchedPage;
 use crate::find::perspective::missed_columns::widened;
 use crate::find::perspective::rest_pose::RestPose;
 use crate::find::perspective::turned_board::TurnedBoard;
 use crate::picture::Picture;
+use crate::picture::cut_out::CutOut;
 use crate::picture::top_hat::TopHat;
 use crate::read::board::{BoardReading, read_known, read_solvable_or_not};
 use crate::read::edge_search;
@@ -166,14 +168,17 @@ impl Reader {
         check(cancel)?;
         let found = self.search.search(picture, &self.config, &mut self.steps)?;
         match self.by_rules(found) {
-            Ok(found) => {
-                let reading = self.at_rest_or_not(picture, found)?;
-                self.has_rested(&reading);
-                self.steps.done("at rest");
-                Ok(reading)
-            }
+            Ok(found) => self.found(picture, found),
             Err(refusal) => self.read_otherwise(picture, refusal, cancel),
         }
+    }
+
+    /// A board that a search found.
+    fn found(&mut self, picture: &Picture<'_>, found: BoardReading) -> Result<Reading, ReadError> {
+        let reading = self.at_rest_or_not(picture, found)?;
+        self.has_rested(&reading);
+        self.steps.done("at rest");
+        Ok(reading)
     }
 
     /// What a search found, by the rules of the game.
@@ -233,7 +238,41 @@ impl Reader {
                 return Ok(Reading::Board(board));
             }
         }
+        check(cancel)?;
+        match self.read_on_hatch(picture)? {
+            Some(Ok(reading)) => return Ok(reading),
+            Some(Err(other)) if other.progress() >= refusal.progress() => refusal = other,
+            Some(Err(_)) | None => {}
+        }
+        let refusal = refusal.in_picture(picture.width(), picture.height());
         Ok(refused(&refusal))
+    }
+
+    /// A board on a hatched page, or why it can't be read. `None` where there is no such page.
+    fn read_on_hatch(
+        &mut self,
+        picture: &Picture<'_>,
+    ) -> Result<Option<Result<Reading, Refusal>>, ReadError> {
+        let page = HatchedPage::find(picture);
+        self.steps.done("hatch");
+        let Some(page) = page else {
+            return Ok(None);
+        };
+        let cut = CutOut::new(picture, &page.parts, [page.level; 3]);
+        let left = cut.picture()?;
+        let found = self.search.search(&left, &self.config, &mut self.steps)?;
+        let proved = found.and_then(|read| match solvability::has_solution(&read.board.puzzle) {
+            true => Ok(read),
+            false => Err(Refusal::Unsolvable),
+        });
+        let judged = proved.and_then(|mut read| {
+            let judged = self.rules.solvable(&mut read.board);
+            judged.map(|()| read)
+        });
+        Ok(Some(match judged {
+            Ok(read) => Ok(self.found(&left, read)?),
+            Err(refusal) => Err(refusal),
+        }))
     }
 
     /// Notes a board at rest.

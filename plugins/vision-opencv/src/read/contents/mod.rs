@@ -13,6 +13,7 @@
 //! | pipes with flat ends | `flat_end` |
 //! | pipes that fill their cells | [`tiles`] |
 //! | which cells a pipe joins | [`pipes`], where pipes fill their cells [`courses`] |
+//! | whether a board that can't be read is partly drawn | [`drawn`] |
 
 mod blob;
 pub mod cell_colours;
@@ -21,6 +22,7 @@ pub mod cell_layout;
 pub mod colours;
 pub mod courses;
 pub mod drawings;
+pub mod drawn;
 mod flat_end;
 pub mod known_terminals;
 pub mod numbers;

@@ -34,6 +34,12 @@ const LEAST_SEEN: f64 = 0.75;
 /// A line that goes on has no gap: every bit of it of this length, in cells, stands out by this share.
 const BIT: f64 = 0.02;
 const UNBROKEN: f64 = 0.25;
+/// No line of a grid is so far from another one, in cells: what goes on there too is the hatch of a page.
+const BETWEEN: [f64; 4] = [-0.38, -0.22, 0.22, 0.38];
+/// Where it is a hatch, as large a share of the places between lines do so as of the lines, divided by this, and at
+/// least one in `HATCHED`.
+const LESS: usize = 3;
+const HATCHED: usize = 8;
 /// Boards that fill the picture do so on both sides, with at most this difference in cells.
 const ALIKE_ROOM: f64 = 0.1;
 /// Lines of this width, in cells, are not blurred.
@@ -88,19 +94,20 @@ pub fn goes_on(
 ) -> Option<Border> {
     Border::ALL.into_iter().find(|&border| {
         let way = Way::new(picture, grid, border);
-        let inner = 1..way.lines.len() - 1;
+        let inner = &way.lines[1..way.lines.len() - 1];
         let count = inner.len();
-        let leading = inner.filter(|&line| {
-            way.leads(picture, grid, line, (0.0, REACH), look)
-                && way.touches(picture, grid, line, look)
-        });
+        let goes_on = |place: f64| {
+            way.leads(picture, grid, place, (0.0, REACH), look)
+                && way.touches(picture, grid, place, look)
+        };
+        let leading = inner.iter().filter(|&&line| goes_on(line)).count();
         // Close to the picture's edge some letters of a caption may look like stubs of lines, elsewhere one.
         let enough = if beyond == Surroundings::Text || way.room < REACH * grid.cell {
             count.div_ceil(2)
         } else {
             count.div_ceil(4).min(2)
         };
-        leading.count() >= enough.max(1)
+        leading >= enough.max(1) && !is_hatch(inner, grid.cell, leading, goes_on)
     })
 }
 
@@ -140,8 +147,23 @@ pub fn hides_cells(
             near.iter()
                 .filter(|&&line| contrast(line, 0.73, 0.92) >= least)
         };
-        are_most(near.len()) && are_most(far().count())
+        are_most(near.len())
+            && are_most(far().count())
+            && !is_hatch(inner, grid.cell, near.len(), |place| {
+                contrast(place, 0.08, 0.27) >= least
+            })
     })
+}
+
+/// Whether what goes on beyond a border does so between its lines too: it is the hatch of a page. `leading`: how many
+/// of the lines do.
+fn is_hatch(lines: &[f64], cell: f64, leading: usize, goes_on: impl Fn(f64) -> bool) -> bool {
+    let places = lines
+        .iter()
+        .flat_map(|line| BETWEEN.map(|share| line + share * cell));
+    let alike = places.filter(|&place| goes_on(place)).count();
+    let all = BETWEEN.len() * lines.len();
+    HATCHED * alike >= all && LESS * alike >= BETWEEN.len() * leading
 }
 
 /// For each line that meets a border whether it goes on for a stub's length and ends there.
@@ -155,8 +177,14 @@ pub fn stubs(
     let way = Way::new(picture, grid, border);
     let is_stub = |line: usize| {
         way.room >= STUB * grid.cell
-            && way.leads(picture, grid, line, (0.0, STUB), look)
-            && !way.leads(picture, grid, line, (STUB_ENDS, STUB_ENDS + REACH), look)
+            && way.leads(picture, grid, way.lines[line], (0.0, STUB), look)
+            && !way.leads(
+                picture,
+                grid,
+                way.lines[line],
+                (STUB_ENDS, STUB_ENDS + REACH),
+                look,
+            )
     };
     (0..way.lines.len()).map(is_stub).collect()
 }
@@ -216,7 +244,7 @@ impl<'a> Way<'a> {
         &self,
         picture: &Picture<'_>,
         grid: &Grid,
-        line: usize,
+        line: f64,
         ends: (f64, f64),
         look: &LineAppearance,
     ) -> bool {
@@ -234,7 +262,7 @@ impl<'a> Way<'a> {
         &self,
         picture: &Picture<'_>,
         grid: &Grid,
-        line: usize,
+        line: f64,
         look: &LineAppearance,
     ) -> bool {
         let bits = ((BIT * grid.cell).max(1.5), UNBROKEN);
@@ -246,7 +274,7 @@ impl<'a> Way<'a> {
         &self,
         picture: &Picture<'_>,
         grid: &Grid,
-        line: usize,
+        line: f64,
         (from, to): (f64, f64),
         look: &LineAppearance,
         (part, share): (f64, f64),
@@ -260,7 +288,7 @@ impl<'a> Way<'a> {
                 let near = self.border + (start + length * f64::from(index)) * self.outwards;
                 let far = near + length * self.outwards;
                 let ends = (near.min(far), near.max(far));
-                let place = StretchPlace::along(self.run, self.lines[line], ends, look.polarity);
+                let place = StretchPlace::along(self.run, line, ends, look.polarity);
                 let stretch = Stretch::look(picture, &place, grid.cell);
                 stretch.contrast >= share * look.contrast && alike(stretch.colour, look.colour)
             })
