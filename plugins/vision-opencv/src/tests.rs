@@ -2,6 +2,7 @@
 
 mod canvas;
 mod corpus;
+mod desktop;
 mod edges;
 mod flips;
 mod game;

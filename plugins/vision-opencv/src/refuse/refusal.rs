@@ -151,7 +151,10 @@ pub enum Refusal {
     )]
     Unsolvable,
     /// Two boards of similar size.
-    #[error("two boards of similar size in one picture")]
+    #[error(
+        "two boards of similar size in one picture: name the window of one (--window) or its place (--region), or crop \
+         the picture"
+    )]
     TwoBoards,
     /// A board that turns, and shows too little of itself.
     #[error("a board that is turned too far")]
@@ -172,6 +175,12 @@ pub enum Refusal {
         /// What can't be read.
         why: Box<Self>,
     },
+    /// A picture as large as a screen, which may show more than the game.
+    #[error(
+        "{0}; if the picture shows more than the game, name its window (--window) or its place (--region), or crop the \
+         picture"
+    )]
+    InScreen(Box<Self>),
     /// A board that was read while it turns, and has not landed.
     #[error("a board that still turns, and was read already")]
     StillTurns,
@@ -180,6 +189,9 @@ pub enum Refusal {
 /// The shorter side of a small picture is shorter than this, in pixels: a board of ten rows that fills it has cells of
 /// less than 24 pixels.
 const SMALL_PICTURE: usize = 240;
+
+/// Screens have so many pixels in a row, and so many rows, at least.
+const SCREEN: [usize; 2] = [1280, 720];
 
 /// The step that looks for boards that turn.
 const FLIP: &str = "flip";
@@ -200,7 +212,9 @@ impl Refusal {
             Self::StrangePipe { .. } => "pipes",
             Self::Unsolvable => "solution",
             Self::TurnedTooFar | Self::InPerspective(_) | Self::StillTurns => FLIP,
-            Self::SmallPicture { why, .. } | Self::PartlyDrawn { why, .. } => why.step(),
+            Self::SmallPicture { why, .. }
+            | Self::PartlyDrawn { why, .. }
+            | Self::InScreen(why) => why.step(),
         }
     }
 
@@ -213,15 +227,19 @@ impl Refusal {
         }
     }
 
-    /// The same of a picture with so few pixels, with a hint where those are few.
+    /// The same of a picture of a size, with a hint where that is small or a whole screen's.
     #[must_use]
     pub fn in_picture(self, width: usize, height: usize) -> Self {
-        let is_of_size = !matches!(self, Self::TwoBoards | Self::StillTurns);
-        if is_of_size && width.min(height) < SMALL_PICTURE {
+        if matches!(self, Self::TwoBoards | Self::StillTurns) {
+            self
+        } else if width.min(height) < SMALL_PICTURE {
             let why = Box::new(self);
-            return Self::SmallPicture { width, height, why };
+            Self::SmallPicture { width, height, why }
+        } else if width >= SCREEN[0] && height >= SCREEN[1] && self.step() != FLIP {
+            Self::InScreen(Box::new(self))
+        } else {
+            self
         }
-        self
     }
 
     /// What is known of the board's state.
@@ -261,7 +279,8 @@ impl Refusal {
             Self::TwoBoards => 12,
             Self::InPerspective(why)
             | Self::SmallPicture { why, .. }
-            | Self::PartlyDrawn { why, .. } => why.progress(),
+            | Self::PartlyDrawn { why, .. }
+            | Self::InScreen(why) => why.progress(),
             Self::TurnedTooFar | Self::StillTurns => 13,
         }
     }

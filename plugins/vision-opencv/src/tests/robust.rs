@@ -1,7 +1,7 @@
 //! Screenshots cropped, scaled, packed, blurred, lit, with noise, with things beside: read exactly or refused, never
 //! wrong. And pictures that show no whole board: refused.
 
-mod advert;
+pub(super) mod advert;
 mod bridges;
 mod cropped;
 mod disturb;
