@@ -43,7 +43,7 @@ Exit codes:
   2    wrong usage, or a file that can't be opened
   3    solve: a puzzle has no solution
   4    solve: a puzzle that was not solved in time, or that the solver does not support;
-       run: a live run that ended by itself, without a board read or without one solved;
+       run: a live run that ended by itself, without a board read, one solved, or all of `boards`;
        see: a picture without a readable board, or on which a plugin that reads no boards emits no message;
        compare: a recording in which neither pipeline reads a board, or on which neither emits a message
   65   solve, convert, play, bench: a puzzle that can't be read, or can't be written in that format;

@@ -28,7 +28,7 @@ pub enum Ended {
     /// A puzzle without a solution; printed already.
     Unsolvable,
     /// A puzzle that was not solved in time or is not supported by the solver, or a picture or a recording without a
-    /// readable board, a live run that ended by itself without a solved board, or a recording on which neither of two
+    /// readable board, a live run that ended by itself without a solved board or with fewer than it was to solve, or a recording on which neither of two
     /// pipelines emits a message; printed already.
     Unanswered,
     /// A puzzle or a picture that can't be read, or a puzzle that can't be written in the format asked

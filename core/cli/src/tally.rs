@@ -76,6 +76,9 @@ pub struct Tally {
     /// Whether nothing is really played.
     #[serde(skip)]
     dry: bool,
+    /// How many boards are to be solved.
+    #[serde(skip)]
+    wanted: Option<u64>,
 }
 
 /// The last state of a live board.
@@ -98,6 +101,7 @@ impl Tally {
             without_boards: !visibility.has_boards,
             metrics: RunMetrics::new(visibility.names.clone()),
             dry,
+            wanted: visibility.wanted_boards,
             ..Self::default()
         }
     }
@@ -126,11 +130,13 @@ impl Tally {
         !self.without_boards || counts.iter().any(|&count| count > 0)
     }
 
-    /// Whether a run that a referee has ended achieved nothing: it read no board, or none was solved.
+    /// Whether a run that a referee has ended did not achieve what it was to: it read no board, or solved none or fewer
+    /// than it was to.
     pub fn is_in_vain(&self) -> bool {
         let is_refereed = self.live.is_some();
         let is_unread = self.boards == 0;
-        let is_unsolved = !self.dry && self.accepted + self.unknown == 0;
+        let wanted = self.wanted.unwrap_or(1).max(1);
+        let is_unsolved = !self.dry && self.accepted + self.unknown < wanted;
         is_refereed && (is_unread || is_unsolved)
     }
 

@@ -15,6 +15,8 @@ pub struct Visibility {
     pub has_referee: bool,
     /// Whether a stage emits what concerns boards.
     pub has_boards: bool,
+    /// How many boards a referee is to end the run after, if it is.
+    pub wanted_boards: Option<u64>,
 }
 
 impl Visibility {
@@ -37,6 +39,7 @@ impl Visibility {
                 .collect(),
             has_referee: is_shown.contains(&false),
             has_boards: manifests.iter().flatten().any(emits_boards),
+            wanted_boards: wanted_boards(pipeline, &is_shown),
             is_shown,
         }
     }
@@ -50,6 +53,16 @@ pub fn has_boards(pipeline: &Pipeline, catalogue: &Catalogue) -> bool {
 /// Whether the messages of a stage with that plugin are shown.
 pub fn is_shown(found: Option<&Found>) -> bool {
     found.is_none_or(|found| !is_referee(&found.manifest))
+}
+
+/// How many boards a referee is to end the run after: the stage whose messages are not shown.
+fn wanted_boards(pipeline: &Pipeline, is_shown: &[bool]) -> Option<u64> {
+    let stages = pipeline.stages.iter().zip(is_shown);
+    let referees = stages.filter(|(_, is_shown)| !**is_shown);
+    let configs = referees.filter_map(|(stage, _)| stage.contestants.first());
+    configs
+        .filter_map(|first| first.config.get("boards")?.as_u64())
+        .max()
 }
 
 fn emits_boards(found: &Found) -> bool {

@@ -46,7 +46,7 @@ impl Alarm {
             .name("referee-alarm".to_owned())
             .spawn(move || watch(&watched, host));
         if let Err(error) = &thread {
-            tracing::warn!("`seconds` ends the run only while frames come: {error}");
+            tracing::warn!("the run ends by the time only while frames come: {error}");
         }
         Self {
             shared,

@@ -25,6 +25,18 @@ pub struct Board {
     pub futile: usize,
     /// Flows missing before the last attempt.
     pub missing: usize,
+    /// The fewest flows that were missing after an attempt.
+    #[serde(default = "none_yet")]
+    pub fewest: usize,
+    /// The fewest flows that were ever seen missing.
+    #[serde(default = "none_yet")]
+    pub fewest_seen: usize,
+    /// It was seen partly drawn.
+    #[serde(default)]
+    pub was_partial: bool,
+    /// Why it was given up.
+    #[serde(default)]
+    pub given_up: Option<String>,
     /// Strokes played.
     pub strokes: usize,
     /// Of these, strokes for flows that had been drawn before.
@@ -74,6 +86,11 @@ pub struct Board {
     pub counted_gone: Option<GoneAs>,
 }
 
+/// More flows than any board has: none was counted.
+fn none_yet() -> usize {
+    usize::MAX
+}
+
 /// As what a board was counted that had gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -93,6 +110,10 @@ impl Board {
             attempts: 0,
             futile: 0,
             missing: usize::MAX,
+            fewest: none_yet(),
+            fewest_seen: none_yet(),
+            was_partial: false,
+            given_up: None,
             strokes: 0,
             repeated: 0,
             profile: None,
@@ -126,19 +147,22 @@ impl Board {
 
     /// Strokes were played, of an attempt on what was asked last.
     pub fn note_strokes(&mut self, outcome: &Outcome, now: i64) {
+        self.last_stroke_at = now;
+        self.complete = outcome.refused.is_none() && self.asked.len() >= self.missing;
         let strokes = outcome.strokes.len();
+        self.left_out = self.missing.saturating_sub(strokes);
         let (asked, before) = (&self.asked, &mut self.drawn_before);
+        if asked.is_empty() {
+            // Clicks that clear flows draw nothing.
+            return;
+        }
         let again = asked.iter().filter(|it| before.contains(it)).count();
         before.extend(asked);
         self.repeated += again.min(strokes);
         self.strokes += strokes;
-        // Clicks that clear flows draw nothing.
-        self.attempts += usize::from(!asked.is_empty());
-        self.futile += usize::from(!asked.is_empty());
+        self.attempts += 1;
+        self.futile += 1;
         self.profile = outcome.profile;
-        self.complete = outcome.refused.is_none() && asked.len() >= self.missing;
-        self.left_out = self.missing.saturating_sub(strokes);
-        self.last_stroke_at = now;
     }
 
     /// Whether windows of other programs lie over the place where it was seen.

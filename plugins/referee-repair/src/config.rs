@@ -13,12 +13,15 @@ use serde::Deserialize;
 /// actuator `outcome`; `ask` feeds the solver, `play` the planner, and `results` reports what became of
 /// each board.
 ///
+/// What is left of a flow is cleared before the flow is drawn again, by two clicks on each of its terminals. A board in
+/// which something stays that is drawn wrongly is given up, and played again once it is empty.
+///
 /// A board that has gone right after its last stroke, as under a message of the game, counts as solved if
 /// the others of its flows were seen drawn, and otherwise as unknown.
 ///
 /// It also finds out what the game needs from the mouse, for planners with `profile = "auto"`: it begins
-/// slowly and tries faster profiles on a few flows at a time, asks for the next slower one while more than a
-/// few flows in a hundred are missed, and for the best one where all are too bad. Where pipes end beside their
+/// slowly and tries faster profiles on a few flows at a time, begins slowly again once more than a few flows in a
+/// hundred are missed, and asks for the best profile where all are too bad. Where pipes end beside their
 /// terminals, it asks for strokes into them. A board that can't be read after strokes, in a game of which no
 /// partly drawn board was ever read, is cleared and drawn more slowly.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -31,6 +34,10 @@ pub struct Config {
     /// that is being played is left as it is.
     #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1_000_000))]
     pub seconds: Option<f64>,
+    /// With `boards`: end the run after so many seconds in which no board was solved, no other one came, and no more of
+    /// one was drawn, with the reason.
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1_000_000))]
+    pub stuck_seconds: f64,
     /// How long a game may take to show what was drawn, in milliseconds. What is missing then is
     /// drawn again.
     pub patience_ms: u64,
@@ -51,6 +58,7 @@ impl Default for Config {
         Self {
             boards: None,
             seconds: None,
+            stuck_seconds: 120.0,
             patience_ms: 150,
             attempts: 8,
             fresh_ms: 250,
@@ -70,8 +78,12 @@ impl Config {
         if self.boards == Some(0) {
             return wrong("boards is 0, it must be at least 1");
         }
-        if self.seconds.is_some_and(|it| !(it > 0.0 && it <= 1e6)) {
+        let is_time = |seconds: f64| seconds > 0.0 && seconds <= 1e6;
+        if self.seconds.is_some_and(|it| !is_time(it)) {
             return wrong("seconds must be more than 0 and at most a million");
+        }
+        if !is_time(self.stuck_seconds) {
+            return wrong("stuck_seconds must be more than 0 and at most a million");
         }
         if self.attempts == 0 {
             return wrong("attempts is 0, it must be at least 1");

@@ -17,7 +17,7 @@ const TOO_MANY_OF_SLOW: f64 = 0.2;
 const BETTER: f64 = 0.15;
 /// An unknown game begins with this: it works nearly everywhere, and a board that is spoiled may stay so.
 const START: Profile = Profile::Slow;
-/// What is tried in an unknown game, in this order, until one is taken: most games need the first.
+/// What is tried in a game that was begun slowly, in this order, until one is taken: most games need the first.
 const TRIALS: [Profile; 5] = [
     Profile::Segments,
     Profile::Events,
@@ -25,7 +25,7 @@ const TRIALS: [Profile; 5] = [
     Profile::Cells,
     Profile::Frames,
 ];
-/// After so many flows in a row that an unknown game took, the first of them is tried.
+/// After so many flows in a row that such a game took, the first of them is tried.
 const EVIDENCE: usize = 3;
 /// Once one was taken, the next faster profile is tried after so many flows in a row that were taken, and with each such
 /// trial that fails after twice as many.
@@ -36,10 +36,15 @@ const UNREPAIRED: usize = 8;
 const LAST_TRIAL: usize = 960;
 /// A faster profile stays after so many flows.
 const PASSED: usize = 15;
+/// After so many flows in a row that were taken any number is drawn at once again.
+const RECOVERED: usize = 8;
+/// More than this share of the flows of one attempt missed is too much, however many were taken before: the board may be
+/// larger than those, and the game slower.
+const TOO_MANY_AT_ONCE: f64 = 0.25;
 
-/// Begins slowly in an unknown game, and tries faster profiles once flows are taken. Goes from a profile to the next
-/// slower one while flows are missed, to the best of all where each is too bad, and back to a faster one once that is
-/// taken.
+/// Begins slowly in an unknown game, and tries faster profiles once flows are taken. Begins slowly again where a profile
+/// misses too many, until each was tried; then goes to the next slower one, and to the best of all where each is too bad.
+/// Tries what was taken at some time again after longer and longer.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Finder {
     /// The profile that the game seems to need.
@@ -54,9 +59,15 @@ pub struct Finder {
     next_trial: usize,
     /// Missed strokes do damage that stays: no profile is tried for its speed alone.
     is_careful: bool,
-    /// The game is unknown, and no profile but the one that it began with was taken so far.
+    /// The game was begun slowly, and no faster profile was taken since.
+    #[serde(default, alias = "is_unknown")]
+    is_searching: bool,
+    /// The last profile that was left because it missed too many: it may be good again.
     #[serde(default)]
-    is_unknown: bool,
+    left: Option<Profile>,
+    /// Too many flows were missed lately. Few are drawn at once until enough of them are taken: a game that lags gets time.
+    #[serde(default)]
+    is_recovering: bool,
     /// A flow that was missed was drawn again, so that trials do no harm.
     #[serde(default)]
     is_repaired: bool,
@@ -105,14 +116,23 @@ impl Finder {
             taken: 0,
             next_trial: FIRST_TRIAL,
             is_careful,
-            is_unknown: earlier.is_none(),
+            is_searching: earlier.is_none(),
+            left: None,
+            is_recovering: false,
             is_repaired: false,
         }
     }
 
-    /// How many flows to draw at once at most: few while a profile is tried, more as they are taken. `None`: any number.
+    /// How many flows to draw at once at most: few while a profile is tried and after many were missed, more as they are
+    /// taken. `None`: any number.
     pub fn batch(&self) -> Option<usize> {
-        self.trial.map(|_| self.taken.max(1))
+        let is_limited = self.trial.is_some() || self.is_recovering;
+        is_limited.then(|| self.taken.max(1))
+    }
+
+    /// Whether a profile is tried now.
+    pub fn is_trying(&self) -> bool {
+        self.trial.is_some()
     }
 
     /// A flow that was missed was drawn again.
@@ -144,7 +164,7 @@ impl Finder {
 
     /// The same, once faster ones were tried.
     pub fn found(&self) -> Option<Profile> {
-        (!self.is_unknown).then_some(self.settled)
+        (!self.is_searching).then_some(self.settled)
     }
 
     /// The share of the latest flows that the game took with the settled profile, from 0 to 1, and how many those are.
@@ -154,11 +174,32 @@ impl Finder {
         (share, record.map_or(0, |record| record.missed.len()))
     }
 
+    /// The profiles that were judged, each with the flows that were taken, in words.
+    pub fn summary(&self) -> String {
+        let judged = self
+            .records
+            .iter()
+            .filter(|(_, record)| !record.missed.is_empty());
+        let judged = judged.map(|(profile, record)| {
+            let all = record.missed.len();
+            format!(
+                "{} {} of {all}",
+                profile.name(),
+                all - record.count_missed()
+            )
+        });
+        let judged: Vec<String> = judged.collect();
+        match judged.is_empty() {
+            true => "none judged".to_owned(),
+            false => judged.join(", "),
+        }
+    }
+
     /// Missed strokes do damage that stays.
     pub fn be_careful(&mut self) {
         if !std::mem::replace(&mut self.is_careful, true) {
             self.trial = None;
-            self.is_unknown = false;
+            self.is_searching = false;
             if let Some(slower) = self.settled.slower() {
                 self.settle(slower, "what is drawn wrongly stays");
             }
@@ -174,17 +215,21 @@ impl Finder {
     /// profile that was not tried.
     pub fn judge(&mut self, missed: impl IntoIterator<Item = bool>) -> bool {
         let profile = self.profile();
-        let too_many = match self.is_unknown || profile >= Profile::Turns {
+        let too_many = match self.is_searching || profile >= Profile::Turns {
             true => TOO_MANY_OF_SLOW,
             false => TOO_MANY,
         };
         let record = self.records.entry(profile).or_default();
+        let mut attempt = Record::default();
         for missed in missed {
             self.taken = if missed { 0 } else { self.taken + 1 };
             record.add(missed);
+            attempt.add(missed);
         }
-        if record.fails(too_many) {
+        self.is_recovering &= self.taken < RECOVERED;
+        if record.fails(too_many) || attempt.fails(TOO_MANY_AT_ONCE) {
             record.has_failed = true;
+            self.is_recovering = true;
             let (missed, all) = (record.count_missed(), record.missed.len());
             return self.leave(profile, &format!("{missed} of {all} flows were missed"));
         }
@@ -198,7 +243,8 @@ impl Finder {
                 let why = format!("{taken} of {all} flows were taken");
                 self.trial = None;
                 self.next_trial = FIRST_TRIAL;
-                self.is_unknown = false;
+                self.is_searching = false;
+                self.left = self.left.filter(|left| *left < profile);
                 self.settle(profile, &why);
             }
         } else if let Some(faster) = self.candidate()
@@ -213,10 +259,16 @@ impl Finder {
         false
     }
 
-    /// What was not tried yet in an unknown game.
+    /// What was not tried yet since the game was begun slowly. What is faster than a profile that was left would miss more.
     fn first_trial(&self) -> Option<Profile> {
-        let is_new = |it: &Profile| *it < self.settled && !self.records.contains_key(it);
-        TRIALS.into_iter().find(is_new).filter(|_| self.is_unknown)
+        let is_new = |it: &Profile| {
+            let is_slower = self.left.is_none_or(|left| *it > left);
+            is_slower && *it < self.settled && !self.records.contains_key(it)
+        };
+        TRIALS
+            .into_iter()
+            .find(is_new)
+            .filter(|_| self.is_searching)
     }
 
     /// The profile to try now, if there is one.
@@ -229,22 +281,33 @@ impl Finder {
             false => self.next_trial.saturating_mul(UNREPAIRED),
         };
         let is_due = self.taken >= patience;
-        self.settled.faster().filter(|_| is_due)
+        let left = self.left.filter(|left| *left < self.settled);
+        left.or_else(|| self.settled.faster()).filter(|_| is_due)
     }
 
     /// A profile misses too much.
     fn leave(&mut self, profile: Profile, why: &str) -> bool {
         if self.trial.take().is_some() {
-            if !self.is_unknown {
+            if !self.is_searching {
                 self.next_trial = (self.next_trial * 2).min(LAST_TRIAL);
             }
-            self.is_unknown &= self.first_trial().is_some();
             let settled = self.settled;
             self.settle(settled, why);
+            self.is_searching &= self.first_trial().is_some();
+            return false;
+        }
+        let has_failed = |it: &Profile| self.records.get(it).is_some_and(|it| it.has_failed);
+        if profile < START && !has_failed(&START) {
+            // From there the others are tried on a few flows at a time: each one that fails may do damage.
+            self.left = Some(profile);
+            self.settle(START, why);
+            self.is_searching = !self.is_careful;
+            self.is_searching &= self.first_trial().is_some();
             return false;
         }
         if let Some(next) = self.untried(profile) {
             self.settle(next, why);
+            self.is_searching &= self.first_trial().is_some();
             return false;
         }
         let share = |profile| self.records.get(&profile).and_then(Record::share);
@@ -276,210 +339,4 @@ impl Finder {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    /// A number of flows, the first of them missed.
-    fn flows(missed: usize, all: usize) -> impl Iterator<Item = bool> {
-        (0..all).map(move |flow| flow < missed)
-    }
-
-    #[test]
-    fn many_misses_slow_down_and_luck_does_not() {
-        let mut finder = Finder::new(Some(Profile::Events), false);
-        for _ in 0..5 {
-            finder.judge(flows(0, 8));
-        }
-        // One of 40: chance.
-        finder.judge(flows(1, 1));
-        assert_eq!(finder.profile(), Profile::Events);
-        // Three of 40 are less than 8 %, four are more.
-        finder.judge(flows(2, 8));
-        assert_eq!(finder.profile(), Profile::Events);
-        finder.judge(flows(1, 1));
-        assert_eq!(finder.profile(), Profile::Segments);
-        // What was missed before does not count against it.
-        finder.judge(flows(1, 9));
-        assert_eq!(finder.profile(), Profile::Segments);
-    }
-
-    #[test]
-    fn where_each_is_too_bad_the_best_stays() {
-        let mut finder = Finder::new(Some(Profile::Events), false);
-        let mut judge = |missed| {
-            let profile = finder.profile();
-            (profile, finder.judge(flows(missed, 10)), finder.profile())
-        };
-        assert_eq!(judge(10), (Profile::Events, false, Profile::Segments));
-        assert_eq!(judge(6), (Profile::Segments, false, Profile::Turns));
-        assert_eq!(judge(3), (Profile::Turns, false, Profile::Cells));
-        assert_eq!(judge(9), (Profile::Cells, false, Profile::Frames));
-        assert_eq!(judge(8), (Profile::Frames, false, Profile::Slow));
-        assert_eq!(
-            judge(3),
-            (Profile::Slow, true, Profile::Slow),
-            "hardly better"
-        );
-        assert_eq!(judge(10), (Profile::Slow, true, Profile::Turns));
-        assert_eq!(judge(2), (Profile::Turns, true, Profile::Turns));
-        let mut finder = Finder::new(Some(Profile::Clicks), false);
-        assert!(finder.judge(flows(3, 3)));
-        assert!(!finder.judge(flows(0, WINDOW)));
-        assert_eq!(finder.profile(), Profile::Clicks);
-    }
-
-    #[test]
-    fn what_was_found_slow_may_be_too_slow_for_the_game() {
-        let mut finder = Finder::new(Some(Profile::Slow), false);
-        assert!(!finder.judge(flows(3, 3)));
-        assert_eq!(finder.profile(), Profile::Frames);
-    }
-
-    #[test]
-    fn a_faster_profile_is_tried_after_longer_and_longer() {
-        let mut finder = Finder::new(Some(Profile::Turns), false);
-        finder.note_repair();
-        let mut until_trial = || {
-            let mut flows_taken = 0;
-            while finder.profile() == Profile::Turns {
-                finder.judge([false]);
-                flows_taken += 1;
-            }
-            assert_eq!(finder.profile(), Profile::Segments);
-            assert_eq!(finder.settled(), Profile::Turns, "until it has passed");
-            finder.judge(flows(2, 3));
-            assert_eq!(finder.profile(), Profile::Turns);
-            flows_taken
-        };
-        assert_eq!([(); 3].map(|()| until_trial()), [30, 60, 120]);
-        // One that passes stays.
-        finder.judge(flows(0, 240));
-        finder.judge(flows(0, PASSED));
-        assert_eq!(finder.settled(), Profile::Segments);
-    }
-
-    /// Plays flows one by one in a game that takes some profiles, and returns the profiles in their order.
-    fn play(finder: &mut Finder, takes: &[Profile], flows: usize) -> Vec<Profile> {
-        let mut asked = Vec::new();
-        for _ in 0..flows {
-            let profile = finder.profile();
-            if asked.last() != Some(&profile) {
-                asked.push(profile);
-            }
-            let missed = !takes.contains(&profile);
-            finder.judge([missed]);
-            if missed {
-                finder.note_repair();
-            }
-        }
-        asked
-    }
-
-    #[test]
-    fn an_unknown_game_is_begun_slowly_and_soon_played_as_fast_as_it_takes() {
-        use Profile::{Cells, Events, Segments, Slow, Turns};
-        let begin = |takes: &[Profile], flows| {
-            let mut finder = Finder::new(None, false);
-            let asked = play(&mut finder, takes, flows);
-            (asked, finder.settled())
-        };
-        let found = begin(&[Segments, Turns, Slow], 3 + PASSED);
-        assert_eq!(found, (vec![Slow, Segments], Segments));
-        let found = begin(&[Events, Cells, Slow], 3 + 2 + 3 + PASSED);
-        assert_eq!(found, (vec![Slow, Segments, Slow, Events], Events));
-        let found = begin(&[Cells, Slow], 4 * 3 + 3 * 2 + PASSED);
-        let asked = vec![Slow, Segments, Slow, Events, Slow, Turns, Slow, Cells];
-        assert_eq!(found, (asked, Cells));
-        let (asked, settled) = begin(&[Slow], 100);
-        assert_eq!(
-            (asked.len(), settled),
-            (13, Slow),
-            "each is tried, then one again: {asked:?}"
-        );
-    }
-
-    #[test]
-    fn a_trial_risks_few_flows_at_once() {
-        let mut finder = Finder::new(None, false);
-        assert_eq!(finder.batch(), None);
-        finder.judge(flows(0, 5));
-        let mut batches = Vec::new();
-        while let Some(batch) = finder.batch() {
-            batches.push(batch);
-            finder.judge(flows(0, batch));
-        }
-        assert_eq!(batches, [1, 1, 2, 4, 8]);
-        assert_eq!(finder.settled(), Profile::Segments);
-    }
-
-    #[test]
-    fn where_nothing_was_ever_repaired_a_trial_comes_late() {
-        let flows_before = |is_repaired| {
-            let mut finder = Finder::new(Some(Profile::Segments), false);
-            if is_repaired {
-                finder.note_repair();
-            }
-            let mut flows = 0;
-            while finder.batch().is_none() {
-                finder.judge([false]);
-                flows += 1;
-            }
-            flows
-        };
-        assert_eq!([true, false].map(flows_before), [30, 240]);
-    }
-
-    #[test]
-    fn strokes_that_leave_a_board_unreadable_slow_down() {
-        let mut finder = Finder::new(None, false);
-        finder.judge(flows(0, 5));
-        assert_eq!(finder.profile(), Profile::Segments);
-        finder.spoil();
-        assert_eq!(finder.profile(), Profile::Slow);
-        finder.spoil();
-        assert_eq!(finder.profile(), Profile::Slow, "never faster");
-        let mut finder = Finder::new(Some(Profile::Segments), false);
-        finder.spoil();
-        assert_eq!(finder.settled(), Profile::Turns);
-    }
-
-    #[test]
-    fn where_damage_stays_nothing_is_tried_for_its_speed() {
-        let mut finder = Finder::new(Some(Profile::Turns), false);
-        finder.be_careful();
-        finder.be_careful();
-        assert_eq!(finder.profile(), Profile::Cells, "once");
-        finder.judge(flows(0, 2000));
-        assert_eq!(finder.profile(), Profile::Cells);
-        assert!(finder.is_careful());
-    }
-
-    proptest! {
-        /// A game that takes a profile always, and all others never, is found within a board of three flows for each.
-        #[test]
-        fn the_only_profile_that_works_is_found(rung in 0..Profile::LADDER.len(), begins in prop::option::of(0..6_usize)) {
-            let works = Profile::LADDER[rung];
-            let mut finder = Finder::new(begins.map(|it| Profile::LADDER[it]), false);
-            for _ in 0..Profile::LADDER.len() {
-                let misses = finder.profile() != works;
-                finder.judge([misses; 3]);
-            }
-            prop_assert_eq!(finder.settled(), works);
-        }
-
-        /// Whatever a game takes, a profile is asked for that is on the ladder, and a trial is faster.
-        #[test]
-        fn it_never_leaves_the_ladder(boards in prop::collection::vec((0..6_usize, 1..12_usize), 0..60)) {
-            let mut finder = Finder::new(None, false);
-            for (missed, all) in boards {
-                finder.judge(flows(missed.min(all), all));
-                prop_assert!(Profile::LADDER.contains(&finder.settled()));
-                prop_assert!(finder.profile() <= finder.settled());
-                let (share, count) = finder.confidence();
-                prop_assert!((0.0..=1.0).contains(&share) && count <= WINDOW);
-            }
-        }
-    }
-}
+mod tests;

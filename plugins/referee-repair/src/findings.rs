@@ -6,22 +6,30 @@
 
 use std::cmp::Reverse;
 
+use flowpipe_plugin::puzzle::Flow;
 use flowpipe_plugin::puzzle::message::{Draw, FrameNote, GameNeeds, Outcome, Profile, StrokeEnd};
-use flowpipe_plugin::puzzle::{Colour, Flow};
 use flowpipe_plugin::tracing;
 
 use serde::{Deserialize, Serialize};
 
+use crate::clearing::Clearing;
 use crate::finder::Finder;
 use crate::games::{Games, KnownGame};
-use crate::leftovers::{is_clean, is_short, wrong};
+use crate::leftovers::{is_clean, is_short};
 
 /// After so many attempts in a row that can't be judged, the next one is judged as it is: it may go on like that.
 const UNJUDGED: usize = 1;
-/// What is drawn wrongly stays if it is there after so many attempts in a row to draw over it.
-const STAYS: usize = 3;
 /// A confidence that is kept is replaced once it is wrong by more than this.
 const NEWS: f64 = 0.1;
+
+/// What the last strokes have shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Judgement {
+    /// Too many flows are missed, and there is no other profile to try.
+    pub is_exhausted: bool,
+    /// Something stays for ever that is drawn wrongly: the board can't be won any more.
+    pub is_damaged: bool,
+}
 
 /// What is found of games.
 pub struct Findings {
@@ -49,12 +57,9 @@ pub struct Found {
     missed: Vec<Flow>,
     #[serde(default)]
     missed_with: Option<Profile>,
-    /// The colours of flows that were missed over what earlier strokes had left of them.
+    /// What is cleared of the current board.
     #[serde(default)]
-    stuck: Vec<Colour>,
-    /// Attempts in a row after which something stayed that is drawn wrongly.
-    #[serde(default)]
-    stays: usize,
+    clearing: Clearing,
     /// A board of the game was read while it was partly drawn.
     #[serde(default)]
     reads_partial: bool,
@@ -79,9 +84,6 @@ struct Asked {
     /// Those of them whose cells were all empty.
     #[serde(default)]
     clean: Vec<Flow>,
-    /// What was drawn wrongly.
-    #[serde(default)]
-    wrong: Vec<Flow>,
     /// Whether they were played to their end.
     is_played: bool,
 }
@@ -99,8 +101,7 @@ impl Findings {
                 unjudged: 0,
                 missed: Vec::new(),
                 missed_with: None,
-                stuck: Vec::new(),
-                stays: 0,
+                clearing: Clearing::default(),
                 reads_partial: false,
             },
         }
@@ -119,6 +120,16 @@ impl Findings {
     /// The share of the latest flows that the game took, from 0 to 1, and how many those are.
     pub fn confidence(&self) -> (f64, usize) {
         self.found.finder.confidence()
+    }
+
+    /// The current board is to be cleared as a whole, and drawn again.
+    pub fn start_over(&mut self) {
+        self.found.clearing.start_over();
+    }
+
+    /// The profiles that were judged, each with the flows that were taken, in words.
+    pub fn summary(&self) -> String {
+        self.found.finder.summary()
     }
 
     /// A board of the current game is read that is partly drawn.
@@ -151,9 +162,9 @@ impl Findings {
     /// A new board is seen in a frame.
     pub fn meet(&mut self, frame: &FrameNote) {
         let found = &mut self.found;
-        (found.asked, found.played, found.stays) = (None, None, 0);
+        (found.asked, found.played) = (None, None);
         found.missed.clear();
-        found.stuck.clear();
+        found.clearing = Clearing::default();
         let is_known = |game: &Game| game.window == frame.window;
         if found.game.as_ref().is_some_and(is_known) {
             return;
@@ -179,16 +190,15 @@ impl Findings {
         drawn: &[Flow],
     ) -> (GameNeeds, Draw) {
         let profile = self.found.finder.profile();
-        let stuck = std::mem::take(&mut self.found.stuck);
-        if !stuck.is_empty() {
+        let left = self.found.clearing.ask(solution, &missing, drawn);
+        if !left.is_empty() {
             // There is nothing to judge afterwards.
             self.found.asked = None;
-            self.found.missed.clear();
             let needs = GameNeeds::of(Some(profile)).with_stroke_end(self.found.stroke_end);
-            return (needs, Draw::Clear(stuck));
+            return (needs, Draw::Clear(left));
         }
         let batch = self.found.finder.batch();
-        if batch.is_some() && !self.found.reads_partial {
+        if self.found.finder.is_trying() && !self.found.reads_partial {
             // What is drawn of a board can't be looked at: it is drawn as a whole, and as surely as can be.
             self.found.stroke_end = Some(StrokeEnd::InTerminal);
         }
@@ -208,7 +218,6 @@ impl Findings {
             profile,
             stroke_end,
             clean: clean.cloned().collect(),
-            wrong: wrong(solution, drawn).cloned().collect(),
             flows: missing,
             is_played: false,
         });
@@ -219,6 +228,7 @@ impl Findings {
     /// The actuator is done with what was asked for.
     pub fn played(&mut self, outcome: &Outcome) {
         let is_complete = outcome.act_ns > 0 && outcome.refused.is_none();
+        self.found.clearing.played(is_complete);
         self.found.asked = self
             .found
             .asked
@@ -233,14 +243,34 @@ impl Findings {
         }
     }
 
-    /// The game has had its time to show what was drawn, these flows are missing, and this is drawn. `is_late`: the machine
-    /// was busy meanwhile. Returns whether too many are missing, and there is no other profile to try.
-    pub fn look(&mut self, missing: &[Flow], drawn: &[Flow], is_late: bool) -> bool {
+    /// The game has had its time to show what was drawn, these flows of a solution are missing, and this is drawn.
+    /// `is_late`: the machine was busy meanwhile.
+    pub fn look(
+        &mut self,
+        solution: &[Flow],
+        missing: &[Flow],
+        drawn: &[Flow],
+        is_late: bool,
+    ) -> Judgement {
         let Some(asked) = self.found.asked.take_if(|asked| asked.is_played) else {
-            return false;
+            return Judgement::default();
         };
+        let is_damaged = self.found.clearing.look(solution, &asked.flows, drawn);
+        if is_damaged && !self.found.finder.is_careful() {
+            tracing::info!("what is drawn wrongly stays in this game: it is played carefully");
+            self.found.finder.be_careful();
+            self.keep();
+        }
+        Judgement {
+            is_exhausted: self.judge(&asked, missing, drawn, is_late),
+            is_damaged,
+        }
+    }
+
+    /// Judges the profile of strokes by what became of them. Returns whether too many are missing, and there is no other
+    /// profile to try.
+    fn judge(&mut self, asked: &Asked, missing: &[Flow], drawn: &[Flow], is_late: bool) -> bool {
         let is_missing = |flow: &&Flow| missing.contains(flow);
-        self.look_for_damage(&asked, drawn);
         let ends_beside = asked.stroke_end != Some(StrokeEnd::InTerminal);
         let short = |flow: &&Flow| ends_beside && is_missing(flow) && is_short(flow, drawn);
         if asked.flows.iter().any(|flow| short(&flow)) {
@@ -251,15 +281,6 @@ impl Findings {
         let is_missed = |flow: &&Flow| is_missing(flow) && !short(flow);
         let missed = asked.flows.iter().filter(is_missed).cloned().collect();
         let before = std::mem::replace(&mut self.found.missed, missed);
-        let has_left = |flow: &&Flow| {
-            let own = |pipe: &Flow| pipe.colour == flow.colour && pipe.cells.len() > 1;
-            drawn.iter().any(own)
-        };
-        // Some games clear what is left of a flow when it is drawn again, and draw it the next time; or never.
-        let is_stuck =
-            |flow: &&Flow| !asked.clean.contains(flow) && is_missed(flow) && has_left(flow);
-        let stuck = asked.flows.iter().filter(is_stuck).map(|flow| flow.colour);
-        self.found.stuck = stuck.collect();
         let is_repaired = |flow: &Flow| before.contains(flow) && !is_missing(&flow);
         if asked.flows.iter().any(is_repaired) {
             self.found.finder.note_repair();
@@ -284,31 +305,20 @@ impl Findings {
         self.found.finder.judge(misses)
     }
 
-    /// Notes what was drawn wrongly, and is still there after strokes that should have replaced it.
-    fn look_for_damage(&mut self, asked: &Asked, drawn: &[Flow]) {
-        let is_replaced = |pipe: &&Flow| asked.flows.iter().any(|it| it.colour == pipe.colour);
-        let stays = asked.wrong.iter().filter(is_replaced);
-        let mut stays = stays.filter(|pipe| drawn.contains(pipe));
-        self.found.stays = match stays.next() {
-            Some(_) => self.found.stays + 1,
-            None => 0,
-        };
-        if self.found.stays == STAYS {
-            self.found.finder.be_careful();
+    /// The current board is solved: no stroke was missed. What solved it is kept, if it is new.
+    pub fn solved(&mut self) {
+        self.look(&[], &[], &[], false);
+        if self.found.played == Some(self.found.finder.settled()) {
+            self.keep();
         }
     }
 
-    /// The current board is solved: no stroke was missed. What solved it is kept, if it is new.
-    pub fn solved(&mut self) {
-        self.look(&[], &[], false);
+    /// Keeps what is found of the current game, if it is new.
+    fn keep(&mut self) {
         let found = &mut self.found;
         let Some(game) = found.game.as_mut().filter(|game| game.window.is_some()) else {
             return;
         };
-        let profile = found.finder.settled();
-        if found.played != Some(profile) {
-            return;
-        }
         let (share, flows) = found.finder.confidence();
         let known = KnownGame {
             profile: found.finder.found(),
@@ -333,103 +343,4 @@ impl Findings {
 }
 
 #[cfg(test)]
-mod tests {
-    use flowpipe_plugin::puzzle::message::StrokeOutcome;
-
-    use super::*;
-
-    /// Flows along rows of five cells.
-    fn flows(rows: std::ops::Range<usize>) -> Vec<Flow> {
-        let flow = |row: usize| Flow::new(row as u16, (5 * row..5 * row + 5).collect());
-        rows.map(flow).collect()
-    }
-
-    /// The same, drawn to their second cell.
-    fn begun(rows: std::ops::Range<usize>) -> Vec<Flow> {
-        let mut flows = flows(rows);
-        flows.iter_mut().for_each(|flow| flow.cells.truncate(2));
-        flows
-    }
-
-    /// Plays what is missing of eight flows, misses the first of them, and returns the profile that was asked for.
-    fn attempt(
-        findings: &mut Findings,
-        missing: usize,
-        leftovers: &[Flow],
-        missed: usize,
-        is_late: bool,
-    ) -> Profile {
-        let (needs, _) = findings.ask(&flows(0..8), flows(0..missing), leftovers);
-        let profile = needs.profile.unwrap();
-        let strokes = vec![StrokeOutcome::new(0, None); missing];
-        let outcome = Outcome::new("mouse", FrameNote::of("window"), strokes);
-        findings.played(&outcome.with_act_ns(1).with_profile(profile));
-        findings.look(&flows(0..missed), &begun(0..missed), is_late);
-        profile
-    }
-
-    fn findings() -> Findings {
-        let mut findings = Findings::new(Games::none());
-        findings.meet(&FrameNote::of("window"));
-        findings.found.finder = Finder::new(Some(Profile::Events), false);
-        findings
-    }
-
-    #[test]
-    fn a_board_that_stays_half_drawn_goes_down_the_ladder() {
-        let mut findings = findings();
-        let mut asked = vec![attempt(&mut findings, 8, &[], 3, false)];
-        // Each profile draws over what is left, has it cleared, and draws again.
-        for _ in 0..3 * Profile::LADDER.len() {
-            asked.push(attempt(&mut findings, 3, &begun(0..3), 3, false));
-        }
-        asked.dedup();
-        assert_eq!(asked, Profile::LADDER);
-    }
-
-    #[test]
-    fn one_flow_that_is_missed_twice_slows_down() {
-        let mut findings = findings();
-        attempt(&mut findings, 8, &[], 1, false);
-        assert_eq!(findings.found.finder.profile(), Profile::Events);
-        attempt(&mut findings, 1, &begun(0..1), 1, false);
-        assert_eq!(findings.found.finder.profile(), Profile::Segments);
-    }
-
-    #[test]
-    fn leftovers_that_are_in_the_way_once_say_nothing() {
-        let mut findings = findings();
-        attempt(&mut findings, 8, &begun(0..3), 3, false);
-        assert_eq!(findings.confidence(), (1.0, 5));
-        attempt(&mut findings, 3, &begun(0..3), 0, false);
-        assert_eq!(findings.found.finder.profile(), Profile::Events);
-    }
-
-    #[test]
-    fn a_busy_machine_excuses_one_attempt() {
-        let mut findings = findings();
-        attempt(&mut findings, 8, &[], 3, true);
-        assert_eq!(findings.confidence(), (0.0, 0));
-        attempt(&mut findings, 3, &begun(0..3), 3, true);
-        assert_eq!(findings.found.finder.profile(), Profile::Segments);
-    }
-
-    #[test]
-    fn flows_that_replace_each_other_slow_down_too() {
-        let mut findings = findings();
-        let mut miss = |row: usize| {
-            let flows = flows(row..row + 2);
-            let (needs, _) = findings.ask(&flows, flows.clone(), &begun(row..row + 2));
-            let outcome = Outcome::new("mouse", FrameNote::of("window"), Vec::new());
-            findings.played(&outcome.with_act_ns(1).with_profile(needs.profile.unwrap()));
-            findings.look(&flows, &begun(row..row + 2), false);
-            findings.found.finder.profile()
-        };
-        // They are cleared in between.
-        let profiles = [0, 2, 4].map(&mut miss);
-        assert_eq!(
-            profiles,
-            [Profile::Events, Profile::Events, Profile::Segments]
-        );
-    }
-}
+mod tests;

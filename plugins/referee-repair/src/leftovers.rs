@@ -12,6 +12,25 @@ pub fn is_clean(flow: &Flow, drawn: &[Flow]) -> bool {
         .any(|pipe| pipe.cells.len() > 1 && touches(pipe))
 }
 
+/// The pipes of missing flows: what strokes have drawn of them, or past them.
+pub fn leftovers<'a>(
+    solution: &'a [Flow],
+    missing: &'a [Flow],
+    drawn: &'a [Flow],
+) -> impl Iterator<Item = &'a Flow> {
+    let is_right = |pipe: &Flow| {
+        let is_same = |flow: &Flow| {
+            flow.colour == pipe.colour
+                && (pipe.cells == flow.cells || pipe.cells.iter().rev().eq(&flow.cells))
+        };
+        solution.iter().any(is_same)
+    };
+    let is_missing = |pipe: &Flow| missing.iter().any(|flow| flow.colour == pipe.colour);
+    drawn
+        .iter()
+        .filter(move |pipe| pipe.cells.len() > 1 && is_missing(pipe) && !is_right(pipe))
+}
+
 /// Whether a flow is drawn but for the cell of one of its terminals.
 pub fn is_short(flow: &Flow, drawn: &[Flow]) -> bool {
     let [_, without_first @ ..] = &flow.cells[..] else {
@@ -55,6 +74,17 @@ mod tests {
         assert!(is_clean(&red, &[flow(1, &[3, 4]), flow(0, &[0])]));
         assert!(!is_clean(&red, &[flow(0, &[0, 3])]));
         assert!(!is_clean(&red, &[flow(1, &[4, 1])]));
+    }
+
+    #[test]
+    fn what_is_left_of_missing_flows_is_not_right() {
+        let solution = [flow(0, &[0, 1, 2]), flow(1, &[3, 4, 5]), flow(1, &[6, 7])];
+        let drawn = [flow(0, &[0, 3]), flow(1, &[5, 4, 3]), flow(1, &[6, 8])];
+        let left = |missing| leftovers(&solution, missing, &drawn).collect::<Vec<_>>();
+        assert_eq!(left(&solution[..1]), [&drawn[0]]);
+        assert_eq!(left(&solution[2..]), [&drawn[2]]);
+        let alone = [flow(0, &[0])];
+        assert_eq!(leftovers(&solution, &solution, &alone).count(), 0);
     }
 
     #[test]

@@ -2,14 +2,16 @@
 //!
 //! [`referee`] decides, [`board`] is the board that is played, [`vanishing`] judges one that is gone, [`acting`] is whether
 //! strokes are being played, [`answers`] remembers the solver's answers. [`findings`] is what the game needs from the
-//! mouse, judged by what became of strokes ([`finder`]), what they left ([`leftovers`]) and how busy the machine was
-//! ([`load`]), and kept ([`games`]). [`standstill`] logs why nothing is played, [`misfit`] that strokes draw too little,
-//! [`alarm`] ends a run without frames, [`config`] is what can be set; here is the stage around them.
+//! mouse, judged by what became of strokes ([`finder`]), what they left ([`leftovers`], [`clearing`]) and how busy the
+//! machine was ([`load`]), and kept ([`games`]). [`standstill`] logs why nothing is played, [`misfit`] that strokes draw
+//! too little; [`stuck`] is why a run ends that does not get on, [`alarm`] ends one without frames. [`config`] is what can
+//! be set; here is the stage around them.
 
 mod acting;
 mod alarm;
 mod answers;
 mod board;
+mod clearing;
 mod config;
 mod finder;
 mod findings;
@@ -19,6 +21,7 @@ mod load;
 mod misfit;
 mod referee;
 mod standstill;
+mod stuck;
 mod vanishing;
 
 use flowpipe_plugin::puzzle::message::{
@@ -95,7 +98,7 @@ impl Stage for Repair {
         let mut referee = referee(&config, host.is_dry());
         // The run's time begins, if it has not yet.
         let _ = referee.tick(host.now_ns());
-        let alarm = config.seconds.map(|_| Alarm::start(*host));
+        let alarm = referee.due().map(|_| Alarm::start(*host));
         if let Some(alarm) = &alarm {
             alarm.set(referee.due());
         }

@@ -15,6 +15,7 @@ use crate::findings::{Findings, Found};
 use crate::load::Load;
 use crate::misfit::Misfit;
 use crate::standstill::{Hindrance, Standstill};
+use crate::stuck::Stuck;
 
 /// What is to be done.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,6 +51,12 @@ pub struct Referee {
     began_at: Option<i64>,
     /// Why vision read no board last.
     refusal: Option<String>,
+    /// The newest frame shows no board that can be read.
+    is_unread: bool,
+    /// Why the last strokes were not played, if they were not.
+    refused: Option<String>,
+    /// When the run got on last: another board came, more of one was drawn, or it was solved.
+    progressed_at: Option<i64>,
     load: Load,
     reported: usize,
     /// Boards that count: solved, and unknown.
@@ -76,6 +83,8 @@ pub struct Memory {
     #[serde(default)]
     refusal: Option<String>,
     #[serde(default)]
+    progressed_at: Option<i64>,
+    #[serde(default)]
     load: Load,
     #[serde(alias = "told")]
     reported: usize,
@@ -98,6 +107,9 @@ impl Referee {
             first_stroke_at: None,
             began_at: None,
             refusal: None,
+            is_unread: false,
+            refused: None,
+            progressed_at: None,
             load: Load::default(),
             reported: 0,
             solved: 0,
@@ -125,6 +137,7 @@ impl Referee {
             first_stroke_at: self.first_stroke_at,
             began_at: self.began_at,
             refusal: self.refusal.clone(),
+            progressed_at: self.progressed_at,
             load: self.load.clone(),
             reported: self.reported,
             solved: self.solved,
@@ -143,6 +156,7 @@ impl Referee {
         self.first_stroke_at = memory.first_stroke_at;
         self.began_at = memory.began_at.or(self.began_at);
         self.refusal = memory.refusal;
+        self.progressed_at = memory.progressed_at;
         self.load = memory.load;
         self.reported = memory.reported;
         self.solved = memory.solved;
@@ -156,6 +170,7 @@ impl Referee {
             return actions;
         }
         self.load.note(captured, now);
+        self.is_unread = sighting.board().is_none();
         let Some(seen) = sighting.board() else {
             self.no_board(&sighting, captured, now, &mut actions);
             return actions;
@@ -166,7 +181,7 @@ impl Referee {
         if self.has_changed(seen) {
             self.acting.board_changed(now);
         }
-        self.look_at_flows(seen, captured);
+        self.look_at_flows(seen, captured, now);
         let moved = self.has_moved(&sighting);
         self.latest = Some((sighting, captured));
         let hindrance = match moved {
@@ -181,17 +196,41 @@ impl Referee {
     pub fn tick(&mut self, now: i64) -> Vec<Action> {
         let mut actions = Vec::new();
         self.began_at.get_or_insert(now);
-        if self.deadline().is_some_and(|deadline| now > deadline) {
-            let reason = self.time_is_up();
+        if let Some((_, reason)) = self.due().filter(|(due, _)| now > *due) {
             self.end(&reason, &mut actions);
         }
         actions
     }
 
-    /// When the run is to end by the time, if it is not over, and why.
+    /// When the run is to end by itself, if it is not over, and why.
     pub fn due(&self) -> Option<(i64, String)> {
-        let deadline = self.deadline().filter(|_| !self.over)?;
-        Some((deadline, self.time_is_up()))
+        if self.over {
+            return None;
+        }
+        let up = self.deadline().map(|at| (at, self.time_is_up()));
+        let stuck = self.stuck_at().map(|at| (at, self.is_stuck()));
+        up.into_iter().chain(stuck).min_by_key(|(at, _)| *at)
+    }
+
+    /// When the run is stuck if nothing happens until then. Without a number of boards it waits for the next one.
+    fn stuck_at(&self) -> Option<i64> {
+        self.config.boards?;
+        let limit = (self.config.stuck_seconds * 1e9) as i64;
+        let since = self.progressed_at.or(self.began_at)?;
+        Some(since.saturating_add(limit))
+    }
+
+    /// Why the run ends because it is stuck.
+    fn is_stuck(&self) -> String {
+        let stuck = Stuck {
+            board: self.board.as_ref(),
+            latest: self.latest.as_ref().map(|(latest, _)| latest),
+            unread: self.refusal.as_deref().filter(|_| self.is_unread),
+            refused: self.refused.as_deref(),
+            answers: &self.answers,
+            findings: &self.findings,
+        };
+        stuck.in_words(self.config.stuck_seconds)
     }
 
     /// When the time of the run is up, if it is limited.
@@ -217,13 +256,14 @@ impl Referee {
     }
 
     /// Notes which flows of the current board are seen drawn, also while it is being played.
-    fn look_at_flows(&mut self, seen: &SeenBoard, captured: i64) {
+    fn look_at_flows(&mut self, seen: &SeenBoard, captured: i64, now: i64) {
         let board = self.board.as_mut().filter(|it| it.puzzle == seen.puzzle);
         let Some(board) = board.filter(|_| seen.state != BoardState::Moving) else {
             return;
         };
         if seen.state == BoardState::Partial {
             self.findings.note_partial();
+            board.was_partial = true;
         }
         board.vanishing.end();
         board.geometry = Some(seen.geometry.clone());
@@ -231,10 +271,15 @@ impl Referee {
         let Some(Verdict::Solution { solution, .. }) = answer.map(|answer| &answer.verdict) else {
             return;
         };
-        board.unseen = Some(solution.missing(&seen.drawn).flows.len());
+        let unseen = solution.missing(&seen.drawn).flows.len();
+        board.unseen = Some(unseen);
         let patience = self.config.patience_ms as i64 * 1_000_000;
         let shown_by = self.acted_at.map(|acted| acted.saturating_add(patience));
         board.is_seen_after = !self.acting.is_waiting() && shown_by.is_some_and(|by| captured > by);
+        if unseen < board.fewest_seen {
+            board.fewest_seen = unseen;
+            self.progressed_at = Some(now);
+        }
     }
 
     /// The solver answered. `descends`: when the frame was captured that the answer descends from.
@@ -266,6 +311,7 @@ impl Referee {
         self.acting.outcome(descends);
         self.acted_at = Some(now);
         self.findings.played(outcome);
+        self.refused.clone_from(&outcome.refused);
         let played = outcome.act_ns > 0;
         if played {
             self.first_stroke_at
@@ -301,7 +347,7 @@ impl Referee {
         if self.acted_at.is_some_and(|acted| captured <= acted) {
             return None;
         }
-        self.take_in_hand(seen, &sighting.frame, captured, actions);
+        self.take_in_hand(seen, &sighting.frame, captured, now, actions);
         if seen.state == BoardState::Solved {
             self.close(None, actions);
             let attempts = self.board.as_ref().map(|board| board.attempts);
@@ -334,16 +380,23 @@ impl Referee {
         let flows = solution.missing(&seen.drawn).flows;
         let missing = flows.len();
         let is_late = self.load.was_late_since(board.asked_at);
-        let is_exhausted = self.findings.look(&flows, &seen.drawn, is_late);
-        if missing < board.missing {
-            board.futile = 0;
+        let judgement = self
+            .findings
+            .look(&solution.flows, &flows, &seen.drawn, is_late);
+        if missing < board.fewest {
+            (board.futile, board.fewest) = (0, missing);
             self.misfit.end();
         }
         board.missing = missing;
+        if judgement.is_damaged {
+            let reason = "what is drawn wrongly stays in this game".to_owned();
+            self.close(Some(reason), actions);
+            return None;
+        }
         let (profile, was_played) = (board.profile, board.attempts > 0);
         let is_abandoned = board.futile >= self.config.attempts;
         let misfit = match was_played && missing > 0 {
-            true if is_exhausted || is_abandoned => self.misfit.report(profile),
+            true if judgement.is_exhausted || is_abandoned => self.misfit.report(profile),
             true if board.futile > 0 => self.misfit.note(profile, now),
             _ => None,
         };
@@ -364,6 +417,10 @@ impl Referee {
                 self.close(Some(reason), actions);
             }
             return None;
+        }
+        if board.futile > 0 && board.futile == self.config.attempts / 2 {
+            // What lies there may be in the way.
+            self.findings.start_over();
         }
         board.asked_at = now;
         (board.unseen, board.is_seen_after) = (None, false);
@@ -398,11 +455,13 @@ impl Referee {
         seen: &SeenBoard,
         frame: &FrameNote,
         captured: i64,
+        now: i64,
         actions: &mut Vec<Action>,
     ) {
         self.take_back(seen);
-        // A solved board that was emptied is to be played again.
-        let again = |board: &Board| board.solved && seen.state == BoardState::Empty;
+        // A board that was restarted is to be played again: one that was solved, or given up when something was drawn.
+        let is_closed = |board: &Board| board.solved || board.closed && board.was_partial;
+        let again = |board: &Board| is_closed(board) && seen.state == BoardState::Empty;
         let same = self
             .board
             .as_ref()
@@ -417,6 +476,7 @@ impl Referee {
             self.close(None, actions);
         }
         self.misfit.end();
+        self.progressed_at = Some(now);
         self.findings.meet(frame);
         self.board = Some(Board::new(seen, frame, captured));
     }
@@ -443,6 +503,7 @@ impl Referee {
         };
         let solved = reason.is_none();
         (board.closed, board.solved) = (true, solved);
+        board.given_up.clone_from(&reason);
         self.reported += 1;
         if solved {
             self.findings.solved();

@@ -47,6 +47,7 @@ fn boards() -> Visibility {
         is_shown: Vec::new(),
         has_referee: false,
         has_boards: true,
+        wanted_boards: None,
     }
 }
 
@@ -172,4 +173,21 @@ fn a_pipeline_without_boards_counts_what_its_stages_publish() {
     let rows = tally.metrics.rows();
     assert_eq!(rows[1].stage, "judge");
     assert_eq!(tally.summary(), "fields won: 3");
+}
+
+#[test]
+fn a_run_with_fewer_boards_than_it_was_to_solve_is_in_vain() {
+    let in_vain = |wanted_boards, solved: u64, has_referee| {
+        let visibility = Visibility {
+            has_referee,
+            wanted_boards,
+            ..boards()
+        };
+        let mut tally = Tally::new(&visibility, false);
+        (tally.boards, tally.accepted) = (9, solved);
+        tally.is_in_vain()
+    };
+    assert!(in_vain(None, 0, true) && !in_vain(None, 1, true));
+    assert!(in_vain(Some(3), 2, true) && !in_vain(Some(3), 3, true));
+    assert!(!in_vain(Some(3), 0, false), "nobody counts");
 }

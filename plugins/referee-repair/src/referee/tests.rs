@@ -7,6 +7,7 @@ use crate::games::Games;
 mod memory;
 mod profiles;
 mod stroke_ends;
+mod stuck;
 mod vanishing;
 
 const MS: i64 = 1_000_000;

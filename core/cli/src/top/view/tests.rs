@@ -181,6 +181,7 @@ fn foreign() -> Counts {
             is_shown: Vec::new(),
             has_referee: false,
             has_boards: false,
+            wanted_boards: None,
         },
         false,
     );

@@ -39,6 +39,14 @@ fn pipes_that_end_beside_their_terminals_are_drawn_into_them_with_the_same_profi
     table.outcome(&played());
     table.now += 200 * MS;
     let asked = table.referee.sighting(short(3), table.now - MS, table.now);
+    let [Action::Play(solved)] = &asked[..] else {
+        panic!("{asked:?}");
+    };
+    assert_eq!(solved.draw, Draw::Clear(vec![0, 1, 2]));
+    table.now += 20 * MS;
+    table.outcome(&outcome(3).with_profile(Profile::Slow));
+    table.now += 200 * MS;
+    let asked = table.referee.sighting(empty(3), table.now - MS, table.now);
     let into = Some(StrokeEnd::InTerminal);
     assert_eq!(
         needs(&asked),
