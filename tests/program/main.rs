@@ -119,5 +119,5 @@ mod trace;
 #[cfg(target_os = "linux")]
 mod wayland_live;
 #[cfg(target_os = "linux")]
-mod web_game;
+mod web_live;
 mod workers;
