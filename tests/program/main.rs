@@ -27,6 +27,7 @@ mod screen;
 #[path = "../support/sway.rs"]
 mod sway;
 
+mod any_schema;
 mod book;
 mod c;
 mod capture_screen;

@@ -159,7 +159,7 @@ impl PartialEq for Port {
 impl Eq for Port {}
 
 impl Port {
-    /// Whether messages from this output can be sent to that input.
+    /// Whether this output can be connected to that input. A run checks each message of an output of any schema.
     #[must_use]
     pub fn meets(&self, input: &Self) -> bool {
         self.schema == input.schema || self.schema == "*" || input.schema == "*"

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use flowpipe_host::message::Message;
 
+use crate::edge::fed_input::FedInput;
 use crate::edge::{Sent, Tail};
 
 /// The sending ends of a stage's edges, by port.
@@ -28,6 +29,7 @@ pub(crate) struct OutEdge {
     pub index: usize,
     /// For the log.
     name: String,
+    fed: FedInput,
     tail: Tail,
     gone: bool,
     dropped: u64,
@@ -83,6 +85,11 @@ impl OutPort {
         self.gone < self.tails.len()
     }
 
+    /// The inputs that it feeds.
+    pub(crate) fn fed(&self) -> impl Iterator<Item = FedInput> {
+        self.tails.iter().map(|edge| edge.fed.clone())
+    }
+
     fn is_gone(&self) -> bool {
         self.gone == self.tails.len()
     }
@@ -90,10 +97,11 @@ impl OutPort {
 
 impl OutEdge {
     /// Creates the edge of an index; `name` is for the log.
-    pub(crate) fn new(index: usize, name: String, tail: Tail) -> Self {
+    pub(crate) fn new(index: usize, name: String, fed: FedInput, tail: Tail) -> Self {
         Self {
             index,
             name,
+            fed,
             tail,
             gone: false,
             dropped: 0,

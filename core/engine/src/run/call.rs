@@ -191,7 +191,10 @@ impl Context<'_> {
                     "a message of schema {given:?} where {schema:?} is declared"
                 )));
             }
-            (None, Some(given)) => Arc::from(given),
+            (None, Some(given)) => match port.fed.refusal(given) {
+                Some(why) => return Err(refuse(why)),
+                None => Arc::from(given),
+            },
             (None, None) => return Err(refuse("a message without a schema".into())),
         };
         let body = if output.json.is_null() {

@@ -79,7 +79,7 @@ pub(crate) fn write_hung(stage: &Stage, slot: Slot, snapshot: &CallSnapshot, why
 fn taken(stage: &Stage, port: usize, source: PortRef, sequence: u64) -> Taken {
     let (from, output) = stage.run.names.output(source);
     Taken {
-        port: stage.inputs.get(port).map(Into::into).unwrap_or_default(),
+        port: stage.input_name(port).into(),
         from,
         output,
         sequence,

@@ -20,7 +20,7 @@ pub(crate) fn span(stage: &Stage, slot: Slot, work: &Work) -> Span {
             .message
             .as_ref()
             .and_then(|(port, _)| stage.inputs.get(*port))
-            .map(String::as_str),
+            .map(|input| input.name.as_str()),
         sequence = work
             .message
             .as_ref()

@@ -13,6 +13,7 @@ use flowpipe_host::frame::pool::Pool;
 use flowpipe_host::table::Services;
 
 use crate::edge::cycle::{Cycle, Inlet, cycles};
+use crate::edge::fed_input::{FedInput, InputPort};
 use crate::edge::inputs::{InEdge, Inputs};
 use crate::edge::outputs::{OutEdge, OutPort, Outputs};
 use crate::edge::{self};
@@ -21,7 +22,7 @@ use crate::run::error::StartError;
 use crate::run::event::ControlEvent;
 use crate::run::message_schemas;
 use crate::run::names::Names;
-use crate::run::replay::Replay;
+use crate::run::replay::{Replay, fed_inputs};
 use crate::run::shared::Shared;
 use crate::run::stage::{Ports, Stage};
 use crate::run::summary::EdgeSummary;
@@ -85,6 +86,9 @@ impl Plan {
                 Arc::new(Stage::new(shared.clone(), index, stage, manifest, ports))
             })
             .collect();
+        if let Some(replay) = &shared.replay {
+            fed_inputs::connect(replay.recording(), &pipeline, &stages, &found, catalogue);
+        }
         let driving = stages.iter().zip(&found);
         let driving = driving.filter(|(stage, found)| stage.drives_mouse(found));
         let driving = driving.map(|(stage, _)| stage.settings.name.clone());
@@ -253,7 +257,12 @@ fn join(pipeline: &Pipeline, manifests: &[&Manifest]) -> (Vec<Ports>, Vec<Arc<Ed
             capacity: AtomicUsize::new(edge.queue.capacity),
             counters: tail.counters.clone(),
         }));
-        outputs[edge.from.stage][edge.from.port].add(OutEdge::new(index, name, tail));
+        let fed = FedInput {
+            stage: pipeline.stages[edge.to.stage].name.clone(),
+            input: InputPort::new(&manifests[edge.to.stage].inputs[edge.to.port]),
+        };
+        let out_edge = OutEdge::new(index, name, fed, tail);
+        outputs[edge.from.stage][edge.from.port].add(out_edge);
         heads[edge.to.stage].push(InEdge {
             index,
             port: edge.to.port,

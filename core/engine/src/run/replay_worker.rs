@@ -10,6 +10,7 @@ use flowpipe_host::problem::ProblemKind;
 use flowpipe_host::run::Mode;
 use flowpipe_recording::entry::Event;
 
+use crate::edge::fed_input::InputPort;
 use crate::run::exit::WorkerExit;
 use crate::run::outcome::Outcome;
 use crate::run::replay::{CallGuard, Fetched, Replay};
@@ -43,9 +44,24 @@ pub(crate) fn run(
             continue;
         }
         replay.pace(call, || stage.run.mode() >= Mode::Drop);
+        let port = call.took.as_ref().map_or(0, |taken| {
+            let input = |input: &InputPort| input.name == *taken.port;
+            stage.inputs.iter().position(input).unwrap_or(0)
+        });
         let message = match &call.took {
             None => None,
             Some(_) => match replay.fetch(stage, number, call) {
+                // No run delivers it: the recording was edited, or is of an earlier release.
+                Fetched::Message(message) if !stage.takes(port, &message) => {
+                    tracing::warn!(
+                        stage = stage.settings.name,
+                        input = stage.input_name(port),
+                        "it took a message of schema {}, which is not that of the input: the call is skipped",
+                        message.schema()
+                    );
+                    replay.skip(stage, number, call, false);
+                    continue;
+                }
                 Fetched::Message(message) => Some(message),
                 Fetched::Skip { is_explained } => {
                     replay.skip(stage, number, call, is_explained);
@@ -53,10 +69,6 @@ pub(crate) fn run(
                 }
             },
         };
-        let port = call.took.as_ref().map_or(0, |taken| {
-            let name = |port: &String| *port == taken.port;
-            stage.inputs.iter().position(name).unwrap_or(0)
-        });
         let received = u64::from(message.is_some());
         stage.counts.received.fetch_add(received, Ordering::Relaxed);
         let event = match call.event {

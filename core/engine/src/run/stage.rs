@@ -1,7 +1,6 @@
 //! One stage of a run: the state that its threads share and that outlives each of them.
 
 use std::ffi::CStr;
-use std::ffi::CString;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -19,6 +18,7 @@ use flowpipe_sync::lock;
 use flowpipe_sync::tickets::Ticket;
 
 use crate::check::SchemaChecks;
+use crate::edge::fed_input::{self, FedInputs, InputPort};
 use crate::edge::gate::Gate;
 use crate::edge::inputs::Inputs;
 use crate::edge::outputs::{OutPort, Outputs, Sending};
@@ -35,7 +35,7 @@ pub(crate) struct Stage {
     pub run: Arc<Shared>,
     pub index: usize,
     pub settings: pipeline::Stage,
-    pub inputs: Vec<String>,
+    pub inputs: Vec<InputPort>,
     pub outputs: Vec<OutputPort>,
     /// Locked while a message is awaited, and not while a plugin is called, so that the ports can be taken from a worker
     /// that hangs.
@@ -87,6 +87,8 @@ pub(crate) struct OutputPort {
     pub schema: Option<Arc<CStr>>,
     /// What judges its messages, if the schema is known.
     pub checks: SchemaChecks,
+    /// Where its messages go. Of interest if the plugin names their schemas.
+    pub fed: FedInputs,
 }
 
 /// Whether a stage's loop continues.
@@ -106,14 +108,13 @@ impl Stage {
     ) -> Self {
         let output = |port: &flowpipe_config::manifest::Port| OutputPort {
             name: port.name.clone(),
-            schema: (port.schema != "*")
-                .then(|| CString::new(port.schema.as_str()).ok().map(Arc::from))
-                .flatten(),
+            schema: fed_input::schema(port),
             checks: run.checks.of(&port.schema),
+            fed: FedInputs::default(),
         };
         let outputs = manifest.outputs.iter().map(output).collect();
         let workers = settings.workers;
-        Self {
+        let this = Self {
             index,
             contests: settings
                 .contestants
@@ -130,11 +131,7 @@ impl Stage {
             is_deterministic: manifest.deterministic,
             order: (workers > 1).then(|| Order::new(workers, settings.ordered)),
             settings,
-            inputs: manifest
-                .inputs
-                .iter()
-                .map(|port| port.name.clone())
-                .collect(),
+            inputs: manifest.inputs.iter().map(InputPort::new).collect(),
             outputs,
             run,
             in_edges: Mutex::new(ports.inputs),
@@ -145,7 +142,9 @@ impl Stage {
             gates: (0..workers).map(|_| Gate::default()).collect(),
             over: AtomicBool::new(false),
             finishing: (0..workers).map(|_| AtomicBool::new(false)).collect(),
-        }
+        };
+        this.note_outputs(&lock(&this.out_edges));
+        this
     }
 
     /// Creates a stage that replaces this one and has the same ports. It continues this one's counts.
@@ -247,6 +246,17 @@ impl Stage {
         }
     }
 
+    /// The name of an input. Empty: it has no such input.
+    pub(crate) fn input_name(&self, port: usize) -> &str {
+        self.inputs.get(port).map_or("", |input| &input.name)
+    }
+
+    /// Whether an input takes a message. False: it has no such input.
+    pub(crate) fn takes(&self, port: usize, message: &Message) -> bool {
+        let input = self.inputs.get(port);
+        input.is_some_and(|input| input.takes(&message.schema))
+    }
+
     /// The plugin name of a contestant.
     pub(crate) fn plugin(&self, contestant: usize) -> &str {
         self.settings
@@ -291,15 +301,23 @@ impl Stage {
         if output.send(message, &TimedSender { stage: self, watch }) {
             abi::OK
         } else {
-            self.note_outputs(&outputs);
+            self.note_gone(&outputs);
             abi::STOPPED
         }
     }
 
     /// Notes whether every receiver is gone.
-    pub(crate) fn note_outputs(&self, outputs: &Outputs) {
+    fn note_gone(&self, outputs: &Outputs) {
         let are_gone = outputs.are_gone();
         self.outputs_gone.store(are_gone, Ordering::Relaxed);
+    }
+
+    /// Notes where messages go from now on. No worker emits meanwhile.
+    pub(crate) fn note_outputs(&self, outputs: &Outputs) {
+        self.note_gone(outputs);
+        for (output, port) in self.outputs.iter().zip(outputs.ports()) {
+            output.fed.set(port.fed());
+        }
     }
 
     /// A worker has finished a message.
@@ -382,7 +400,7 @@ impl Stage {
     /// Names a message that came by an input.
     pub(crate) fn message_id(&self, port: usize, sequence: u64, frame: u64) -> MessageId {
         MessageId {
-            port: self.inputs.get(port).cloned().unwrap_or_default(),
+            port: self.input_name(port).to_owned(),
             sequence,
             frame,
             source: None,

@@ -35,6 +35,7 @@ mod reload_stages;
 mod restart;
 #[cfg(unix)]
 mod scanning;
+mod schemas;
 #[cfg(unix)]
 mod state_transfer;
 mod watchdog;

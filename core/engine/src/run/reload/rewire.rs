@@ -9,6 +9,7 @@ use flowpipe_sync::lock;
 
 use crate::edge::cycle::{Cycle, Inlet};
 use crate::edge::edge_with;
+use crate::edge::fed_input::FedInput;
 use crate::edge::inputs::{InEdge, Inputs};
 use crate::edge::outputs::{OutEdge, OutPort, Outputs};
 use crate::run::reload::diff::PipelineDiff;
@@ -94,7 +95,13 @@ impl DetachedEnds {
         );
         if !is_over(edge.from.stage) {
             let name = format!("{} -> {}", summary.from, summary.to);
-            self.tails.insert(index, OutEdge::new(index, name, tail));
+            let stage = &diff.next.stages[edge.to.stage].stage;
+            let fed = FedInput {
+                stage: stage.settings.name.clone(),
+                input: stage.inputs[edge.to.port].clone(),
+            };
+            let out_edge = OutEdge::new(index, name, fed, tail);
+            self.tails.insert(index, out_edge);
         }
     }
 

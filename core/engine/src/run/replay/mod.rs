@@ -7,6 +7,7 @@
 mod allowance;
 mod ancestry;
 mod error;
+pub(crate) mod fed_inputs;
 mod gaps;
 mod options;
 mod outputs;
