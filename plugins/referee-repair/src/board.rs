@@ -25,9 +25,6 @@ pub struct Board {
     pub futile: usize,
     /// Flows missing before the last attempt.
     pub missing: usize,
-    /// The fewest flows that were missing after an attempt.
-    #[serde(default = "none_yet")]
-    pub fewest: usize,
     /// The fewest flows that were ever seen missing.
     #[serde(default = "none_yet")]
     pub fewest_seen: usize,
@@ -110,7 +107,6 @@ impl Board {
             attempts: 0,
             futile: 0,
             missing: usize::MAX,
-            fewest: none_yet(),
             fewest_seen: none_yet(),
             was_partial: false,
             given_up: None,

@@ -383,8 +383,8 @@ impl Referee {
         let judgement = self
             .findings
             .look(&solution.flows, &flows, &seen.drawn, is_late);
-        if missing < board.fewest {
-            (board.futile, board.fewest) = (0, missing);
+        if missing < board.missing {
+            board.futile = 0;
             self.misfit.end();
         }
         board.missing = missing;

@@ -180,3 +180,27 @@ fn a_board_is_cleared_as_a_whole_before_it_is_given_up() {
     let cleared = asked.iter().filter(|it| **it == Draw::Clear(vec![0]));
     assert_eq!(cleared.count(), 1, "{asked:?}");
 }
+
+#[test]
+fn what_is_drawn_after_a_new_start_is_progress() {
+    let mut table = Table::new(config());
+    table.see(1, empty(5));
+    table.answer(1, 5);
+    let mut see = |drawn: &[usize]| {
+        table.outcome(&outcome(5).with_profile(Profile::Slow));
+        table.now += 200 * MS;
+        let seen = sighting(5, drawn, BoardState::Partial);
+        table.referee.sighting(seen, table.now - MS, table.now)
+    };
+    let is_cleared = |actions: &[Action]| {
+        let is_clear =
+            |it: &Action| matches!(it, Action::Play(it) if matches!(it.draw, Draw::Clear(_)));
+        actions.iter().any(is_clear)
+    };
+    // Three flows are taken, and no more.
+    assert!((0..8).any(|_| is_cleared(&see(&[0, 1, 2]))));
+    // One after the other is taken again.
+    for drawn in [&[][..], &[0], &[0, 1], &[0, 1, 2], &[0, 1, 2, 3]] {
+        assert_eq!(kinds(&see(drawn)), ["play"], "{drawn:?}");
+    }
+}
