@@ -1,11 +1,15 @@
 /* A check of gestures, which check-messages judges too. It accepts all of them, or as it is compiled refuses them
- * (-DREFUSES="text") or gives no verdict (-DFAILS="text"). */
+ * (-DREFUSES="text") or gives no verdict (-DFAILS="text"). -DNAME="text" gives it another name. */
 #include "flowpipe.h"
 #include <stdlib.h>
 #include <string.h>
 
+#ifndef NAME
+#define NAME "check-house"
+#endif
+
 static const char manifest_text[] =
-    "{ \"name\": \"check-house\", \"version\": \"0.1.0\", \"role\": \"check\", \"doc\": \"The rules of the house.\","
+    "{ \"name\": \"" NAME "\", \"version\": \"0.1.0\", \"role\": \"check\", \"doc\": \"The rules of the house.\","
     "  \"inputs\": [{ \"name\": \"in\", \"schema\": \"flowpipe.gestures/1\" }], \"outputs\": [],"
     "  \"config\": { \"type\": \"object\", \"additionalProperties\": false },"
     "  \"deterministic\": true, \"effects\": [], \"panic\": \"abort\" }";

@@ -31,6 +31,7 @@ mod any_schema;
 mod book;
 mod c;
 mod capture_screen;
+mod checks;
 mod cli;
 mod compare;
 mod compare_messages;

@@ -107,7 +107,11 @@ pub fn unknown(catalogue: &Catalogue, name: &str) -> String {
 }
 
 fn find(folders: &[PathBuf], scanner: &dyn Scan) -> Catalogue {
-    let catalogue = Catalogue::scan(folders, scanner);
+    let own: Vec<_> = user_plugins::folder()
+        .into_iter()
+        .chain(beside_program())
+        .collect();
+    let catalogue = Catalogue::scan_with(folders, &own, scanner);
     for found in catalogue.stages() {
         outputs::note_input(&found.path);
     }
@@ -116,6 +120,9 @@ fn find(folders: &[PathBuf], scanner: &dyn Scan) -> Catalogue {
         match refused.path.is_dir() {
             // Any plugin may be missing then.
             true => tracing::warn!("{path}: {reason}"),
+            _ if catalogue.has_own_check_for(refused) => {
+                tracing::warn!("refused {path}: {reason}");
+            }
             // The user named this file.
             false if folders.contains(&refused.path) => tracing::warn!("refused {path}: {reason}"),
             false => tracing::info!("refused {path}: {reason}"),

@@ -68,15 +68,73 @@ impl fmt::Display for CheckChange {
     }
 }
 
-/// Starts all checks of some catalogues, outside of a run. Of several checks of one name, only the first is used.
+/// A check of a pipeline's messages.
+#[derive(Clone, Debug)]
+pub struct ListedCheck<'a> {
+    /// The check.
+    pub found: &'a Found,
+    /// The schemas of its messages that the pipeline may have.
+    pub schemas: Vec<&'a str>,
+    /// Whether it judges them: an output names it, or it belongs to the program.
+    pub judges: bool,
+}
+
+/// The checks of messages that stages with these manifests may emit: those that judge them, and those that would if an
+/// output named them.
+#[must_use]
+pub fn listing<'a>(manifests: &[&Manifest], catalogue: &'a Catalogue) -> Vec<ListedCheck<'a>> {
+    let outputs = || manifests.iter().flat_map(|manifest| &manifest.outputs);
+    let named: BTreeSet<_> = outputs().filter_map(|it| it.check.as_deref()).collect();
+    let emitted: BTreeSet<_> = outputs().map(|output| output.schema.as_str()).collect();
+    let checks = checks_in(catalogue).map(|found| {
+        let inputs = found.manifest.inputs.iter();
+        let schemas = inputs.map(|input| input.schema.as_str());
+        let schemas = schemas.filter(|it| emitted.contains("*") || emitted.contains(it));
+        ListedCheck {
+            found,
+            schemas: schemas.collect(),
+            judges: found.is_own || named.contains(found.manifest.name.as_str()),
+        }
+    });
+    checks.filter(|check| !check.schemas.is_empty()).collect()
+}
+
+/// Logs which checks would judge messages, and do not because no output names them.
+pub(crate) fn warn_of_unused(manifests: &[&Manifest], catalogue: &Catalogue) {
+    let listed = listing(manifests, catalogue);
+    for check in listed.iter().filter(|check| !check.judges) {
+        tracing::warn!("{}", check.unused());
+    }
+}
+
+impl ListedCheck<'_> {
+    /// That it does not judge, and how it would.
+    #[must_use]
+    pub fn unused(&self) -> String {
+        format!(
+            "the check {} in {} does not judge {}: no output names it, and it is neither installed nor part of flowpipe",
+            self.found.manifest.name,
+            self.found.path.display(),
+            self.schemas.join(", ")
+        )
+    }
+}
+
+/// Starts the checks of a plugin's messages, outside of a run: those of its own library, those that its outputs name, and
+/// those that belong to the program. Of several checks of one name, only the first is used.
 ///
 /// # Errors
 /// When one does not start.
-pub fn load_all(catalogues: &[&Catalogue]) -> Result<Validators, CheckError> {
+pub fn load_for(library: &Catalogue, others: &Catalogue) -> Result<Validators, CheckError> {
     let services = services_alone();
     let mut validators = Validators::new();
     let mut names = BTreeSet::new();
-    for found in catalogues.iter().flat_map(|it| checks_in(it)) {
+    let stages = library.stages().iter();
+    let outputs = stages.flat_map(|found| &found.manifest.outputs);
+    let named: BTreeSet<_> = outputs.filter_map(|it| it.check.as_deref()).collect();
+    let others =
+        checks_in(others).filter(|it| it.is_own || named.contains(it.manifest.name.as_str()));
+    for found in checks_in(library).chain(others) {
         if !names.insert(found.manifest.name.as_str()) {
             continue;
         }
@@ -281,17 +339,15 @@ impl SchemaChecks {
     }
 }
 
-/// The checks that messages of stages with these manifests need: those that outputs name, and all others that judge one of
-/// their schemas. An output of any schema needs all.
+/// The checks that judge the messages of stages with these manifests: those that outputs name, and those that belong to
+/// the program.
 fn needed<'a>(
     manifests: &[&Manifest],
     catalogue: &'a Catalogue,
     given: &Validators,
 ) -> Result<Vec<&'a Found>, CheckError> {
-    let mut schemas = BTreeSet::new();
     for manifest in manifests {
         for output in &manifest.outputs {
-            schemas.insert(output.schema.as_str());
             if let Some(check) = &output.check
                 && !given.contains_key(&output.schema)
                 && !catalogue
@@ -306,11 +362,9 @@ fn needed<'a>(
             }
         }
     }
-    let is_needed = |found: &&Found| {
-        let mut judged = found.manifest.inputs.iter();
-        schemas.contains("*") || judged.any(|input| schemas.contains(input.schema.as_str()))
-    };
-    Ok(checks_in(catalogue).filter(is_needed).collect())
+    let listed = listing(manifests, catalogue).into_iter();
+    let needed = listed.filter(|check| check.judges);
+    Ok(needed.map(|check| check.found).collect())
 }
 
 fn checks_in(catalogue: &Catalogue) -> impl Iterator<Item = &Found> {

@@ -23,6 +23,8 @@ pub struct Catalogue {
     stages: Vec<Found>,
     refused: Vec<Refused>,
     not_plugins: Vec<Refused>,
+    /// The program's own folders.
+    own: OwnFolders,
 }
 
 /// A stage that can be used.
@@ -36,6 +38,28 @@ pub struct Found {
     pub file: Arc<LibraryFile>,
     /// Its place among the stages of the library.
     pub index: u32,
+    /// Whether the library lies in one of the program's own folders: see [`Catalogue::scan_with`].
+    pub is_own: bool,
+}
+
+/// The folders of plugins that belong to the program.
+#[derive(Clone, Debug, Default)]
+struct OwnFolders(Vec<PathBuf>);
+
+impl OwnFolders {
+    fn new(folders: &[PathBuf]) -> Self {
+        let resolved = folders.iter().filter_map(|it| it.canonicalize().ok());
+        Self(folders.iter().cloned().chain(resolved).collect())
+    }
+
+    /// Whether a library lies in one of them.
+    fn contain(&self, library: &Path) -> bool {
+        let is_in = |path: &Path| {
+            let folder = path.parent();
+            folder.is_some_and(|folder| self.0.iter().any(|own| own == folder))
+        };
+        is_in(library) || library.canonicalize().is_ok_and(|path| is_in(&path))
+    }
 }
 
 impl Found {
@@ -113,7 +137,17 @@ impl Catalogue {
     /// loaded library changes code that is running.
     #[must_use]
     pub fn scan(folders: &[PathBuf], scanner: &dyn Scan) -> Self {
-        let mut catalogue = Self::default();
+        Self::scan_with(folders, &[], scanner)
+    }
+
+    /// As [`Self::scan`]. `own`: those of the folders that belong to the program. Checks in them judge every message of
+    /// their schemas, and no plugin of another folder takes their names.
+    #[must_use]
+    pub fn scan_with(folders: &[PathBuf], own: &[PathBuf], scanner: &dyn Scan) -> Self {
+        let mut catalogue = Self {
+            own: OwnFolders::new(own),
+            ..Self::default()
+        };
         let mut seen = HashSet::new();
         let mut candidates = Vec::new();
         for folder in folders {
@@ -169,6 +203,14 @@ impl Catalogue {
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&Found> {
         self.stages.iter().find(|found| found.manifest.name == name)
+    }
+
+    /// Whether something was refused because a check of the program has its name.
+    #[must_use]
+    pub fn has_own_check_for(&self, refused: &Refused) -> bool {
+        let found = refused.name.as_deref().and_then(|name| self.find(name));
+        found.is_some_and(|found| found.is_own && found.manifest.is_check())
+            && !self.own.contain(&refused.path)
     }
 
     /// Calls `deinit` of every library without live stages. Call it once, at the end of the program: the libraries
@@ -261,6 +303,7 @@ impl Catalogue {
             Ok(manifests) => manifests,
             Err(reason) => return self.refuse(&path, None, reason, true),
         };
+        let is_own = self.own.contain(&path);
         let file = Arc::new(LibraryFile::new(path, pinned, manifests, is_named));
         for (index, text) in (0..).zip(&file.manifests) {
             match read(text) {
@@ -268,22 +311,34 @@ impl Catalogue {
                     let reason = format!("the manifest of stage {index}: {reason}");
                     self.refuse(&file.path, None, reason, true);
                 }
-                Ok(manifest) => match self.find(&manifest.name) {
-                    Some(first) => {
-                        let reason = format!("hidden by {}", first.path.display());
-                        self.refuse(&file.path, Some(manifest.name), reason, true);
-                    }
-                    None => {
-                        self.stages.push(Found {
-                            manifest,
-                            path: file.path.clone(),
-                            file: file.clone(),
-                            index,
-                        });
-                    }
-                },
+                Ok(manifest) => self.add_stage(Found {
+                    manifest,
+                    path: file.path.clone(),
+                    file: file.clone(),
+                    index,
+                    is_own,
+                }),
             }
         }
+    }
+
+    /// Adds a stage, unless one of its name is used. A check of the program takes its name from others.
+    fn add_stage(&mut self, found: Found) {
+        let name = &found.manifest.name;
+        let first = self.stages.iter_mut().find(|it| it.manifest.name == *name);
+        let (hidden, reason) = match first {
+            None => return self.stages.push(found),
+            Some(first) if found.is_own && found.manifest.is_check() && !first.is_own => {
+                let own = found.path.display();
+                let reason = format!("{own} has the check of this name, which no other replaces");
+                (std::mem::replace(first, found), reason)
+            }
+            Some(first) => {
+                let reason = format!("hidden by {}", first.path.display());
+                (found, reason)
+            }
+        };
+        self.refuse(&hidden.path, Some(hidden.manifest.name), reason, true);
     }
 
     fn refuse(&mut self, path: &Path, name: Option<String>, reason: String, was_loaded: bool) {

@@ -4,8 +4,9 @@
 use std::io::Write as _;
 
 use flowpipe_config::effects::{StageEffects, listing};
-use flowpipe_config::manifest::Direction;
+use flowpipe_config::manifest::{Direction, Manifest};
 use flowpipe_config::pipeline::{Isolation, Pipeline};
+use flowpipe_engine::check::{self, ListedCheck};
 use flowpipe_host::catalogue::Catalogue;
 use flowpipe_isolation::confinement::Confinement;
 use flowpipe_terminal::{counted, eprintln, escape, escaped, stdout};
@@ -15,12 +16,12 @@ use crate::args::{Check, Global};
 use crate::exit::{Ended, Failure};
 use crate::{pipeline_file, plugins};
 
-pub fn run(global: &Global, check: &Check) -> Result<Ended, Failure> {
+pub fn run(global: &Global, args: &Check) -> Result<Ended, Failure> {
     let catalogue = plugins::load_all(global);
     let mut stdout = stdout();
     let mut wrong = 0;
     let mut unreadable = 0;
-    for file in &check.files {
+    for file in &args.files {
         let found = pipeline_file::find(file);
         let read = found.and_then(|file| {
             let read = pipeline_file::read(&file, &catalogue, &[])?;
@@ -36,7 +37,7 @@ pub fn run(global: &Global, check: &Check) -> Result<Ended, Failure> {
             }
         };
         match read {
-            Ok(file_read) if !check.json => {
+            Ok(file_read) if !args.json => {
                 let pipeline = file_read.pipeline;
                 let (stages, queues) = (pipeline.stages.len(), pipeline.edges.len());
                 writeln!(
@@ -52,13 +53,21 @@ pub fn run(global: &Global, check: &Check) -> Result<Ended, Failure> {
                 let pipeline = file_read.pipeline;
                 let stages = listing(&pipeline, &catalogue);
                 let record = pipeline.record.as_ref().map(|record| &record.file);
-                let all = json!({ "file": file.display().to_string(), "record": record, "stages": stages });
+                let checks = checks(&pipeline, &catalogue, |listed| {
+                    listed.iter().map(check_record).collect::<Vec<_>>()
+                });
+                let all = json!({
+                    "file": file.display().to_string(),
+                    "record": record,
+                    "stages": stages,
+                    "checks": checks,
+                });
                 serde_json::to_writer(&mut stdout, &all).map_err(std::io::Error::from)?;
                 writeln!(stdout)?;
             }
             Err(errors) => {
                 wrong += errors.len();
-                if check.json {
+                if args.json {
                     for error in &errors {
                         serde_json::to_writer(&mut stdout, &error.record())
                             .map_err(std::io::Error::from)?;
@@ -126,8 +135,52 @@ fn effect_lines(pipeline: &Pipeline, catalogue: &Catalogue) -> String {
             escaped(&record.file)
         );
     }
+    text += &checks(pipeline, catalogue, check_lines);
     text += "Plugins declare these effects; only stages with isolation = \"process\" are confined to them.\n";
     text
+}
+
+/// What a function makes of the checks of a pipeline's messages.
+fn checks<T>(
+    pipeline: &Pipeline,
+    catalogue: &Catalogue,
+    show: impl FnOnce(&[ListedCheck<'_>]) -> T,
+) -> T {
+    let contestants = pipeline.stages.iter().flat_map(|stage| &stage.contestants);
+    let found = contestants.filter_map(|contestant| {
+        let found = catalogue.find(&contestant.plugin)?;
+        Some(found.manifest.with_config(&contestant.config))
+    });
+    let found: Vec<_> = found.collect();
+    let manifests: Vec<&Manifest> = found.iter().map(|manifest| &**manifest).collect();
+    show(&check::listing(&manifests, catalogue))
+}
+
+/// The checks, one a line.
+fn check_lines(listed: &[ListedCheck<'_>]) -> String {
+    let mut text = String::new();
+    for check in listed {
+        let line = match check.judges {
+            true => format!(
+                "{} judges {} in flowpipe's own process: {}",
+                check.found.manifest.name,
+                check.schemas.join(", "),
+                check.found.path.display()
+            ),
+            false => check.unused(),
+        };
+        text += &format!("  {}\n", escaped(line));
+    }
+    text
+}
+
+fn check_record(check: &ListedCheck<'_>) -> Value {
+    json!({
+        "check": check.found.manifest.name,
+        "schemas": check.schemas,
+        "file": check.found.path.display().to_string(),
+        "judges": check.judges,
+    })
 }
 
 /// The keys that a config sets, each with its value. `None`: it sets none.

@@ -52,7 +52,7 @@ impl Subject {
             None => json!({}),
         };
         // The file's own come first: it may be a newer build of an installed one.
-        let validators = check::load_all(&[&catalogue, &plugins::load(global)])
+        let validators = check::load_for(&catalogue, &plugins::load(global))
             .map_err(|error| Failure::Config(error.to_string()))?;
         Ok(Self {
             found: found.clone(),

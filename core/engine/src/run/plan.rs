@@ -12,6 +12,7 @@ use flowpipe_host::catalogue::{Catalogue, Found};
 use flowpipe_host::frame::pool::Pool;
 use flowpipe_host::table::Services;
 
+use crate::check;
 use crate::edge::cycle::{Cycle, Inlet, cycles};
 use crate::edge::fed_input::{FedInput, InputPort};
 use crate::edge::inputs::{InEdge, Inputs};
@@ -70,6 +71,7 @@ impl Plan {
         let shared = Arc::new(Shared::new(services, options, names, on_stop, sender));
         let running = manifests_of(&found, &manifests);
         let checks = &shared.checks;
+        check::warn_of_unused(&running, catalogue);
         checks.add(checks.start(&running, catalogue, &shared.services)?);
         shared.set_message_schemas(message_schemas);
         // The services are new: it is not set yet.
