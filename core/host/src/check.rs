@@ -147,8 +147,7 @@ impl CheckPlugin {
                 &raw mut judgement,
             )
         };
-        let given = text.get(..judgement.length).unwrap_or(&text);
-        let text = String::from_utf8_lossy(given).into_owned();
+        let text = given_reason(&text, judgement.length);
         match (status, judgement.verdict) {
             (..abi::OK, _) if text.is_empty() => {
                 none(status == abi::PANIC, reason(status, &self.host))
@@ -170,8 +169,31 @@ impl CheckPlugin {
     }
 }
 
+/// The reason that a check has written: of as many bytes as it states, or up to a NUL. A longer one is cut.
+fn given_reason(text: &[u8], length: usize) -> String {
+    let given = text.get(..length).unwrap_or(text);
+    let end = given.iter().position(|byte| *byte == 0);
+    let given = &given[..end.unwrap_or(given.len())];
+    String::from_utf8_lossy(given).into_owned()
+}
+
 impl Drop for CheckPlugin {
     fn drop(&mut self) {
         self.end();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::given_reason;
+
+    #[test]
+    fn a_reason_ends_at_its_length_or_at_a_nul() {
+        let text = b"wrong\0\0\0";
+        assert_eq!(given_reason(text, 3), "wro");
+        assert_eq!(given_reason(text, 7), "wrong");
+        assert_eq!(given_reason(text, 1 << 60), "wrong");
+        assert_eq!(given_reason(&[0; 8], 1 << 60), "");
+        assert_eq!(given_reason(b"wrong", 1 << 60), "wrong");
     }
 }

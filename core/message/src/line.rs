@@ -1,5 +1,9 @@
 //! Texts of one line, for people.
 
+/// Characters that are no white space and show nothing, some of them two columns wide: the fillers of Hangul, and the
+/// Braille pattern without dots.
+const BLANK_LETTERS: [char; 5] = ['\u{115f}', '\u{1160}', '\u{2800}', '\u{3164}', '\u{ffa0}'];
+
 /// Checks that a text is a line of at most so many characters. `what`: what it is, such as `name`.
 ///
 /// # Errors
@@ -16,6 +20,12 @@ pub(crate) fn check(what: &str, text: &str, longest: usize) -> Result<(), String
     }
     if text.chars().any(char::is_control) {
         return Err(format!("a {what} with control characters"));
+    }
+    if let Some(blank) = text.chars().find(|it| BLANK_LETTERS.contains(it)) {
+        return Err(format!(
+            "a {what} with U+{:04X}, which shows nothing",
+            u32::from(blank)
+        ));
     }
     Ok(())
 }

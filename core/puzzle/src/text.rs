@@ -18,6 +18,7 @@
 //! comments; the ones right before a puzzle (blank lines do not count) are its title.
 
 mod error;
+mod excerpt;
 mod grid;
 mod json;
 pub mod level;

@@ -113,6 +113,10 @@ fn metrics_and_overlays_have_bounds() {
         refusal(judge(METRICS, &metrics(""))),
         "metric 1: an empty name"
     );
+    assert_eq!(
+        refusal(judge(METRICS, &metrics(&"\u{3164}".repeat(64)))),
+        "metric 1: a name with U+3164, which shows nothing"
+    );
     let overlay = |radius: f64| json!(Overlay::new(vec![Shape::circle([1.0, 2.0], radius)]));
     assert_eq!(judge(OVERLAY, &overlay(2.0)).unwrap(), Judgement::Accept);
     assert_eq!(

@@ -84,20 +84,65 @@ impl FrameFile {
     }
 }
 
+/// How the names of the files begin and end.
+const PREFIX: &str = "flowpipe-";
+const SUFFIX: &str = ".pixels";
+
 /// A file in memory, where the system has a folder for such, that its owner alone may read.
 fn file() -> io::Result<NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix("flowpipe-").suffix(".pixels");
     let memory = Path::new("/dev/shm");
     if memory.is_dir()
-        && let Ok(file) = builder.tempfile_in(memory)
+        && let Ok(file) = file_in(memory)
     {
         return Ok(file);
     }
-    builder.tempfile()
+    file_in(&std::env::temp_dir())
+}
+
+/// Creates a file, and locks it while this process lives. Removes those of processes that were killed.
+fn file_in(folder: &Path) -> io::Result<NamedTempFile> {
+    remove_stale(folder);
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(PREFIX).suffix(SUFFIX);
+    loop {
+        let file = builder.tempfile_in(folder)?;
+        // Some file systems have no locks.
+        let _ = file.as_file().lock();
+        // Another process may have removed it before it was locked.
+        if file.path().exists() {
+            return Ok(file);
+        }
+    }
+}
+
+/// Removes the files of processes that were killed: nobody has them locked.
+fn remove_stale(folder: &Path) {
+    // A confined process may not list the folder.
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    for path in entries.map(|entry| entry.path()) {
+        let name = path.file_name().and_then(|name| name.to_str());
+        if name.is_some_and(|name| name.starts_with(PREFIX) && name.ends_with(SUFFIX))
+            && let Ok(file) = flowpipe_output::open_regular(&path)
+            && file.try_lock().is_ok()
+        {
+            // Files of other users stay.
+            let _ = std::fs::remove_file(&path);
+        }
+    }
 }
 
 impl Picture {
+    /// The bytes of the frame that [`Self::load`] creates.
+    pub fn frame_bytes(&self) -> u64 {
+        let row = u64::from(self.width).saturating_mul(self.host_format().bytes_per_pixel() as u64);
+        row.saturating_mul(u64::from(self.height))
+    }
+
+    fn host_format(&self) -> Format {
+        let format = FORMATS.iter().find(|(name, _)| *name == self.format);
+        format.map_or(Format::Bgra8, |(_, format)| *format)
+    }
+
     /// Reads the picture into a frame of the host.
     ///
     /// # Errors
@@ -108,8 +153,13 @@ impl Picture {
     }
 
     fn read(&self, host: Host) -> Result<Frame> {
-        let format = FORMATS.iter().find(|(name, _)| *name == self.format);
-        let format = format.map_or(Format::Bgra8, |(_, format)| *format);
+        if self.width == 0 || self.height == 0 {
+            return Err(Error::new(format!(
+                "it is {} x {} pixels large: a frame has at least one",
+                self.width, self.height
+            )));
+        }
+        let format = self.host_format();
         let row = self.width as usize * format.bytes_per_pixel();
         let stride = if self.stride == 0 { row } else { self.stride };
         if stride < row {
@@ -137,5 +187,26 @@ impl Picture {
             file.read_exact(row)?;
         }
         Ok(frame)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_processes_that_were_killed_are_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let used = file_in(folder.path()).unwrap();
+        let stale = folder.path().join("flowpipe-killed.pixels");
+        let other = folder.path().join("flowpipe.txt");
+        for path in [&stale, &other] {
+            std::fs::write(path, "pixels").unwrap();
+        }
+        let new = file_in(folder.path()).unwrap();
+        assert!(!stale.exists());
+        assert!(used.path().exists() && new.path().exists() && other.exists());
+        drop(used);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
     }
 }

@@ -1,11 +1,14 @@
 //! The messages of the protocol `flowpipe.exec/1`. Each line is a JSON object; readers ignore unknown keys.
 
+use std::fmt;
+
 use flowpipe_plugin::puzzle::message::{
     Effort, FrameNote, Manner, Pace, Profile, Reading, SeenBoard, Stroke, StrokeEnd, StrokeOutcome,
     Strokes, Verdict, Want,
 };
 use flowpipe_plugin::puzzle::{Colour, Flow, Puzzle, Rules, Solution, geometry::Point};
-use serde::{Deserialize, Serialize};
+use serde::de::{Error as _, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
@@ -189,11 +192,42 @@ pub struct IncomingMessage<'a> {
 
 #[derive(Deserialize)]
 pub struct StageReply {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "at_most")]
     pub messages: Vec<OutgoingMessage>,
     /// The stage is done.
     #[serde(default)]
     pub end: bool,
+}
+
+/// The most messages of an answer: as many as a stage may emit for one message.
+pub const MOST_MESSAGES: usize = 100_000;
+
+/// Reads the messages of an answer, and no more than there may be.
+fn at_most<'de, D: Deserializer<'de>>(answer: D) -> Result<Vec<OutgoingMessage>, D::Error> {
+    struct Messages;
+
+    impl<'de> Visitor<'de> for Messages {
+        type Value = Vec<OutgoingMessage>;
+
+        fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+            formatter.write_str("a list of messages")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+            let mut messages = Vec::new();
+            while let Some(message) = list.next_element()? {
+                if messages.len() == MOST_MESSAGES {
+                    return Err(A::Error::custom(format!(
+                        "it has more than {MOST_MESSAGES} messages: send them with several answers"
+                    )));
+                }
+                messages.push(message);
+            }
+            Ok(messages)
+        }
+    }
+
+    answer.deserialize_seq(Messages)
 }
 
 #[derive(Deserialize)]

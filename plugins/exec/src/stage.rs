@@ -16,6 +16,10 @@ use crate::session::{Caller, Session};
 
 /// The delay of the next request to a source that had no message, in nanoseconds: less than a display's frame.
 const PAUSE_NS: i64 = 10_000_000;
+/// The most bytes of all pictures of an answer: three of 8K with four bytes a pixel.
+const MOST_PICTURE_BYTES: u64 = 512 << 20;
+/// How many messages without a picture are prepared from one check for cancellation to the next.
+const MESSAGES_IN_A_POLL: usize = 1_000;
 
 /// The stage.
 pub struct Exec {
@@ -106,10 +110,17 @@ impl Stage for Exec {
         self.ended = reply.end;
         let is_idle = reply.messages.is_empty() && !reply.end;
         let name = session.name().to_owned();
+        check_pictures(&reply.messages).map_err(|text| Error::new(format!("{name}: {text}")))?;
         // What is wrong with one message sends none of the others. A check may still refuse some.
-        let messages = reply.messages.into_iter();
-        let prepared = messages.map(|message| self.prepare(message, &name, context));
-        for message in prepared.collect::<Result<Vec<_>>>()? {
+        let mut prepared = Vec::new();
+        for (number, message) in reply.messages.into_iter().enumerate() {
+            let polls = message.frame.is_some() || number % MESSAGES_IN_A_POLL == 0;
+            if polls && context.cancel().is_cancelled() {
+                return Err(Error::cancelled());
+            }
+            prepared.push(self.prepare(message, &name, context)?);
+        }
+        for message in prepared {
             let now = context.host().now_ns();
             let PreparedMessage {
                 port,
@@ -146,10 +157,29 @@ impl Exec {
         let picture = message.frame.map(|picture| picture.load(context.host()));
         Ok(PreparedMessage {
             port,
-            schema: CString::new(schema)?,
+            schema: CString::new(schema.as_str()).map_err(|_| {
+                Error::new(format!(
+                    "{command}: the \"schema\" {schema:?} of a message contains a NUL: give its schema id, such as \
+                     \"mines.field/1\""
+                ))
+            })?,
             frame: picture.transpose()?,
             body: message.body,
         })
+    }
+}
+
+/// Checks that the pictures of an answer take little memory together: all of them are read before the first is sent. A
+/// single one may be as large as a frame.
+fn check_pictures(messages: &[OutgoingMessage]) -> Result<(), String> {
+    let pictures = || messages.iter().filter_map(|message| message.frame.as_ref());
+    let bytes = pictures().fold(0_u64, |sum, it| sum.saturating_add(it.frame_bytes()));
+    match bytes > MOST_PICTURE_BYTES && pictures().count() > 1 {
+        true => Err(format!(
+            "the pictures of its answer have {bytes} bytes, and those of one answer may have {MOST_PICTURE_BYTES}: send \
+             them with several answers"
+        )),
+        false => Ok(()),
     }
 }
 
@@ -193,6 +223,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::protocol::MOST_MESSAGES;
 
     /// A command whose answer to a message is the body of that message, and which is a source of odd numbers.
     const ECHO: &str = "
@@ -265,6 +296,55 @@ for line in sys.stdin:
             error(&mut open, &json!({ "messages": [first, wrong] }));
             assert!(open.send(0, "x.a/1", &json!({})).unwrap().is_empty());
         }
+    }
+
+    #[test]
+    fn an_answer_has_a_bounded_number_of_messages() {
+        let mut sink = echo(&json!({}));
+        let message = json!({ "schema": "x.a/1", "body": 1 });
+        let many = vec![message.clone(); MOST_MESSAGES + 1];
+        let text = error(&mut sink, &json!({ "messages": many }));
+        assert!(text.contains("more than 100000 messages"), "{text}");
+        // The command continues.
+        let one = sink.send(0, "x.a/1", &json!({ "messages": [message] }));
+        assert_eq!(one.unwrap().len(), 1);
+    }
+
+    #[test]
+    fn the_pictures_of_an_answer_have_a_bounded_size() {
+        let mut stage = echo(&json!({}));
+        // Nothing of it is on the disk.
+        let file = tempfile::NamedTempFile::new().unwrap();
+        file.as_file().set_len(64 << 20).unwrap();
+        let large = json!({ "schema": "x.a/1", "body": 1, "frame":
+            { "file": file.path(), "format": "grey8", "width": 8192, "height": 8192 } });
+        let text = error(&mut stage, &json!({ "messages": vec![large.clone(); 9] }));
+        assert!(
+            text.contains("the pictures of its answer have 603979776 bytes, and those of one answer may have 536870912"),
+            "{text}"
+        );
+        let two = json!({ "messages": vec![large; 2] });
+        assert_eq!(stage.send(0, "x.a/1", &two).unwrap().len(), 2);
+    }
+
+    #[test]
+    fn what_can_not_be_sent_is_named() {
+        let mut stage = echo(&json!({}));
+        let text = error(
+            &mut stage,
+            &json!({ "messages": [{ "schema": "x\0y/1", "body": 1 }] }),
+        );
+        assert!(
+            text.starts_with("`python3")
+                && text.contains("the \"schema\" \"x\\0y/1\" of a message contains a NUL"),
+            "{text}"
+        );
+        let frame = json!({ "file": "/dev/null", "format": "grey8", "width": 0, "height": 1 });
+        let text = error(
+            &mut stage,
+            &json!({ "messages": [{ "schema": "x.a/1", "body": 1, "frame": frame }] }),
+        );
+        assert!(text.contains("0 x 1 pixels"), "{text}");
     }
 
     #[test]

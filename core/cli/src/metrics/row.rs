@@ -83,6 +83,8 @@ impl Note {
 
 /// A number with at most four significant digits, and whole ones with all of theirs.
 fn number(value: f64) -> String {
+    // A negative zero becomes zero.
+    let value = value + 0.0;
     if value == value.trunc() && value.abs() < 1e15 {
         return format!("{value:.0}");
     }
@@ -165,13 +167,13 @@ mod tests {
     #[test]
     fn numbers_have_four_digits_and_whole_ones_all() {
         let numbers = [
-            0.0, -3.0, 123_456.0, 1_234.56, 123.456, 12.3456, 1.234_56, 0.123_456, 0.000_012,
+            0.0, -0.0, -3.0, 123_456.0, 1_234.56, 123.456, 12.3456, 1.234_56, 0.123_456, 0.000_012,
             1.5e20,
         ];
         assert_eq!(
             numbers.map(number),
             [
-                "0", "-3", "123456", "1235", "123.5", "12.35", "1.235", "0.1235", "1.200e-5",
+                "0", "0", "-3", "123456", "1235", "123.5", "12.35", "1.235", "0.1235", "1.200e-5",
                 "1.500e20"
             ]
         );

@@ -4,6 +4,7 @@
 use crate::board::{Board, BoardError, Description};
 use crate::colour::Colour;
 use crate::puzzle::{Puzzle, Rules};
+use crate::text::excerpt::excerpt;
 use crate::text::named::{self, Named};
 use crate::text::rule_words;
 use crate::text::{Format, TextError, TextProblem, UnsupportedByFormat};
@@ -90,7 +91,7 @@ pub(crate) fn read(lines: &[(usize, &str)]) -> Result<(Puzzle, Vec<String>), Tex
                     column: written.column,
                     cell: Some((cell / cols + 1, cell % cols + 1)),
                     problem: TextProblem::Cell {
-                        found: other.to_owned(),
+                        found: excerpt(other),
                     },
                 });
             }
@@ -120,7 +121,7 @@ fn read_rules(number: usize, line: &str, rows: &[(usize, &str)]) -> Result<Rules
         problem,
     };
     let rules = rule_words::read(&line[start..], Rules::default()).map_err(|(byte, word)| {
-        let found = word.to_owned();
+        let found = excerpt(word);
         at(start + byte, TextProblem::Rules { found })
     })?;
     if rows.is_empty() {

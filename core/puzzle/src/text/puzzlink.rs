@@ -17,6 +17,7 @@ use thiserror::Error;
 
 use crate::board::Board;
 use crate::puzzle::{Puzzle, Rules};
+use crate::text::excerpt::excerpt;
 use crate::text::named::{self, Named};
 use crate::text::rule_words;
 use crate::text::{Format, TextError, TextProblem, UnsupportedByFormat};
@@ -212,7 +213,7 @@ impl<'a> PuzzlinkUrl<'a> {
     }
 
     fn expected(self, byte: usize, expected: &'static str, found: &str) -> TextError {
-        let found = found.to_owned();
+        let found = excerpt(found);
         self.link(byte, None, LinkProblem::Expected { expected, found })
     }
 

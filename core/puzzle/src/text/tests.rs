@@ -155,3 +155,21 @@ fn a_title_stays_one_comment() {
     assert_eq!(text, "// two lines\nAA\n");
     assert_eq!(read(&text)[0].title.as_deref(), Some("two lines"));
 }
+
+#[test]
+fn an_error_shows_the_start_of_a_long_text() {
+    let long = "x".repeat(1 << 20);
+    for text in [
+        format!("https://puzz.link/p?numlin/3/2/1g1-10g-10/{long}"),
+        format!("https://puzz.link/p?{long}/3/2/1g1-10g-10"),
+        format!("5,0,1,2;{long};3,4"),
+        format!("rules {long}\nA.A"),
+        format!("A {long} A"),
+    ] {
+        for entry in crate::text::read(&text) {
+            let error = entry.puzzle.err().map(|it| it.to_string());
+            let length = error.map_or(0, |it| it.chars().count());
+            assert!(length < 500, "{length}");
+        }
+    }
+}

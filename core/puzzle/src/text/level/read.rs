@@ -5,6 +5,7 @@ use crate::board::{Board, Cell, Description, Lattice};
 use crate::colour::Colour;
 use crate::puzzle::{Puzzle, Rules, Terminal};
 use crate::solution::{Flow, Solution};
+use crate::text::excerpt::excerpt;
 
 /// A piece of the line, which knows where it begins.
 #[derive(Clone, Copy)]
@@ -195,7 +196,7 @@ impl<'a> Piece<'a> {
             self.start,
             LevelProblem::Expected {
                 expected,
-                found: self.text.to_owned(),
+                found: excerpt(self.text),
             },
         )
     }
