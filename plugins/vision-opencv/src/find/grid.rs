@@ -6,8 +6,10 @@ use crate::find::border::Border;
 use crate::numerics::regression;
 
 /// A border line is placed by the lines inside if it is farther than this from where they have it, in cells, and there
-/// are so many of them.
+/// are more of them than `FEWEST_INSIDE`.
 const OFF: f64 = 0.04;
+/// And so many times as far as any of those.
+const EVEN: f64 = 6.0;
 const FEWEST_INSIDE: usize = 3;
 
 /// Where the cells of a board lie, in frame pixels.
@@ -144,12 +146,19 @@ fn extent(lines: &[f64], cell: f64) -> [f64; 2] {
     let last = lines.len() - 1;
     let inner = lines.iter().enumerate().take(last).skip(1);
     let points = inner.map(|(index, at)| (index as f64, *at, 1.0));
-    let placed = (last > FEWEST_INSIDE).then(|| regression::line(points));
+    let placed = (last > FEWEST_INSIDE + 1).then(|| regression::line(points.clone()));
     let end = |index: usize| match placed.flatten() {
-        Some((start, step)) if (lines[index] - start - index as f64 * step).abs() > OFF * cell => {
-            start + index as f64 * step
+        Some((start, step)) => {
+            let off = |index: f64, at: f64| (at - start - index * step).abs();
+            // Of a board in perspective those inside are not evenly spaced either.
+            let inside = points.clone().map(|(index, at, _)| off(index, at));
+            let most = inside.fold(OFF * cell / EVEN, f64::max);
+            match off(index as f64, lines[index]) > EVEN * most {
+                true => start + index as f64 * step,
+                false => lines[index],
+            }
         }
-        _ => lines[index],
+        None => lines[index],
     };
     [end(0), end(last) - end(0)]
 }

@@ -146,12 +146,16 @@ fn unreadable_pictures() {
     none_is_wrong(&table);
 }
 
-/// Each picture with one terminal changed.
+/// Every other picture with one terminal changed: `every_forgery` takes all of them.
 #[test]
 fn forged_pictures() {
     let album = Album::new();
     let dealt = dealt(&Forgery::ALL, album.len(), 1, "forged");
-    check_forgeries(&album, |task| dealt[task].clone(), 2);
+    let taken = |task: usize| match task % 2 {
+        0 => dealt[task].clone(),
+        _ => Vec::new(),
+    };
+    check_forgeries(&album, taken, 2);
 }
 
 /// Each picture with one terminal changed in each way. Prints how many `auto` reads by looser rules after some captures:
@@ -165,8 +169,12 @@ fn every_forgery() {
 /// None is misread, and no single picture is read by looser rules.
 fn check_forgeries(album: &Album, forgeries: impl Fn(usize) -> Vec<Forgery> + Sync, captures: i64) {
     let readings: Vec<ForgedReading> = in_parallel(album.len(), |task| {
+        let forgeries = forgeries(task);
+        if forgeries.is_empty() {
+            return Vec::new();
+        }
         let scene = album.scene(task);
-        let readings = forgeries(task).into_iter();
+        let readings = forgeries.into_iter();
         readings
             .filter_map(|forgery| forgery.read(&scene, captures))
             .collect()
@@ -184,11 +192,11 @@ fn check_forgeries(album: &Album, forgeries: impl Fn(usize) -> Vec<Forgery> + Sy
     }
 }
 
-/// Each picture with some of the crops.
+/// Each picture with two of the crops, so that each crop is taken several times: `every_crop` takes all of them.
 #[test]
 fn cropped_pictures() {
     let album = Album::new();
-    let dealt = dealt(&Crop::all(), album.len(), 4, "cropped");
+    let dealt = dealt(&Crop::all(), album.len(), 2, "cropped");
     check_crops(&album, |task| dealt[task].clone());
 }
 
