@@ -184,12 +184,26 @@ fn should_be_read(frame: &Frame) -> bool {
     frame.cell >= 14.0 && frame.colours == 256 && !frame.is_dithered
 }
 
+/// Numbers of colours, and whether they are dithered.
+const RICH: &[(usize, bool)] = &[(256, false)];
+const POOR: &[(usize, bool)] = &[(256, true), (128, false), (64, true)];
+
 #[test]
 fn frames_of_an_animation() {
+    check(&frames(RICH));
+}
+
+#[test]
+#[ignore = "takes minutes: `./x test full` runs it"]
+fn frames_of_an_animation_in_poor_palettes() {
+    check(&frames(POOR));
+}
+
+fn frames(palettes: &[(usize, bool)]) -> Vec<Frame> {
     let mut frames = Vec::new();
     for side in 5..=9 {
         for backdrop in BACKDROPS {
-            for (colours, is_dithered) in [(256, false), (256, true), (128, false), (64, true)] {
+            for &(colours, is_dithered) in palettes {
                 for is_drawn in [false, true] {
                     let seed = frames.len() as u64;
                     let (puzzle, _) = puzzle((side, side), seed);
@@ -207,6 +221,11 @@ fn frames_of_an_animation() {
             }
         }
     }
+    frames
+}
+
+/// Each is read exactly, or refused with what would be needed; most of those that should be read are.
+fn check(frames: &[Frame]) {
     let read = in_parallel(frames.len(), |task| vec![frames[task].read()]);
     let exact = read.iter().filter(|read| read.is_ok()).count();
     note!("frames of 260x146: {exact} of {} exact", frames.len());
