@@ -14,7 +14,7 @@ mod pointer;
 mod sway;
 
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use wayland_client::globals::GlobalError;
@@ -30,9 +30,11 @@ use crate::window::{Titled, WindowId};
 use outputs::Outputs;
 use sway::Sway;
 
-/// A connection to the compositor.
+/// A session of the compositor. Whoever waits for its events has a connection of its own, so that no thread waits for
+/// another one to read them.
 pub(crate) struct Wlroots {
-    connection: Connection,
+    /// The path of the socket; `None`: as the environment names it.
+    socket: Option<PathBuf>,
     outputs: Mutex<Outputs>,
     /// `None`: windows are not known.
     sway: Option<Sway>,
@@ -41,30 +43,32 @@ pub(crate) struct Wlroots {
 impl Wlroots {
     /// Connects to the compositor of the session that this program runs in. `Ok(None)`: it has not these protocols.
     pub(crate) fn of_session() -> Result<Option<Self>> {
-        let connection = Connection::connect_to_env().map_err(no_compositor)?;
         let path = std::env::var_os("SWAYSOCK").filter(|path| !path.is_empty());
-        Self::on(connection, path.as_deref().map(Path::new))
+        Self::at(None, path.as_deref().map(Path::new))
     }
 
     /// Connects to a compositor by the path of its socket, and by that of sway's own interface.
     pub(crate) fn connect(socket: &Path, sway: Option<&Path>) -> Result<Self> {
-        let stream = UnixStream::connect(socket).map_err(no_compositor)?;
-        let connection = Connection::from_socket(stream).map_err(no_compositor)?;
-        Self::on(connection, sway)?.ok_or_else(|| DesktopError::NoDesktop {
+        Self::at(Some(socket.to_owned()), sway)?.ok_or_else(|| DesktopError::NoDesktop {
             reason: "the compositor lets no program see the screen by wlroots' protocols"
                 .to_owned(),
         })
     }
 
-    fn on(connection: Connection, sway: Option<&Path>) -> Result<Option<Self>> {
-        let Some(outputs) = Outputs::new(&connection)? else {
+    fn at(socket: Option<PathBuf>, sway: Option<&Path>) -> Result<Option<Self>> {
+        let Some(outputs) = Outputs::new(&connection(socket.as_deref())?)? else {
             return Ok(None);
         };
         Ok(Some(Self {
-            connection,
+            socket,
             outputs: Mutex::new(outputs),
             sway: sway.and_then(Sway::connect),
         }))
+    }
+
+    /// Another connection.
+    fn connection(&self) -> Result<Connection> {
+        connection(self.socket.as_deref())
     }
 
     fn outputs(&self) -> MutexGuard<'_, Outputs> {
@@ -139,6 +143,14 @@ impl Backend for Wlroots {
     fn grabber(self: Arc<Self>, _plain: bool) -> Result<Box<dyn Grab>> {
         Ok(Box::new(grab::WlrootsGrabber::new(self)?))
     }
+}
+
+fn connection(socket: Option<&Path>) -> Result<Connection> {
+    let Some(socket) = socket else {
+        return Connection::connect_to_env().map_err(no_compositor);
+    };
+    let stream = UnixStream::connect(socket).map_err(no_compositor)?;
+    Connection::from_socket(stream).map_err(no_compositor)
 }
 
 fn no_compositor(error: impl std::fmt::Display) -> DesktopError {

@@ -157,7 +157,7 @@ impl Player {
     /// Leaves the pointer beside the bounds, where the next pictures of them would contain it.
     ///
     /// # Errors
-    /// When the run ends, or the mouse fails.
+    /// When the mouse fails.
     pub fn rest_beside(
         &mut self,
         bounds: Rect,
@@ -171,11 +171,15 @@ impl Player {
         let Some(place) = rest::beside(bounds, window, now) else {
             return Ok(());
         };
-        match self.go(place, acting, cancel) {
-            // It is looked at again before anything is pressed.
-            Ok(()) | Err(Halt::Board(_)) => Ok(()),
-            Err(Halt::Error(error)) => Err(error),
+        // Also after gestures that a trouble with the board ended: it has to be read again. A person who takes the mouse
+        // keeps it.
+        let is_stopped = matches!(self.guard.trouble(), Some(Trouble::Stop(_)));
+        if is_stopped || cancel.is_cancelled() || acting.host().is_ending() {
+            return Ok(());
         }
+        self.mouse.put(place)?;
+        self.note_put(place);
+        Ok(())
     }
 
     /// Puts the pointer somewhere, if that may be.

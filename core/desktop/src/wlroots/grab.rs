@@ -15,7 +15,7 @@ use wayland_protocols_wlr::screencopy::v1::client::zwlr_screencopy_frame_v1::{
 use wayland_protocols_wlr::screencopy::v1::client::zwlr_screencopy_manager_v1::ZwlrScreencopyManagerV1;
 
 use super::buffer::{BYTES_PER_PIXEL, Buffer, Layout};
-use super::outputs::Output;
+use super::outputs::{Output, Outputs};
 use super::{Wlroots, lost, no_globals};
 use crate::error::{DesktopError, Result};
 use crate::grabber::{Capture, Grab, Picture};
@@ -24,6 +24,8 @@ use crate::window::WindowId;
 
 pub(super) struct WlrootsGrabber {
     wlroots: Arc<Wlroots>,
+    /// Of the same connection as the queue.
+    outputs: Outputs,
     queue: EventQueue<Copying>,
     shm: WlShm,
     manager: ZwlrScreencopyManagerV1,
@@ -51,8 +53,12 @@ const SCREENCOPY_VERSION: u32 = 1;
 
 impl WlrootsGrabber {
     pub(super) fn new(wlroots: Arc<Wlroots>) -> Result<Self> {
-        let (globals, queue) = registry_queue_init::<Copying>(&wlroots.connection)
-            .map_err(|error| no_globals(&error))?;
+        let connection = wlroots.connection()?;
+        let (globals, queue) =
+            registry_queue_init::<Copying>(&connection).map_err(|error| no_globals(&error))?;
+        let outputs = Outputs::new(&connection)?.ok_or_else(|| DesktopError::Grab {
+            reason: "the compositor gives no pictures any more".to_owned(),
+        })?;
         let handle = queue.handle();
         let missing = |error: wayland_client::globals::BindError| DesktopError::Grab {
             reason: format!("the compositor gives no pictures: {error}"),
@@ -63,6 +69,7 @@ impl WlrootsGrabber {
             manager: manager.map_err(missing)?,
             shm,
             queue,
+            outputs,
             wlroots,
             buffer: None,
             pixels: Vec::new(),
@@ -147,7 +154,7 @@ impl WlrootsGrabber {
 
 impl Grab for WlrootsGrabber {
     fn grab(&mut self, rect: Rect) -> Result<Option<Picture<'_>>> {
-        let outputs = self.wlroots.outputs().all()?;
+        let outputs = self.outputs.all()?;
         // A picture is of one monitor: of the one that has most of the part asked for.
         let parts = outputs.iter().filter_map(|output| {
             let part = output.monitor.place.intersection(rect)?;

@@ -18,6 +18,7 @@ use crate::rect::Rect;
 /// A pointer of its own, beside those of the person.
 pub(super) struct VirtualPointer {
     wlroots: Arc<Wlroots>,
+    connection: Connection,
     queue: EventQueue<Nothing>,
     pointer: ZwlrVirtualPointerV1,
     began: Instant,
@@ -32,8 +33,9 @@ struct Nothing;
 
 impl VirtualPointer {
     pub(super) fn new(wlroots: Arc<Wlroots>) -> Result<Self> {
-        let (globals, mut queue) = registry_queue_init::<Nothing>(&wlroots.connection)
-            .map_err(|error| no_globals(&error))?;
+        let connection = wlroots.connection()?;
+        let (globals, mut queue) =
+            registry_queue_init::<Nothing>(&connection).map_err(|error| no_globals(&error))?;
         let handle = queue.handle();
         let manager: ZwlrVirtualPointerManagerV1 =
             globals
@@ -49,6 +51,7 @@ impl VirtualPointer {
         Ok(Self {
             layout: layout(&wlroots)?,
             wlroots,
+            connection,
             queue,
             pointer,
             began: Instant::now(),
@@ -117,8 +120,7 @@ impl InputDevice for VirtualPointer {
         self.pointer
             .motion_absolute(self.now(), x, y, width, height);
         self.pointer.frame();
-        self.wlroots
-            .connection
+        self.connection
             .flush()
             .map_err(|error| DesktopError::Input(error.to_string()))?;
         self.put = Some(at);
@@ -159,7 +161,7 @@ impl Drop for VirtualPointer {
     fn drop(&mut self) {
         self.pointer.destroy();
         // At the end of the connection it is destroyed too.
-        let _ = self.wlroots.connection.flush();
+        let _ = self.connection.flush();
     }
 }
 
