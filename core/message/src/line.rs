@@ -21,7 +21,8 @@ pub(crate) fn check(what: &str, text: &str, longest: usize) -> Result<(), String
     if text.chars().any(char::is_control) {
         return Err(format!("a {what} with control characters"));
     }
-    if let Some(blank) = text.chars().find(|it| BLANK_LETTERS.contains(it)) {
+    let mut letters = text.chars().filter(|letter| !letter.is_ascii());
+    if let Some(blank) = letters.find(|it| BLANK_LETTERS.contains(it)) {
         return Err(format!(
             "a {what} with U+{:04X}, which shows nothing",
             u32::from(blank)

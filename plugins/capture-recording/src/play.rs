@@ -25,6 +25,8 @@ pub struct CaptureRecording {
     /// When the first message of this round was sent.
     began_ns: Option<i64>,
     left_out: u64,
+    /// How many messages in a row were refused.
+    refused: u32,
 }
 
 impl Stage for CaptureRecording {
@@ -69,6 +71,7 @@ impl Stage for CaptureRecording {
             repeat: config.repeat,
             began_ns: None,
             left_out: 0,
+            refused: 0,
         })
     }
 
@@ -93,6 +96,9 @@ impl Stage for CaptureRecording {
         })
     }
 }
+
+/// After so many refused messages in a row the rest is not played: after each failure the host waits longer.
+const MOST_REFUSED: u32 = 16;
 
 impl CaptureRecording {
     /// Waits until the message is due.
@@ -138,7 +144,14 @@ impl CaptureRecording {
             }
             false => None,
         };
-        context.emit_document(0, &schema, body.as_bytes(), frame.as_ref(), host.now_ns())
+        let sent =
+            context.emit_document(0, &schema, body.as_bytes(), frame.as_ref(), host.now_ns());
+        self.refused = if sent.is_ok() { 0 } else { self.refused + 1 };
+        if self.refused == MOST_REFUSED {
+            tracing::warn!("{MOST_REFUSED} messages in a row were refused: no more are played");
+            self.at = self.messages.len();
+        }
+        sent
     }
 }
 
