@@ -4,10 +4,9 @@
 //! accepted is therefore bounded before the crate `jsonschema` sees it:
 //! - [`references`]: which schemas a schema applies to the same value, through references within it. No reference leads
 //!   out of the schema, and nothing is fetched.
-//! - [`effort`]: the steps that checking a message takes at most, and [`patterns`]: those of matching a pattern.
+//! - [`effort`]: the steps that checking a message takes at most.
 
 mod effort;
-mod patterns;
 mod references;
 
 use std::fmt;

@@ -4,9 +4,6 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
-use super::MOST_OF_A_PATTERN;
-use super::patterns::Patterns;
-
 /// The most schemas that apply to one value, each time that they are reached.
 const MOST_AT_ONCE: u64 = 10_000;
 /// The most schemas in a row that apply to one value, each because of the one before.
@@ -22,7 +19,6 @@ pub(super) struct References {
     /// The JSON Pointers by the text of the reference.
     pointers: HashMap<String, String>,
     has_alternatives: bool,
-    patterns: Patterns,
 }
 
 /// The part of a schema's value to which another schema in it applies.
@@ -108,7 +104,6 @@ impl References {
             references: Self {
                 pointers: HashMap::new(),
                 has_alternatives: false,
-                patterns: Patterns::default(),
             },
             closures: HashMap::new(),
             patterns: HashSet::new(),
@@ -131,16 +126,7 @@ impl References {
             }
         }
         walk.check_sizes()?;
-        let patterns = Patterns::of(walk.patterns, MOST_OF_A_PATTERN);
-        Ok(Self {
-            patterns,
-            ..walk.references
-        })
-    }
-
-    /// The cost of its patterns.
-    pub(super) fn patterns(&self) -> &Patterns {
-        &self.patterns
+        Ok(walk.references)
     }
 
     /// The schema that a schema refers to.
