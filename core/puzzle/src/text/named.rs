@@ -1,5 +1,6 @@
 //! Terminals by the names that a text gives them.
 
+use crate::text::excerpt::excerpt;
 use std::collections::HashMap;
 
 use crate::board::{Board, Cell};
@@ -59,7 +60,7 @@ pub(crate) fn puzzle(
                 let name = names.get(usize::from(*colour)).copied();
                 let first = named.iter().find(|one| Some(&*one.name) == name);
                 first.map(|first| {
-                    let (name, count) = (first.name.to_string(), *count);
+                    let (name, count) = (excerpt(&first.name), *count);
                     first.error(cols, TextProblem::Odd { name, count })
                 })
             }

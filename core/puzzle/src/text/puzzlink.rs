@@ -134,7 +134,7 @@ impl<'a> PuzzlinkUrl<'a> {
         let (mut cell, mut at) = (0, 0);
         while let Some(character) = cells[at..].chars().next() {
             if cell >= board.len() {
-                let (expected, found) = (board.len(), cells[at..].to_owned());
+                let (expected, found) = (board.len(), excerpt(&cells[at..]));
                 return Err(self.link(start + at, None, LinkProblem::Long { expected, found }));
             }
             // How many digits follow, and what the number counts from.
@@ -190,7 +190,7 @@ impl<'a> PuzzlinkUrl<'a> {
             ));
         }
         if found > expected {
-            let found = cells[cells.len() - 1..].to_owned();
+            let found = excerpt(&cells[cells.len() - 1..]);
             let at = start + cells.len() - 1;
             return Err(self.link(at, None, LinkProblem::Long { expected, found }));
         }

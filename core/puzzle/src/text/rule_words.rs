@@ -1,5 +1,6 @@
 //! Rules as words, for formats that are text: `cover` or `empty`, and `touch` or `no-touch`.
 
+use crate::text::excerpt::excerpt;
 use std::fmt;
 use std::str::FromStr;
 
@@ -22,7 +23,7 @@ impl FromStr for Rules {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         read(text, Self::default()).map_err(|(_, word)| RulesError {
-            word: word.to_owned(),
+            word: excerpt(word),
         })
     }
 }
