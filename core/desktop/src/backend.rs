@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::error::Result;
+use crate::error::{DesktopError, Result};
 use crate::grabber::Grab;
 use crate::key::Key;
 use crate::monitor::Monitor;
@@ -17,19 +17,34 @@ pub(crate) trait Backend: Send + Sync {
     /// The part of a rectangle that a picture of it shows.
     fn shown_part(&self, rect: Rect) -> Result<Option<Rect>> {
         let monitors = self.monitors()?.into_iter().map(|monitor| monitor.place);
-        Ok(rect.largest_part(monitors))
+        let found = rect.largest_part(monitors.map(|place| (place, ())));
+        Ok(found.map(|(part, ())| part))
     }
     fn is_in_front(&self, window: WindowId, rect: Rect) -> Result<bool>;
     fn others_over(&self, window: WindowId, rect: Rect) -> Result<Vec<Rect>>;
     fn raise(&self, window: WindowId) -> Result<()>;
     fn has_keyboard(&self, window: WindowId) -> Result<bool>;
-    fn pointer(&self) -> Result<[i32; 2]>;
-    fn screen_size(&self) -> Result<[u32; 2]>;
+    fn pointer(&self) -> Result<[i32; 2]> {
+        Err(DesktopError::Unsupported("the pointer's place"))
+    }
+    fn screen_size(&self) -> Result<[u32; 2]> {
+        let places = self.monitors()?.into_iter().map(|monitor| monitor.place);
+        let end = |from: i32, length: u32| u32::try_from(i64::from(from) + i64::from(length));
+        let ends = places.map(|it| [end(it.x, it.width), end(it.y, it.height)]);
+        let farthest = ends.fold([0, 0], |farthest, ends| {
+            [0, 1].map(|axis| farthest[axis].max(ends[axis].unwrap_or(0)))
+        });
+        Ok(farthest)
+    }
     /// At least one, the main one first.
     fn monitors(&self) -> Result<Vec<Monitor>>;
-    fn key_is_down(&self, key: Key) -> Result<bool>;
+    fn key_is_down(&self, _key: Key) -> Result<bool> {
+        Err(DesktopError::Unsupported("which keys are down"))
+    }
     /// `None`: no key has this symbol.
-    fn key_code(&self, key: Key) -> Result<Option<u8>>;
+    fn key_code(&self, _key: Key) -> Result<Option<u8>> {
+        Err(DesktopError::Unsupported("the codes of keys"))
+    }
     #[cfg(feature = "input")]
     fn input(self: Arc<Self>) -> Result<Box<dyn crate::input::InputDevice>>;
     /// `plain`: without what makes it fast.

@@ -12,7 +12,6 @@ use xcap::{Monitor as XcapMonitor, Window, XCapError};
 use crate::backend::Backend;
 use crate::error::{DesktopError, Result};
 use crate::grabber::{Capture, Grab, Picture};
-use crate::key::Key;
 use crate::monitor::Monitor;
 use crate::own::OwnProcesses;
 use crate::rect::Rect;
@@ -80,36 +79,10 @@ impl Backend for Other {
         Err(DesktopError::Unsupported("which window has the keyboard"))
     }
 
-    fn pointer(&self) -> Result<[i32; 2]> {
-        Err(DesktopError::Unsupported("the pointer's place"))
-    }
-
-    fn screen_size(&self) -> Result<[u32; 2]> {
-        let monitors = self.monitors()?;
-        let end = |from: i32, length: u32| u32::try_from(i64::from(from) + i64::from(length));
-        let ends = |of: fn(Rect) -> (i32, u32)| {
-            monitors.iter().filter_map(move |monitor| {
-                let (from, length) = of(monitor.place);
-                end(from, length).ok()
-            })
-        };
-        let width = ends(|place| (place.x, place.width)).max();
-        let height = ends(|place| (place.y, place.height)).max();
-        Ok([width.unwrap_or(0), height.unwrap_or(0)])
-    }
-
     fn monitors(&self) -> Result<Vec<Monitor>> {
         let mut all = XcapMonitor::all().map_err(lost)?;
         all.sort_by_key(|monitor| !monitor.is_primary().unwrap_or(false));
         all.iter().map(|it| monitor(it).map_err(lost)).collect()
-    }
-
-    fn key_is_down(&self, _key: Key) -> Result<bool> {
-        Err(DesktopError::Unsupported("which keys are down"))
-    }
-
-    fn key_code(&self, _key: Key) -> Result<Option<u8>> {
-        Err(DesktopError::Unsupported("the codes of keys"))
     }
 
     #[cfg(feature = "input")]
@@ -129,21 +102,12 @@ struct XcapGrabber {
 impl Grab for XcapGrabber {
     fn grab(&mut self, rect: Rect) -> Result<Option<Picture<'_>>> {
         let monitors = XcapMonitor::all().map_err(grab_error)?;
-        let part_of = |it: &XcapMonitor| {
-            let monitor = monitor(it).ok()?.place;
-            let part = monitor.intersection(rect)?;
-            Some((
-                u64::from(part.width) * u64::from(part.height),
-                monitor,
-                part,
-            ))
-        };
+        let places = monitors.iter().filter_map(|it| {
+            let place = monitor(it).ok()?.place;
+            Some((place, (place, it)))
+        });
         // A picture is of one monitor: of the one that has most of the part asked for.
-        let Some(((_, monitor, part), xcap)) = monitors
-            .iter()
-            .filter_map(|it| Some((part_of(it)?, it)))
-            .max_by_key(|((area, ..), _)| *area)
-        else {
+        let Some((part, (monitor, xcap))) = rect.largest_part(places) else {
             return Ok(None);
         };
         let picture = grab_part(xcap, monitor, part).map_err(grab_error)?;

@@ -27,10 +27,14 @@ impl Rect {
         })
     }
 
-    /// What it has in common with that of some others with which it has most in common: the part of one monitor.
-    pub(crate) fn largest_part(self, others: impl Iterator<Item = Self>) -> Option<Self> {
-        let parts = others.filter_map(|other| self.intersection(other));
-        parts.max_by_key(|part| u64::from(part.width) * u64::from(part.height))
+    /// What it has in common with that of some others with which it has most in common, such as the part on one monitor,
+    /// and what comes with that one.
+    pub(crate) fn largest_part<T>(
+        self,
+        others: impl Iterator<Item = (Self, T)>,
+    ) -> Option<(Self, T)> {
+        let parts = others.filter_map(|(other, of)| Some((self.intersection(other)?, of)));
+        parts.max_by_key(|(part, _)| u64::from(part.width) * u64::from(part.height))
     }
 
     /// The smallest one that contains both.

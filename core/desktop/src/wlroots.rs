@@ -7,6 +7,7 @@
 //! ([`crate::Picture::scale`]).
 
 mod buffer;
+mod globals;
 mod grab;
 mod outputs;
 #[cfg(feature = "input")]
@@ -23,8 +24,8 @@ use wayland_client::{Connection, DispatchError};
 use crate::backend::Backend;
 use crate::error::{DesktopError, Result};
 use crate::grabber::Grab;
-use crate::key::Key;
 use crate::monitor::Monitor;
+use crate::own::OwnProcesses;
 use crate::rect::Rect;
 use crate::window::{Titled, WindowId};
 use outputs::Outputs;
@@ -38,6 +39,7 @@ pub(crate) struct Wlroots {
     outputs: Mutex<Outputs>,
     /// `None`: windows are not known.
     sway: Option<Sway>,
+    own: OwnProcesses,
 }
 
 impl Wlroots {
@@ -63,6 +65,7 @@ impl Wlroots {
             socket,
             outputs: Mutex::new(outputs),
             sway: sway.and_then(Sway::connect),
+            own: OwnProcesses::find(),
         }))
     }
 
@@ -85,7 +88,7 @@ impl Wlroots {
 
 impl Backend for Wlroots {
     fn windows(&self) -> Result<Vec<Titled>> {
-        Ok(self.sway()?.tree()?.titled())
+        Ok(self.sway()?.tree()?.titled(&self.own))
     }
 
     fn place(&self, window: WindowId) -> Result<Option<Rect>> {
@@ -111,28 +114,8 @@ impl Backend for Wlroots {
         Ok(self.sway()?.tree()?.has_keyboard(window))
     }
 
-    fn pointer(&self) -> Result<[i32; 2]> {
-        Err(DesktopError::Unsupported("the pointer's place"))
-    }
-
-    fn screen_size(&self) -> Result<[u32; 2]> {
-        let monitors = self.monitors()?;
-        let places = monitors.iter().map(|monitor| monitor.place);
-        // From 0, 0, where the compositor begins to count.
-        let all = places.fold(Rect::default(), Rect::union);
-        Ok([all.width, all.height])
-    }
-
     fn monitors(&self) -> Result<Vec<Monitor>> {
         self.outputs().monitors()
-    }
-
-    fn key_is_down(&self, _key: Key) -> Result<bool> {
-        Err(DesktopError::Unsupported("which keys are down"))
-    }
-
-    fn key_code(&self, _key: Key) -> Result<Option<u8>> {
-        Err(DesktopError::Unsupported("the codes of keys"))
     }
 
     #[cfg(feature = "input")]

@@ -12,7 +12,7 @@ mod wayland_window;
 
 use std::time::{Duration, Instant};
 
-use flowpipe_desktop::input::Input;
+use flowpipe_desktop::input::{Input, InputDevice};
 use flowpipe_desktop::{Capture, Desktop, Grabber, Rect, WindowId};
 use sway::Sway;
 use wayland_window::{PointerEvent, WaylandWindow};
@@ -122,6 +122,25 @@ fn what_lies_over_a_window_is_known() {
     assert!(!desktop.is_in_front(red, place).unwrap());
 }
 
+/// Clicks at a place of the screen. Returns the pixel of the window that got the click.
+fn click(input: &mut dyn InputDevice, window: &WaylandWindow, at: [i32; 2]) -> [i32; 2] {
+    window.take();
+    input.put(at).unwrap();
+    input.press(Input::Button(1)).unwrap();
+    input.release(Input::Button(1)).unwrap();
+    let events = wait_for("a click", || {
+        let events = window.events();
+        let is_there = events.contains(&PointerEvent::Released(LEFT));
+        is_there.then_some(events)
+    });
+    let ends = [PointerEvent::Pressed(LEFT), PointerEvent::Released(LEFT)];
+    assert!(events.ends_with(&ends), "{events:?}");
+    let PointerEvent::At(x, y) = events[events.len() - 3] else {
+        panic!("{events:?}")
+    };
+    [x, y].map(|value| value.floor() as i32)
+}
+
 #[test]
 fn the_pointer_is_put_to_the_pixel_and_presses_there() {
     for scale in ["1", "1.25", "2"] {
@@ -136,23 +155,8 @@ fn the_pointer_is_put_to_the_pixel_and_presses_there() {
         input.put([place.x + 100, place.y + 50]).unwrap();
         wait_for("the pointer", || (!red.events().is_empty()).then_some(()));
         for at in [[0, 0], [199, 99], [57, 83]] {
-            input.put([place.x + at[0], place.y + at[1]]).unwrap();
-            input.press(Input::Button(1)).unwrap();
-            input.release(Input::Button(1)).unwrap();
-            let events = wait_for("a click", || {
-                let events = red.events();
-                events
-                    .contains(&PointerEvent::Released(LEFT))
-                    .then_some(events)
-            });
-            red.take();
-            let ends = [PointerEvent::Pressed(LEFT), PointerEvent::Released(LEFT)];
-            assert!(events.ends_with(&ends), "{events:?}");
-            let before = events[events.len() - 3];
-            let PointerEvent::At(x, y) = before else {
-                panic!("{events:?}")
-            };
-            assert_eq!([x.floor() as i32, y.floor() as i32], at, "scale {scale}");
+            let place = [place.x + at[0], place.y + at[1]];
+            assert_eq!(click(&mut *input, &red, place), at, "scale {scale}");
         }
         // With a smaller monitor, the same place has other coordinates in the protocol.
         sway.command("output HEADLESS-1 resolution 1000x800");
@@ -160,21 +164,8 @@ fn the_pointer_is_put_to_the_pixel_and_presses_there() {
             let is_smaller = desktop.screen_size().unwrap() != size;
             is_smaller.then(|| desktop.place(find(&desktop, "red")).unwrap().unwrap())
         });
-        red.take();
-        input.put([place.x + 20, place.y + 30]).unwrap();
-        input.press(Input::Button(1)).unwrap();
-        input.release(Input::Button(1)).unwrap();
-        let events = wait_for("a click", || {
-            let events = red.events();
-            events
-                .contains(&PointerEvent::Released(LEFT))
-                .then_some(events)
-        });
-        let before = events[events.len() - 3];
-        let PointerEvent::At(x, y) = before else {
-            panic!("{events:?}")
-        };
-        assert_eq!([x.floor() as i32, y.floor() as i32], [20, 30]);
+        let clicked = click(&mut *input, &red, [place.x + 20, place.y + 30]);
+        assert_eq!(clicked, [20, 30]);
         assert!(input.press(Input::Key(38)).is_err());
         assert!(input.put([-1, 5]).is_err());
         drop(input);

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
-use flowpipe_config::manifest::Manifest;
+use flowpipe_config::manifest::{Manifest, Port};
 use flowpipe_host::catalogue::{Catalogue, Found};
 use flowpipe_host::check::CheckPlugin;
 pub use flowpipe_host::check::Judgement;
@@ -84,7 +84,7 @@ pub struct ListedCheck<'a> {
 #[must_use]
 pub fn listing<'a>(manifests: &[&Manifest], catalogue: &'a Catalogue) -> Vec<ListedCheck<'a>> {
     let outputs = || manifests.iter().flat_map(|manifest| &manifest.outputs);
-    let named: BTreeSet<_> = outputs().filter_map(|it| it.check.as_deref()).collect();
+    let named = named_checks(outputs());
     let emitted: BTreeSet<_> = outputs().map(|output| output.schema.as_str()).collect();
     let checks = checks_in(catalogue).map(|found| {
         let inputs = found.manifest.inputs.iter();
@@ -93,10 +93,20 @@ pub fn listing<'a>(manifests: &[&Manifest], catalogue: &'a Catalogue) -> Vec<Lis
         ListedCheck {
             found,
             schemas: schemas.collect(),
-            judges: found.is_own || named.contains(found.manifest.name.as_str()),
+            judges: judges(found, &named),
         }
     });
     checks.filter(|check| !check.schemas.is_empty()).collect()
+}
+
+/// The checks that outputs name.
+fn named_checks<'a>(outputs: impl Iterator<Item = &'a Port>) -> BTreeSet<&'a str> {
+    outputs.filter_map(|it| it.check.as_deref()).collect()
+}
+
+/// Whether a check judges messages of outputs that name these checks.
+fn judges(found: &Found, named: &BTreeSet<&str>) -> bool {
+    found.is_own || named.contains(found.manifest.name.as_str())
 }
 
 /// Logs which checks would judge messages, and do not because no output names them.
@@ -130,10 +140,8 @@ pub fn load_for(library: &Catalogue, others: &Catalogue) -> Result<Validators, C
     let mut validators = Validators::new();
     let mut names = BTreeSet::new();
     let stages = library.stages().iter();
-    let outputs = stages.flat_map(|found| &found.manifest.outputs);
-    let named: BTreeSet<_> = outputs.filter_map(|it| it.check.as_deref()).collect();
-    let others =
-        checks_in(others).filter(|it| it.is_own || named.contains(it.manifest.name.as_str()));
+    let named = named_checks(stages.flat_map(|found| &found.manifest.outputs));
+    let others = checks_in(others).filter(|found| judges(found, &named));
     for found in checks_in(library).chain(others) {
         if !names.insert(found.manifest.name.as_str()) {
             continue;

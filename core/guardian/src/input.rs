@@ -9,6 +9,16 @@ pub enum Input {
     Key(u8),
 }
 
+/// A mouse button's code in Linux's `input-event-codes.h`, which Wayland uses. `button`: as X11 counts, 1 is the left one.
+#[must_use]
+pub const fn button_code(button: u8) -> u32 {
+    match button {
+        2 => 0x112,
+        3 => 0x111,
+        _ => 0x110,
+    }
+}
+
 /// A display server by what lets programs press and release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DisplayServer {

@@ -58,4 +58,4 @@ pub use absent::Guardian;
 pub use error::GuardianError;
 #[cfg(target_os = "linux")]
 pub use guardian::Guardian;
-pub use input::{DisplayServer, Input};
+pub use input::{DisplayServer, Input, button_code};

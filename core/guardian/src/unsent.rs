@@ -1,4 +1,4 @@
-//! Requests that a display server takes in parts.
+//! Requests that a display server takes in parts, and the wait for its answers.
 //!
 //! Nothing here may allocate, lock or panic: it runs in the guardian's process.
 
@@ -110,8 +110,22 @@ impl Unsent {
     }
 }
 
+/// Waits until no answer is missing. `read_all` reads what is there, and counts answers.
+pub(crate) fn wait_for_answers(
+    file: BorrowedFd<'_>,
+    missing: &Cell<u32>,
+    read_all: impl Fn() -> Result<(), Errno>,
+) -> Result<(), Errno> {
+    read_all()?;
+    while missing.get() > 0 {
+        wait(file, PollFlags::IN)?;
+        read_all()?;
+    }
+    Ok(())
+}
+
 /// Waits until something can be read or written.
-pub(crate) fn wait(file: BorrowedFd<'_>, until: PollFlags) -> Result<(), Errno> {
+fn wait(file: BorrowedFd<'_>, until: PollFlags) -> Result<(), Errno> {
     match poll(
         &mut [PollFd::from_borrowed_fd(file, until)],
         Some(&PATIENCE),

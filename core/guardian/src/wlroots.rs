@@ -7,7 +7,6 @@
 use std::cell::Cell;
 use std::os::fd::BorrowedFd;
 
-use rustix::event::PollFlags;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use wayland_client::backend::Backend;
@@ -19,10 +18,10 @@ use wayland_protocols_wlr::virtual_pointer::v1::client::zwlr_virtual_pointer_man
 use wayland_protocols_wlr::virtual_pointer::v1::client::zwlr_virtual_pointer_v1::ZwlrVirtualPointerV1;
 
 use crate::error::GuardianError;
-use crate::input::Input;
+use crate::input::{Input, button_code};
 use crate::record::Pressed;
 use crate::release::Release;
-use crate::unsent::{NotSent, Unsent, wait};
+use crate::unsent::{NotSent, Unsent, wait_for_answers};
 
 /// A connection to the compositor, with a pointer of its own.
 pub(crate) struct Compositor {
@@ -112,17 +111,12 @@ fn header(object: u32, request: u16, length: usize) -> [[u8; 4]; 2] {
 
 /// The requests to release a button now. Compositors compare no times.
 fn release_button(pointer: u32, button: u8) -> [u8; 28] {
-    let code: u32 = match button {
-        2 => 0x112,
-        3 => 0x111,
-        _ => 0x110,
-    };
     let mut bytes = [0; 28];
     let [object, kind] = header(pointer, BUTTON, 20);
     let [_, frame] = header(pointer, FRAME, HEADER);
     let (time, code, state) = (
         0_u32.to_ne_bytes(),
-        code.to_ne_bytes(),
+        button_code(button).to_ne_bytes(),
         RELEASED.to_ne_bytes(),
     );
     let words = [object, kind, time, code, state, object, frame];
@@ -202,12 +196,7 @@ impl Events {
 
     /// Waits until no callback is missing.
     fn wait(&self, connection: BorrowedFd<'_>) -> Result<(), Errno> {
-        self.read_all(connection)?;
-        while self.awaited.get() > 0 {
-            wait(connection, PollFlags::IN)?;
-            self.read_all(connection)?;
-        }
-        Ok(())
+        wait_for_answers(connection, &self.awaited, || self.read_all(connection))
     }
 
     /// Reads what is there, and counts callbacks.

@@ -4,7 +4,6 @@
 use std::cell::Cell;
 use std::os::fd::{AsFd as _, BorrowedFd};
 
-use rustix::event::PollFlags;
 use rustix::io::Errno;
 use x11rb::connection::RequestConnection as _;
 use x11rb::protocol::xproto::{BUTTON_RELEASE_EVENT, KEY_RELEASE_EVENT};
@@ -16,7 +15,7 @@ use crate::error::GuardianError;
 use crate::input::Input;
 use crate::record::Pressed;
 use crate::release::Release;
-use crate::unsent::{NotSent, Unsent, wait};
+use crate::unsent::{NotSent, Unsent, wait_for_answers};
 
 /// A connection to the display that `DISPLAY` names, where enigo presses too.
 pub(crate) struct Connection {
@@ -129,12 +128,7 @@ impl Release for Connection {
 impl Answers {
     /// Waits until no reply is missing.
     fn wait(&self, connection: BorrowedFd<'_>) -> Result<(), Errno> {
-        self.read_all(connection)?;
-        while self.awaited.get() > 0 {
-            wait(connection, PollFlags::IN)?;
-            self.read_all(connection)?;
-        }
-        Ok(())
+        wait_for_answers(connection, &self.awaited, || self.read_all(connection))
     }
 
     /// Reads what is there, and counts replies.

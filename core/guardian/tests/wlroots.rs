@@ -5,6 +5,8 @@
     reason = "a test helper that can't go on should panic"
 )]
 
+#[path = "../../../tests/support/deadly_signals.rs"]
+mod deadly_signals;
 #[path = "../../../tests/support/signals.rs"]
 mod signals;
 #[path = "../../../tests/support/sway.rs"]
@@ -16,6 +18,7 @@ use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use deadly_signals::DEADLY;
 use flowpipe_desktop::Desktop;
 use flowpipe_guardian::{DisplayServer, Guardian, Input};
 use rustix::process::{Pid, Resource, Rlimit, Signal};
@@ -24,27 +27,6 @@ use sway::Sway;
 use wayland_window::{PointerEvent, WaylandWindow};
 
 const LEFT: u32 = 0x110;
-
-/// Every signal whose default is to end a process, but for SIGPIPE, which Rust's programs ignore.
-const DEADLY: [Signal; 17] = [
-    Signal::KILL,
-    Signal::ABORT,
-    Signal::SEGV,
-    Signal::TERM,
-    Signal::INT,
-    Signal::HUP,
-    Signal::QUIT,
-    Signal::BUS,
-    Signal::ILL,
-    Signal::FPE,
-    Signal::TRAP,
-    Signal::SYS,
-    Signal::ALARM,
-    Signal::USR1,
-    Signal::XCPU,
-    Signal::VTALARM,
-    Signal::PROF,
-];
 
 #[test]
 #[ignore = "it is the process of a window: the other tests start it"]

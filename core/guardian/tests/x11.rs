@@ -6,6 +6,8 @@
     reason = "a test helper that can't go on should panic"
 )]
 
+#[path = "../../../tests/support/deadly_signals.rs"]
+mod deadly_signals;
 #[path = "../../../tests/support/screen.rs"]
 mod screen;
 #[path = "../../../tests/support/signals.rs"]
@@ -17,6 +19,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use deadly_signals::DEADLY;
 use flowpipe_guardian::{DisplayServer, Guardian, Input};
 use rustix::process::{Pid, Resource, Rlimit, Signal};
 use screen::{Screen, wait_for};
@@ -30,27 +33,6 @@ use x11rb::protocol::xtest::ConnectionExt as _;
 
 const F5: u32 = 0xffc2;
 const F9: u32 = 0xffc6;
-
-/// Every signal whose default is to end a process, but for SIGPIPE, which Rust's programs ignore.
-const DEADLY: [Signal; 17] = [
-    Signal::KILL,
-    Signal::ABORT,
-    Signal::SEGV,
-    Signal::TERM,
-    Signal::INT,
-    Signal::HUP,
-    Signal::QUIT,
-    Signal::BUS,
-    Signal::ILL,
-    Signal::FPE,
-    Signal::TRAP,
-    Signal::SYS,
-    Signal::ALARM,
-    Signal::USR1,
-    Signal::XCPU,
-    Signal::VTALARM,
-    Signal::PROF,
-];
 
 /// A process that presses on commands from its standard input.
 struct Player {

@@ -35,8 +35,8 @@ pub struct SystemMouse {
 
 impl SystemMouse {
     /// # Errors
-    /// When the system does not let this program move the mouse, reports less than the config wants, or what is pressed would stay so when this
-    /// process dies.
+    /// When the system does not let this program move the mouse, reports less than the config wants, or what is
+    /// pressed would stay so when this process dies.
     pub fn new(desktop: &Desktop, config: &Config) -> Result<Self> {
         let device = desktop.input()?;
         if !device.reports_place() {

@@ -1,19 +1,16 @@
 //! The display: X11's, or that of a Wayland session.
 
-use std::sync::mpsc;
-use std::time::Duration;
-
 use x11rb::connection::Connection as _;
 use x11rb::errors::ReplyError;
 use x11rb::protocol::xproto::{AtomEnum, ConnectionExt as _, Window};
 use x11rb::rust_connection::RustConnection;
 
+use super::time_limit::within_time;
 use super::{Diagnosis, wayland};
 
 const DISPLAY: &str = "display";
 const MANAGER: &str = "window-manager";
 const MOUSE: &str = "xtest";
-const WAYLAND: &str = "wayland";
 
 const NO_DISPLAY_ADVICE: &str = "for live play start flowpipe in a terminal of the desktop, or set DISPLAY (over SSH, \
      `ssh -X` sets it). Replays, `solve`, `see` and `play --terminal` need no display";
@@ -24,8 +21,6 @@ const NO_MANAGER_ADVICE: &str = "start one (such as openbox): without it, the ga
 const NO_XTEST_ADVICE: &str =
     "actuator-mouse can't press there: use an X server with XTEST, or `--dry-run`";
 
-/// How long the X server may take.
-const TIMEOUT: Duration = Duration::from_secs(10);
 /// An X server sends names of any length.
 const MAX_NAME: u32 = 64;
 
@@ -42,15 +37,12 @@ pub fn findings() -> Vec<Diagnosis> {
     let (display, wayland) = (variable("DISPLAY"), variable("WAYLAND_DISPLAY"));
     let mut findings = match &display {
         None => without_display(wayland.as_deref()),
-        Some(display) => match reported(display) {
+        Some(display) => match reported(display.clone()) {
             Ok(reported) => of_display(display, &reported),
             Err(reason) => unreachable_display(display, &reason),
         },
     };
-    findings.push(match wayland {
-        None => Diagnosis::ok(WAYLAND, "not a Wayland session"),
-        Some(name) => wayland::finding(&name),
-    });
+    findings.push(wayland::finding(wayland.as_deref()));
     findings
 }
 
@@ -93,19 +85,8 @@ fn of_display(display: &str, reported: &Reported) -> Vec<Diagnosis> {
     ]
 }
 
-/// Asks the X server. One that does not answer costs a thread until the end of the program.
-fn reported(display: &str) -> Result<Reported, String> {
-    let (to, from) = mpsc::channel();
-    let display = display.to_owned();
-    let asking = std::thread::Builder::new().spawn(move || {
-        // The receiver may have stopped waiting.
-        let _ = to.send(ask(&display).map_err(|error| error.to_string()));
-    });
-    asking.map_err(|error| error.to_string())?;
-    match from.recv_timeout(TIMEOUT) {
-        Ok(reported) => reported,
-        Err(_) => Err(format!("no answer within {} s", TIMEOUT.as_secs())),
-    }
+fn reported(display: String) -> Result<Reported, String> {
+    within_time(move || ask(&display).map_err(|error| error.to_string()))
 }
 
 #[derive(Debug, thiserror::Error)]

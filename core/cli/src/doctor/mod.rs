@@ -2,7 +2,7 @@
 //!
 //! - [`display`]: the display, its window manager, XTEST. [`wayland`]: what a Wayland session is good for.
 //! - [`loaded`]: plugin folders, and vision-opencv.
-//! - [`system`]: permissions, confinement, disk space.
+//! - [`system`]: permissions, confinement, disk space. [`time_limit`]: questions that may get no answer.
 
 #[cfg(all(unix, not(target_os = "macos")))]
 mod display;
@@ -11,6 +11,8 @@ mod display;
 mod display;
 mod loaded;
 mod system;
+#[cfg(all(unix, not(target_os = "macos")))]
+mod time_limit;
 #[cfg(all(unix, not(target_os = "macos")))]
 mod wayland;
 

@@ -1,13 +1,11 @@
 //! The Wayland session: what its compositor lets a program do.
 
-use std::sync::mpsc;
-use std::time::Duration;
-
 use wayland_client::globals::{GlobalListContents, registry_queue_init};
 use wayland_client::protocol::wl_registry::{self, WlRegistry};
 use wayland_client::{Connection, Dispatch, QueueHandle};
 
 use super::Diagnosis;
+use super::time_limit::within_time;
 
 const WAYLAND: &str = "wayland";
 
@@ -23,13 +21,13 @@ const PICTURES: &str = "zwlr_screencopy_manager_v1";
 const MOUSE: &str = "zwlr_virtual_pointer_manager_v1";
 const MONITORS: &str = "zxdg_output_manager_v1";
 
-/// How long the compositor may take.
-const TIMEOUT: Duration = Duration::from_secs(10);
-
-/// What the session that WAYLAND_DISPLAY names is good for.
-pub fn finding(name: &str) -> Diagnosis {
+/// What the session that WAYLAND_DISPLAY names is good for. `None`: it names none.
+pub fn finding(name: Option<&str>) -> Diagnosis {
+    let Some(name) = name else {
+        return Diagnosis::ok(WAYLAND, "not a Wayland session");
+    };
     let session = format!("a Wayland session ({name})");
-    let interfaces = match interfaces() {
+    let interfaces = match within_time(interfaces) {
         Ok(interfaces) => interfaces,
         Err(reason) => {
             return Diagnosis::warning(WAYLAND, format!("{session}: {reason}"), UNREACHABLE_ADVICE);
@@ -67,21 +65,8 @@ pub fn finding(name: &str) -> Diagnosis {
     )
 }
 
-/// The interfaces of the compositor. One that does not answer costs a thread until the end of the program.
+/// The interfaces of the compositor.
 fn interfaces() -> Result<Vec<String>, String> {
-    let (to, from) = mpsc::channel();
-    let asking = std::thread::Builder::new().spawn(move || {
-        // The receiver may have stopped waiting.
-        let _ = to.send(ask());
-    });
-    asking.map_err(|error| error.to_string())?;
-    match from.recv_timeout(TIMEOUT) {
-        Ok(interfaces) => interfaces,
-        Err(_) => Err(format!("no answer within {} s", TIMEOUT.as_secs())),
-    }
-}
-
-fn ask() -> Result<Vec<String>, String> {
     let connection = Connection::connect_to_env().map_err(|error| error.to_string())?;
     let (globals, _) =
         registry_queue_init::<Nothing>(&connection).map_err(|error| error.to_string())?;

@@ -1,20 +1,23 @@
-//! Pictures of the screen, by `wlr-screencopy`. The compositor copies when it next draws the monitor, so that a picture
-//! lasts up to one display frame. The pointer is in it only where the compositor draws it itself, without the display hardware.
+//! Pictures of the screen, by `wlr-screencopy`. The compositor copies when it next draws the monitor: up to one display
+//! frame later. The pointer is in it only where the compositor draws it itself, without the display's hardware.
 
 use std::sync::Arc;
 
 use wayland_client::globals::{GlobalListContents, registry_queue_init};
 use wayland_client::protocol::wl_buffer::WlBuffer;
-use wayland_client::protocol::wl_registry::{self, WlRegistry};
+use wayland_client::protocol::wl_registry::WlRegistry;
 use wayland_client::protocol::wl_shm::WlShm;
 use wayland_client::protocol::wl_shm_pool::WlShmPool;
-use wayland_client::{Connection, Dispatch, EventQueue, QueueHandle, WEnum, delegate_noop};
+use wayland_client::{
+    Connection, Dispatch, EventQueue, QueueHandle, WEnum, delegate_dispatch, delegate_noop,
+};
 use wayland_protocols_wlr::screencopy::v1::client::zwlr_screencopy_frame_v1::{
     self, Flags, ZwlrScreencopyFrameV1,
 };
 use wayland_protocols_wlr::screencopy::v1::client::zwlr_screencopy_manager_v1::ZwlrScreencopyManagerV1;
 
 use super::buffer::{BYTES_PER_PIXEL, Buffer, Layout};
+use super::globals::IgnoredChanges;
 use super::outputs::{Output, Outputs};
 use super::{Wlroots, lost, no_globals};
 use crate::error::{DesktopError, Result};
@@ -156,11 +159,8 @@ impl Grab for WlrootsGrabber {
     fn grab(&mut self, rect: Rect) -> Result<Option<Picture<'_>>> {
         let outputs = self.outputs.all()?;
         // A picture is of one monitor: of the one that has most of the part asked for.
-        let parts = outputs.iter().filter_map(|output| {
-            let part = output.monitor.place.intersection(rect)?;
-            Some((u64::from(part.width) * u64::from(part.height), part, output))
-        });
-        let Some((_, part, output)) = parts.max_by_key(|(area, ..)| *area) else {
+        let places = outputs.iter().map(|output| (output.monitor.place, output));
+        let Some((part, output)) = rect.largest_part(places) else {
             return Ok(None);
         };
         if !output.is_upright {
@@ -229,18 +229,7 @@ impl Dispatch<ZwlrScreencopyFrameV1, ()> for Copying {
     }
 }
 
-impl Dispatch<WlRegistry, GlobalListContents> for Copying {
-    fn event(
-        _: &mut Self,
-        _: &WlRegistry,
-        _: wl_registry::Event,
-        _: &GlobalListContents,
-        _: &Connection,
-        _: &QueueHandle<Self>,
-    ) {
-    }
-}
-
+delegate_dispatch!(Copying: [WlRegistry: GlobalListContents] => IgnoredChanges);
 delegate_noop!(Copying: ignore WlShm);
 delegate_noop!(Copying: ignore WlShmPool);
 delegate_noop!(Copying: ignore WlBuffer);

@@ -5,12 +5,15 @@ use std::time::Instant;
 
 use wayland_client::globals::{GlobalListContents, registry_queue_init};
 use wayland_client::protocol::wl_pointer::ButtonState;
-use wayland_client::protocol::wl_registry::{self, WlRegistry};
-use wayland_client::{Connection, Dispatch, EventQueue, QueueHandle, delegate_noop};
+use wayland_client::protocol::wl_registry::WlRegistry;
+use wayland_client::{Connection, EventQueue, delegate_dispatch, delegate_noop};
 use wayland_protocols_wlr::virtual_pointer::v1::client::zwlr_virtual_pointer_manager_v1::ZwlrVirtualPointerManagerV1;
 use wayland_protocols_wlr::virtual_pointer::v1::client::zwlr_virtual_pointer_v1::ZwlrVirtualPointerV1;
 
+use super::globals::IgnoredChanges;
 use super::{Wlroots, lost, no_globals};
+use flowpipe_guardian::button_code;
+
 use crate::error::{DesktopError, Result};
 use crate::input::{DisplayServer, Input, InputDevice};
 use crate::rect::Rect;
@@ -69,22 +72,13 @@ impl VirtualPointer {
             return Err(DesktopError::Unsupported("pressing keys"));
         };
         let now = self.now();
-        self.pointer.button(now, event_code(number), state);
+        self.pointer.button(now, button_code(number), state);
         self.pointer.frame();
         // What was sent before is executed first, in one go.
         self.queue
             .roundtrip(&mut Nothing)
             .map_err(|error| lost(&error))?;
         Ok(())
-    }
-}
-
-/// A button's code in Linux's `input-event-codes.h`. `number`: as X11 counts, the left one is 1.
-fn event_code(number: u8) -> u32 {
-    match number {
-        2 => 0x112,
-        3 => 0x111,
-        _ => 0x110,
     }
 }
 
@@ -165,17 +159,6 @@ impl Drop for VirtualPointer {
     }
 }
 
-impl Dispatch<WlRegistry, GlobalListContents> for Nothing {
-    fn event(
-        _: &mut Self,
-        _: &WlRegistry,
-        _: wl_registry::Event,
-        _: &GlobalListContents,
-        _: &Connection,
-        _: &QueueHandle<Self>,
-    ) {
-    }
-}
-
+delegate_dispatch!(Nothing: [WlRegistry: GlobalListContents] => IgnoredChanges);
 delegate_noop!(Nothing: ignore ZwlrVirtualPointerManagerV1);
 delegate_noop!(Nothing: ignore ZwlrVirtualPointerV1);

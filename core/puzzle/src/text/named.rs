@@ -1,11 +1,11 @@
 //! Terminals by the names that a text gives them.
 
-use crate::text::excerpt::excerpt;
 use std::collections::HashMap;
 
 use crate::board::{Board, Cell};
 use crate::colour::Colour;
 use crate::puzzle::{Puzzle, PuzzleError, Rules, Terminal};
+use crate::text::excerpt::excerpt;
 use crate::text::{TextError, TextProblem};
 
 /// A terminal as written, with its line in the text and its column in characters, both from 1.

@@ -190,7 +190,7 @@ impl<'a> PuzzlinkUrl<'a> {
             ));
         }
         if found > expected {
-            let found = excerpt(&cells[cells.len() - 1..]);
+            let found = cells[cells.len() - 1..].to_owned();
             let at = start + cells.len() - 1;
             return Err(self.link(at, None, LinkProblem::Long { expected, found }));
         }

@@ -1,12 +1,12 @@
 //! Rules as words, for formats that are text: `cover` or `empty`, and `touch` or `no-touch`.
 
-use crate::text::excerpt::excerpt;
 use std::fmt;
 use std::str::FromStr;
 
 use thiserror::Error;
 
 use crate::puzzle::Rules;
+use crate::text::excerpt::excerpt;
 
 /// A word that is no rule.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]

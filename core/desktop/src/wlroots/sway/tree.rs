@@ -93,8 +93,7 @@ impl Tree {
     }
 
     /// Those with a title, the front one first.
-    pub fn titled(&self) -> Vec<Titled> {
-        let own = OwnProcesses::find();
+    pub fn titled(&self, own: &OwnProcesses) -> Vec<Titled> {
         let titled = self.windows.iter().filter(|it| !it.title.is_empty());
         let titled = titled.map(|window| Titled {
             window: window.id,
