@@ -1,6 +1,7 @@
 //! Unpacks chunks, with a cache of the last ones.
 
 use std::collections::{HashSet, VecDeque};
+use std::io::{self, Read};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use mcap::records::{ChunkHeader, Record};
@@ -120,32 +121,59 @@ impl Work {
 ///
 /// # Errors
 /// When it is damaged.
-pub(crate) fn unpack(header: &ChunkHeader, data: &[u8]) -> Result<Vec<u8>, String> {
-    use std::io::Read as _;
-    let size = header.uncompressed_size;
+fn unpack(header: &ChunkHeader, data: &[u8]) -> Result<Vec<u8>, String> {
     let mut content = Vec::new();
-    match header.compression.as_str() {
-        "" => content.extend_from_slice(data),
-        "lz4" => {
-            // LZ4 unpacks one byte to at most 255.
-            let most = size.min(data.len() as u64 * 255);
-            content.reserve_exact(usize::try_from(most).unwrap_or_default() + 1);
-            // One byte more shows that it is longer than declared.
-            let decoder = lz4::Decoder::new(data).map_err(|error| error.to_string())?;
-            decoder
-                .take(size + 1)
-                .read_to_end(&mut content)
-                .map_err(|error| error.to_string())?;
-        }
-        other => return Err(format!("a chunk packed by {other:?}, not by lz4")),
+    let length = unpack_into(&mut content, header, data)?.len();
+    content.truncate(length);
+    Ok(content)
+}
+
+/// As [`unpack`], at the start of a buffer that serves many chunks: it grows to the largest of them.
+///
+/// # Errors
+/// When the chunk is damaged.
+pub(crate) fn unpack_into<'a>(
+    buffer: &'a mut Vec<u8>,
+    header: &ChunkHeader,
+    data: &[u8],
+) -> Result<&'a [u8], String> {
+    let size = header.uncompressed_size;
+    // LZ4 unpacks one byte to at most 255. One byte more shows that the content is longer than declared.
+    let most = size.min(data.len() as u64 * 255);
+    let room = usize::try_from(most).unwrap_or_default() + 1;
+    if buffer.len() < room {
+        buffer.reserve_exact(room - buffer.len());
+        buffer.resize(room, 0);
     }
+    let buffer = buffer.get_mut(..room).unwrap_or_default();
+    let length = match header.compression.as_str() {
+        "" => fill(buffer, data),
+        "lz4" => lz4::Decoder::new(data).and_then(|decoder| fill(buffer, decoder)),
+        other => return Err(format!("a chunk packed by {other:?}, not by lz4")),
+    };
+    let length = length.map_err(|error| error.to_string())?;
+    let content = buffer.get(..length).unwrap_or_default();
     if content.len() as u64 != size {
         return Err("a chunk does not have its declared length".into());
     }
-    if header.uncompressed_crc != 0 && crc32fast::hash(&content) != header.uncompressed_crc {
+    if header.uncompressed_crc != 0 && crc32fast::hash(content) != header.uncompressed_crc {
         return Err("a chunk's checksum is wrong".into());
     }
     Ok(content)
+}
+
+/// Reads to the end of what there is, or of the buffer. Returns how many bytes were read.
+fn fill(mut buffer: &mut [u8], mut from: impl Read) -> io::Result<usize> {
+    let mut length = 0;
+    while !buffer.is_empty() {
+        let count = from.read(buffer)?;
+        if count == 0 {
+            break;
+        }
+        length += count;
+        buffer = buffer.get_mut(count..).unwrap_or_default();
+    }
+    Ok(length)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 
 use crate::bodies::Bodies;
 use crate::budget::{Budget, LONGEST_CHANNEL, Limits, is_time};
-use crate::chunk::unpack;
+use crate::chunk::unpack_into;
 use crate::entry::{About, Change, DroppedLineages, Entry};
 use crate::entry_limits::EntryLimits;
 use crate::fault::{Fault, Place};
@@ -123,6 +123,7 @@ impl Scan {
     }
 
     fn records(&mut self, records: &mut Records<'_>) -> Result<bool, Fault> {
+        let mut unpacked = Vec::new();
         while let Some(FileRecord { at, code, body }) = records.next() {
             let place = Place { at, within: None };
             match self.parse(code, body, place) {
@@ -133,10 +134,10 @@ impl Scan {
                 Some(Record::Chunk { header, data }) => {
                     let most = self.budget.chunk(header.uncompressed_size);
                     most.map_err(|what| fault("(chunk)", place, what))?;
-                    let Ok(content) = unpack(&header, &data) else {
+                    let Ok(content) = unpack_into(&mut unpacked, &header, &data) else {
                         return Ok(false);
                     };
-                    self.chunk(at, &content)?;
+                    self.chunk(at, content)?;
                 }
                 Some(other) => self.channel(other, place)?,
                 None => return Ok(false),

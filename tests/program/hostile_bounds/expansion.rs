@@ -23,7 +23,7 @@ fn a_large_file_that_expands() {
     let mut parts = empty();
     let extra = parts.channel(Channel::of("extra", "/extra", "x/1", None));
     parts.push(extra, 1, vec![0; 1 << 20]);
-    let bytes = parts.repeated(4_500);
+    let bytes = parts.repeated(3_600);
     assert!(bytes.len() > 15_000_000, "{}", bytes.len());
     let ran = every_command("large", &bytes);
     // Nothing can be verified, there is something to show, and no frame is there to compare.
