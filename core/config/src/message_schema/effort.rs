@@ -1,8 +1,9 @@
 //! The steps that checking a message takes at most: each schema counts each time that it is applied to a value, also
 //! where a check would stop before.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
+use super::patterns::{Failures, Patterns};
 use super::references::{Applies, References, applies, schemas};
 
 /// The steps that every message may take.
@@ -26,6 +27,8 @@ pub(super) enum Excess {
 struct EffortWalk<'a> {
     root: &'a Value,
     references: &'a References,
+    patterns: &'a Patterns,
+    failed: Failures<'a>,
     most: u64,
     steps: u64,
 }
@@ -37,12 +40,15 @@ struct EffortWalk<'a> {
 pub(super) fn steps(
     schema: &Value,
     references: &References,
+    patterns: &Patterns,
     message: &Value,
     bytes: usize,
 ) -> Result<u64, Excess> {
     let mut walk = EffortWalk {
         root: schema,
         references,
+        patterns,
+        failed: Failures::default(),
         most: STEPS.saturating_add(STEPS_FOR_A_BYTE.saturating_mul(bytes as u64)),
         steps: 0,
     };
@@ -86,6 +92,7 @@ impl EffortWalk<'_> {
                     }
                 }
                 (Some(Applies::Matching | Applies::Members), Value::Object(members)) => {
+                    self.match_names(keywords, members)?;
                     for schema in schemas(keyword, schema) {
                         for value in members.values() {
                             self.apply(schema, value, inner)?;
@@ -94,8 +101,8 @@ impl EffortWalk<'_> {
                 }
                 (Some(Applies::Names), Value::Object(members)) => {
                     for name in members.keys() {
-                        self.apply(schema, &Value::Null, inner)?;
                         self.count(name.len() as u64 / 64)?;
+                        self.apply(schema, &Value::String(name.clone()), inner)?;
                     }
                 }
                 (Some(Applies::Elements), Value::Array(elements)) => match schema {
@@ -128,7 +135,9 @@ impl EffortWalk<'_> {
             self.count(values.len() as u64 / 8)?;
         }
         match (keyword, value) {
-            ("pattern", Value::String(text)) => self.count(text.len() as u64 / 8),
+            ("pattern", Value::String(text)) => {
+                self.match_text(schema.as_str().unwrap_or_default(), text)
+            }
             ("minLength" | "maxLength" | "const" | "enum" | "format", Value::String(text)) => {
                 self.count(text.len() as u64 / 64)
             }
@@ -137,6 +146,27 @@ impl EffortWalk<'_> {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Counts the patterns that the names of members are matched with. The schemas of all further members match them
+    /// once more, to find out what is left.
+    fn match_names(
+        &mut self,
+        keywords: &Map<String, Value>,
+        members: &Map<String, Value>,
+    ) -> Result<(), Excess> {
+        let patterns = keywords.get("patternProperties").and_then(Value::as_object);
+        for pattern in patterns.into_iter().flat_map(Map::keys) {
+            for name in members.keys() {
+                self.match_text(pattern, name)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn match_text(&mut self, pattern: &str, text: &str) -> Result<(), Excess> {
+        let steps = self.patterns.steps(pattern, text, &mut self.failed);
+        self.count(steps)
     }
 
     fn count(&mut self, steps: u64) -> Result<(), Excess> {

@@ -4,14 +4,16 @@
 //! accepted is therefore bounded before the crate `jsonschema` sees it:
 //! - [`references`]: which schemas a schema applies to the same value, through references within it. No reference leads
 //!   out of the schema, and nothing is fetched.
-//! - [`effort`]: the steps that checking a message takes at most.
+//! - [`effort`]: the steps that checking a message takes at most, and [`patterns`]: those of matching a pattern.
 
 mod effort;
+mod patterns;
 mod references;
 
 use std::fmt;
 
 use jsonschema::{PatternOptions, ValidationError, Validator};
+use patterns::Patterns;
 use references::References;
 use serde_json::Value;
 
@@ -36,6 +38,7 @@ pub struct MessageSchema {
     value: Value,
     validator: Validator,
     references: References,
+    patterns: Patterns,
 }
 
 /// Where a message does not conform, and why.
@@ -79,10 +82,12 @@ impl MessageSchema {
         }
         let references = References::of(&value)?;
         let validator = compile(&value)?;
+        let patterns = Patterns::of(references.patterns(), MOST_OF_A_PATTERN);
         Ok(Self {
             value,
             validator,
             references,
+            patterns,
         })
     }
 
@@ -103,7 +108,8 @@ impl MessageSchema {
     /// # Errors
     /// The first place where it does not conform.
     pub fn check(&self, message: &Value, bytes: usize) -> Result<(), Mismatch> {
-        let steps = effort::steps(&self.value, &self.references, message, bytes)
+        let (schema, references) = (&self.value, &self.references);
+        let steps = effort::steps(schema, references, &self.patterns, message, bytes)
             .map_err(|excess| Mismatch::new(String::new(), excess.to_string()))?;
         if self.validator.is_valid(message) {
             return Ok(());

@@ -19,6 +19,8 @@ pub(super) struct References {
     /// The JSON Pointers by the text of the reference.
     pointers: HashMap<String, String>,
     has_alternatives: bool,
+    /// The different patterns.
+    patterns: Vec<String>,
 }
 
 /// The part of a schema's value to which another schema in it applies.
@@ -104,6 +106,7 @@ impl References {
             references: Self {
                 pointers: HashMap::new(),
                 has_alternatives: false,
+                patterns: Vec::new(),
             },
             closures: HashMap::new(),
             patterns: HashSet::new(),
@@ -126,7 +129,16 @@ impl References {
             }
         }
         walk.check_sizes()?;
-        Ok(walk.references)
+        let patterns = walk.patterns.iter().map(|it| (*it).to_owned()).collect();
+        Ok(Self {
+            patterns,
+            ..walk.references
+        })
+    }
+
+    /// The different patterns of the schema.
+    pub(super) fn patterns(&self) -> impl Iterator<Item = &str> {
+        self.patterns.iter().map(String::as_str)
     }
 
     /// The schema that a schema refers to.

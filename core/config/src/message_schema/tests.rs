@@ -282,6 +282,40 @@ fn patterns_are_few_and_small() {
     mismatch(&pattern, &json!("a".repeat(100_000) + "b"));
 }
 
+/// Each byte of the long text leads to many states of their automata.
+#[test]
+fn patterns_with_large_automata_are_for_short_texts() {
+    let long = json!("ab".repeat(20_000));
+    let short = json!("ab".repeat(25));
+    let thrash = "[ab]*a[ab]{1500}(ac|bc|$)";
+    let many: Vec<_> = (0..60)
+        .map(|n| json!({ "pattern": format!("[ab]*a[ab]{{{}}}c", 1400 + n) }))
+        .collect();
+    for schema in [
+        schema(json!({ "type": "string", "pattern": thrash })),
+        schema(json!({ "type": "string", "anyOf": many })),
+    ] {
+        let reason = mismatch(&schema, &long);
+        assert!(reason.contains("takes more than 2280064 steps"), "{reason}");
+        assert!(!mismatch(&schema, &short).contains("steps"));
+    }
+    // Names of members are texts too.
+    let name = long.as_str().unwrap();
+    for schema in [
+        schema(json!({ "propertyNames": { "pattern": thrash } })),
+        schema(json!({ "patternProperties": { thrash: {} } })),
+        schema(json!({ "patternProperties": { thrash: {} }, "additionalProperties": false })),
+    ] {
+        let reason = mismatch(&schema, &json!({ name: 1 }));
+        assert!(reason.contains("steps"), "{reason}");
+    }
+    // A pattern of many states matches any text where each byte leads to one of them.
+    let letters = schema(json!({ "pattern": "^\\p{L}+$" }));
+    letters
+        .check(&json!("ä".repeat(500_000)), 1_000_002)
+        .unwrap();
+}
+
 #[test]
 fn a_large_message_is_checked_and_a_wrong_one_refused() {
     let field = field();
