@@ -90,8 +90,8 @@ fn check_lists_what_a_pipeline_does_to_the_world() {
         "  screen   capture-screen: reads the screen: window 'flowpipe play'
              config: window = \"flowpipe play\"
   vision   vision-opencv: no effects
-  referee  referee-repair: reads what games need from the mouse
-  referee  referee-repair: writes what games need from the mouse
+  referee  referee-repair: reads what is known of games
+  referee  referee-repair: writes what is found of games
   solver   solver-search: no effects
   planner  planner-minlink: no effects
   mouse    actuator-mouse: drives the mouse in window 'flowpipe play'

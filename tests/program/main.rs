@@ -100,6 +100,8 @@ mod reload_checks;
 mod replay;
 mod report;
 mod report_metrics;
+#[cfg(unix)]
+mod rules_live;
 mod run;
 #[cfg(target_os = "linux")]
 mod schema_files;

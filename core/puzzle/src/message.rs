@@ -21,6 +21,7 @@
 
 mod answer;
 mod drag;
+mod game_rules;
 mod outcome;
 mod profile;
 mod sighting;
@@ -32,6 +33,7 @@ use schemars::{Schema, schema_for};
 pub use flowpipe_message::{FRAME, FrameNote};
 
 pub use answer::{Count, Draw, Effort, Solved, Verdict, Want};
+pub use game_rules::GameRules;
 pub use outcome::{BoardResult, Outcome, StrokeOutcome};
 pub use profile::{GameNeeds, Hold, Manner, Pace, Profile, Stops, StrokeEnd};
 pub use sighting::{BoardState, Reading, SeenBoard, Sighting, StepTime};
@@ -49,6 +51,9 @@ pub const OUTCOME: &str = "flowpipe.outcome/1";
 /// Schema id of [`BoardResult`].
 pub const RESULT: &str = "flowpipe.result/1";
 
+/// Schema id of [`GameRules`].
+pub const GAME_RULES: &str = "flowpipe.game-rules/1";
+
 /// The plugin that checks these messages before they are sent: outputs name it.
 pub const CHECK: &str = "check-flowfree";
 
@@ -56,18 +61,19 @@ pub const CHECK: &str = "check-flowfree";
 /// gestures of any domain declares an output of them too.
 #[must_use]
 pub fn concerns_boards(schema: &str) -> bool {
-    [SIGHTING, SOLVED, STROKES, RESULT].contains(&schema)
+    [SIGHTING, SOLVED, STROKES, RESULT, GAME_RULES].contains(&schema)
 }
 
 /// The JSON Schema of each message, by schema id.
 #[must_use]
-pub fn schemas() -> [(&'static str, Schema); 5] {
+pub fn schemas() -> [(&'static str, Schema); 6] {
     [
         (SIGHTING, schema_for!(Sighting)),
         (SOLVED, schema_for!(Solved)),
         (STROKES, schema_for!(Strokes)),
         (OUTCOME, schema_for!(Outcome)),
         (RESULT, schema_for!(BoardResult)),
+        (GAME_RULES, schema_for!(GameRules)),
     ]
 }
 

@@ -46,6 +46,18 @@ impl Rules {
     pub const fn new(cover: bool, touch: bool) -> Self {
         Self { cover, touch }
     }
+
+    /// Whether the rules `other` permit everything that these permit.
+    #[must_use]
+    pub const fn are_within(self, other: Self) -> bool {
+        (self.cover || !other.cover) && (!self.touch || other.touch)
+    }
+
+    /// The strictest rules that permit everything that these or the rules `other` permit.
+    #[must_use]
+    pub const fn or(self, other: Self) -> Self {
+        Self::new(self.cover && other.cover, self.touch || other.touch)
+    }
 }
 
 impl Default for Rules {

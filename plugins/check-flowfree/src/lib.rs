@@ -10,7 +10,7 @@ mod solved;
 mod strokes;
 
 use flowpipe_plugin::puzzle::message::{
-    BoardResult, CHECK, OUTCOME, Outcome, RESULT, SIGHTING, SOLVED, STROKES,
+    BoardResult, CHECK, GAME_RULES, GameRules, OUTCOME, Outcome, RESULT, SIGHTING, SOLVED, STROKES,
 };
 use flowpipe_plugin::{Check, Host, Judgement, Message, Result};
 
@@ -26,7 +26,8 @@ impl Check for FlowFreeCheck {
     const DOC: &'static str = "Judges the messages of Flow Free's stages. A sighting fits together, a solution keeps the rules \
                                of the puzzle that was asked, and strokes draw the solution and stay inside the cells of their \
                                flow.";
-    const SCHEMAS: &'static [&'static str] = &[SIGHTING, SOLVED, STROKES, OUTCOME, RESULT];
+    const SCHEMAS: &'static [&'static str] =
+        &[SIGHTING, SOLVED, STROKES, OUTCOME, RESULT, GAME_RULES];
 
     fn new(_: &Host) -> Result<Self> {
         Ok(Self::default())
@@ -39,6 +40,7 @@ impl Check for FlowFreeCheck {
             STROKES => strokes::judge(parent, message),
             OUTCOME => judge_outcome(message),
             RESULT => judge_result(message),
+            GAME_RULES => judge_game_rules(message),
             other => Err(format!("a message of schema {other}")),
         };
         Ok(match judged {
@@ -66,6 +68,12 @@ fn judge_outcome(message: &Message<'_>) -> Judged {
 fn judge_result(message: &Message<'_>) -> Judged {
     let result: BoardResult = message.parse()?;
     check_figures(&[result.strokes, result.repeated], result.took_ns)
+}
+
+/// Any rules make sense.
+fn judge_game_rules(message: &Message<'_>) -> Judged {
+    let _: GameRules = message.parse()?;
+    Ok(None)
 }
 
 /// Checks counts of strokes, and a time in nanoseconds.

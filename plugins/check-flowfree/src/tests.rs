@@ -106,6 +106,7 @@ fn messages_of(puzzle: &Puzzle) -> Vec<(&'static str, Value)> {
         json!(Strokes::new("planner-test", strokes, solution, sighting)),
     ));
     all.push((RESULT, json!(BoardResult::new(1, puzzle.clone(), None))));
+    all.push((GAME_RULES, json!(GameRules::new("test", puzzle.rules()))));
     all
 }
 

@@ -10,7 +10,8 @@ use std::collections::HashMap;
 
 use flowpipe_plugin::puzzle::Puzzle;
 use flowpipe_plugin::puzzle::message::{
-    BoardResult, BoardState, CHECK, OUTCOME, Outcome, RESULT, SIGHTING, SOLVED, Sighting, Solved,
+    BoardResult, BoardState, CHECK, GAME_RULES, OUTCOME, Outcome, RESULT, SIGHTING, SOLVED,
+    Sighting, Solved,
 };
 use flowpipe_plugin::{
     Context, Effect, Host, Input, JsonSchema, Message, Next, Port, Result, Stage,
@@ -31,7 +32,7 @@ const RESULTS: usize = 2;
 /// boards of one are all played, however fast it is gone through.
 ///
 /// It takes the place of referee-repair: vision feeds `sighting`, the solver `solved`, and the actuator,
-/// where there is one, `outcome`; `ask` feeds the solver, `play` the planner.
+/// where there is one, `outcome`; `ask` feeds the solver, `play` the planner. It emits nothing at `rules`.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Config {}
@@ -67,6 +68,8 @@ impl Stage for Once {
             Port::new("ask", SIGHTING).checked_by(CHECK),
             Port::new("play", SOLVED).checked_by(CHECK),
             Port::new("results", RESULT).checked_by(CHECK),
+            // That it takes the place of referee-repair: nothing is known of a game.
+            Port::new("rules", GAME_RULES).checked_by(CHECK),
         ]
     }
 

@@ -81,6 +81,9 @@ pub struct Board {
     /// It was counted because it had gone.
     #[serde(default)]
     pub counted_gone: Option<GoneAs>,
+    /// It counts as won by its rules.
+    #[serde(default)]
+    pub confirms_rules: bool,
 }
 
 /// More flows than any board has: none was counted.
@@ -130,6 +133,7 @@ impl Board {
             closed: seen.state == BoardState::Solved,
             solved: seen.state == BoardState::Solved,
             counted_gone: None,
+            confirms_rules: false,
         }
     }
 

@@ -11,7 +11,7 @@ use serde::Deserialize;
 ///
 /// It belongs in the middle of a live pipeline: vision feeds `sighting`, the solver `solved` and the
 /// actuator `outcome`; `ask` feeds the solver, `play` the planner, and `results` reports what became of
-/// each board.
+/// each board. `rules` feeds vision, where vision takes the rules that are known of a game.
 ///
 /// What is left of a flow is cleared before the flow is drawn again, by two clicks on each of its terminals. A board in
 /// which something stays that is drawn wrongly is given up, and played again once it is empty.
@@ -24,6 +24,9 @@ use serde::Deserialize;
 /// hundred are missed, and asks for the best profile where all are too bad. Where pipes end beside their
 /// terminals, it asks for strokes into them. A board that can't be read after strokes, in a game of which no
 /// partly drawn board was ever read, is cleared and drawn more slowly.
+///
+/// It keeps the rules by which boards of the game were won: Flow Free's, or looser ones that vision has found. Looser
+/// rules are forgotten after five won boards in a row that needed less.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
@@ -46,7 +49,7 @@ pub struct Config {
     pub attempts: usize,
     /// Play only what was captured within the last so many milliseconds.
     pub fresh_ms: u64,
-    /// Keep what the game was found to need, by the title of its window, and begin with it the next time.
+    /// Keep what the game was found to need and its rules, by the title of its window, and begin with it the next time.
     pub remember: bool,
     /// The file in which that is kept. Without it `flowpipe/games.toml` where programs of the user's keep
     /// their state: on Linux `$XDG_STATE_HOME` or `~/.local/state`.

@@ -6,14 +6,17 @@
 
 use std::cmp::Reverse;
 
-use flowpipe_plugin::puzzle::Flow;
-use flowpipe_plugin::puzzle::message::{Draw, FrameNote, GameNeeds, Outcome, Profile, StrokeEnd};
+use flowpipe_plugin::puzzle::message::{
+    Draw, FrameNote, GameNeeds, GameRules, Outcome, Profile, StrokeEnd,
+};
+use flowpipe_plugin::puzzle::{Flow, Rules};
 use flowpipe_plugin::tracing;
 
 use serde::{Deserialize, Serialize};
 
 use crate::clearing::Clearing;
 use crate::finder::Finder;
+use crate::game_rules::RuleRecord;
 use crate::games::{Games, KnownGame};
 use crate::leftovers::{is_clean, is_short};
 
@@ -63,6 +66,9 @@ pub struct Found {
     /// A board of the game was read while it was partly drawn.
     #[serde(default)]
     reads_partial: bool,
+    /// The rules that its boards were won by.
+    #[serde(default)]
+    rules: RuleRecord,
 }
 
 /// The current game.
@@ -103,6 +109,7 @@ impl Findings {
                 missed_with: None,
                 clearing: Clearing::default(),
                 reads_partial: false,
+                rules: RuleRecord::default(),
             },
         }
     }
@@ -157,6 +164,21 @@ impl Findings {
     pub fn spoil(&mut self) {
         self.found.asked = None;
         self.found.finder.spoil();
+    }
+
+    /// A frame was captured, with a board that can be read or without. Returns what vision is to know of the game.
+    pub fn meet_game(&mut self, frame: &FrameNote) -> Option<GameRules> {
+        self.found.rules.meet(frame, &self.games)
+    }
+
+    /// A board was won that was played by these rules. Returns what vision is to know of the game now.
+    pub fn won_by(&mut self, rules: Rules) -> Option<GameRules> {
+        let news = self.found.rules.won(rules, &self.games)?;
+        let kept = self.found.game.as_mut().and_then(|game| game.kept.as_mut());
+        if let Some(kept) = kept {
+            kept.rules = Some(news.rules);
+        }
+        Some(news)
     }
 
     /// A new board is seen in a frame.
@@ -325,14 +347,14 @@ impl Findings {
             stroke_end: found.stroke_end,
             confidence: (flows > 0).then(|| (share * 100.0).round() / 100.0),
             careful: found.finder.is_careful(),
-            rules: None,
+            rules: found.rules.rules(),
         };
         if known.profile.is_none() && known.stroke_end.is_none() && !known.careful {
             return;
         }
         let is_same = |kept: &KnownGame| {
             let off = kept.confidence.unwrap_or(1.0) - known.confidence.unwrap_or(1.0);
-            let without = |it: &KnownGame| (it.profile, it.stroke_end, it.careful);
+            let without = |it: &KnownGame| (it.profile, it.stroke_end, it.careful, it.rules);
             without(kept) == without(&known) && off.abs() <= NEWS
         };
         if !game.kept.as_ref().is_some_and(is_same) {

@@ -1,11 +1,14 @@
-//! The file of known games: by a game's name, the title of its window, what it needs from the mouse.
+//! The file of known games: by a game's name, the title of its window, what it needs from the mouse, and its rules.
 //!
 //! ```toml
 //! [games."flowpipe play"]
 //! profile = "segments"
 //! stroke_end = "in-terminal"
 //! confidence = 0.98
+//! rules = "strict"
 //! ```
+
+pub mod rule_words;
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read as _};
@@ -26,7 +29,8 @@ const MAX_BYTES: u64 = 1 << 20;
 /// What the file begins with.
 const HEADER: &str = "\
 # What games were found to need from the mouse, by the title of their window. `profile` is events, segments,
-# turns, cells, frames, slow or clicks. Delete a game to have it measured again.
+# turns, cells, frames, slow or clicks. `rules` are those by which its boards were won: strict, or touch where flows
+# may touch themselves, empty where cells may stay empty. Delete a game to have it measured again.
 ";
 
 /// What is known of a game. A key that is missing is not known.
@@ -45,8 +49,8 @@ pub struct KnownGame {
     /// What is drawn wrongly stays: no faster profile is tried.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub careful: bool,
-    /// The rules of its puzzles.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The rules by which its boards were won.
+    #[serde(skip_serializing_if = "Option::is_none", with = "rule_words")]
     pub rules: Option<Rules>,
 }
 
@@ -118,17 +122,34 @@ impl Games {
         Some(known)
     }
 
+    /// The rules by which boards of a game were won. A file that can't be read is [`Self::get`]'s to report.
+    pub fn rules(&self, game: &str) -> Option<Rules> {
+        read(self.file.as_deref()?).ok()?.get(game)?.rules
+    }
+
     /// Keeps what was found of a game. Rules that are known already stay if none are given.
     pub fn keep(&self, game: &str, known: &KnownGame) {
+        let what = format!("profile {}", known.profile.map_or("auto", Profile::name));
+        self.change(game, &what, |before| {
+            let rules = known.rules.or(before.rules);
+            *before = known.clone();
+            before.rules = rules;
+        });
+    }
+
+    /// Keeps the rules by which boards of a game were won, and leaves what else is known of it.
+    pub fn keep_rules(&self, game: &str, rules: Rules) {
+        let what = format!("rules \"{}\"", rule_words::in_words(rules));
+        self.change(game, &what, |before| before.rules = Some(rules));
+    }
+
+    fn change(&self, game: &str, what: &str, change: impl FnOnce(&mut KnownGame)) {
         let Some(file) = self.file.as_deref() else {
             return;
         };
-        let name = known.profile.map_or("auto", Profile::name);
-        match write(file, game, known) {
-            Ok(()) => tracing::info!("{game}: profile {name} is kept ({})", file.display()),
-            Err(error) => {
-                tracing::warn!("{}: profile {name} is not kept: {error}", file.display())
-            }
+        match write(file, game, change) {
+            Ok(()) => tracing::info!("{game}: {what} kept ({})", file.display()),
+            Err(error) => tracing::warn!("{}: {what} not kept: {error}", file.display()),
         }
     }
 }
@@ -147,10 +168,10 @@ fn read(file: &Path) -> io::Result<Kept> {
 
 /// A reader sees the file as it was before or as it is afterwards. One that can't be read is
 /// left as it is: a person has edited it.
-fn write(file: &Path, game: &str, known: &KnownGame) -> io::Result<()> {
+fn write(file: &Path, game: &str, change: impl FnOnce(&mut KnownGame)) -> io::Result<()> {
     let mut kept = read(file)?;
-    let mut known = known.clone();
-    known.rules = known.rules.or(kept.get(game).and_then(|it| it.rules));
+    let mut known = kept.get(game).unwrap_or_default();
+    change(&mut known);
     kept.profiles.remove(game);
     kept.games.insert(game.to_owned(), known);
     let text = toml::to_string(&kept).map_err(io::Error::other)?;
@@ -198,10 +219,20 @@ mod tests {
         );
         let files = std::fs::read_dir(file.parent().unwrap()).unwrap();
         assert_eq!(files.count(), 1, "nothing is left half written");
-        // Rules that others have found stay.
+        assert!(text.contains("rules = \"empty, touch\"\n"), "{text}");
+        // Rules stay where none are given, and what else is known where only rules are.
         games.keep("a game", &needs(Profile::Cells));
-        let rules = games.get("a game").and_then(|it| it.rules);
-        assert_eq!(rules, all.rules);
+        assert_eq!(games.rules("a game"), all.rules);
+        games.keep("a game", &all);
+        games.keep_rules("a game", Rules::default());
+        let strict = KnownGame {
+            rules: Some(Rules::default()),
+            ..all
+        };
+        assert_eq!(games.get("a game"), Some(strict));
+        games.keep_rules("a third", Rules::new(true, true));
+        assert_eq!(games.rules("a third"), Some(Rules::new(true, true)));
+        assert_eq!(games.get("a third").unwrap().profile, None);
     }
 
     #[test]
@@ -229,11 +260,14 @@ mod tests {
         for text in [
             "[profiles]\ngame = \"sluggish\"\n",
             "[games.game]\nspeed = 1\n",
+            "[games.game]\nrules = \"sloppy\"\n",
+            "[games.game]\nrules = { cover = false }\n",
         ] {
             std::fs::write(&file, text).unwrap();
             let games = Games::new(Some(file.clone()));
-            assert_eq!(games.get("game"), None);
+            assert_eq!((games.get("game"), games.rules("game")), (None, None));
             games.keep("game", &needs(Profile::Cells));
+            games.keep_rules("game", Rules::default());
             assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
         }
         // A folder in its place, and a file where its folder should be.

@@ -3,7 +3,7 @@
 //! [`referee`] decides, [`board`] is the board that is played, [`vanishing`] judges one that is gone, [`acting`] is whether
 //! strokes are being played, [`answers`] remembers the solver's answers. [`findings`] is what the game needs from the
 //! mouse, judged by what became of strokes ([`finder`]), what they left ([`leftovers`], [`clearing`]) and how busy the
-//! machine was ([`load`]), and kept ([`games`]). [`standstill`] logs why nothing is played, [`misfit`] that strokes draw
+//! machine was ([`load`]), and kept ([`games`]). [`game_rules`] is by which rules its boards are won. [`standstill`] logs why nothing is played, [`misfit`] that strokes draw
 //! too little; [`stuck`] is why a run ends that does not get on, [`alarm`] ends one without frames. [`config`] is what can
 //! be set; here is the stage around them.
 
@@ -15,6 +15,7 @@ mod clearing;
 mod config;
 mod finder;
 mod findings;
+mod game_rules;
 mod games;
 mod leftovers;
 mod load;
@@ -25,7 +26,7 @@ mod stuck;
 mod vanishing;
 
 use flowpipe_plugin::puzzle::message::{
-    CHECK, OUTCOME, Outcome, RESULT, SIGHTING, SOLVED, Sighting, Solved,
+    CHECK, GAME_RULES, OUTCOME, Outcome, RESULT, SIGHTING, SOLVED, Sighting, Solved,
 };
 use flowpipe_plugin::{
     Context, Effect, EffectKind, Ending, Host, Input, Next, Port, Result, Stage, tracing,
@@ -45,6 +46,7 @@ const ANSWERS: usize = 1;
 const ASK: usize = 0;
 const PLAY: usize = 1;
 const RESULTS: usize = 2;
+const RULES: usize = 3;
 
 /// The format of the state that older builds saved: the same without what is optional.
 const OLDER_STATE: &str = "referee-repair/2";
@@ -61,14 +63,14 @@ impl Stage for Repair {
     const EFFECTS: Option<&'static [Effect]> = Some(&[
         Effect::new(
             EffectKind::ReadsFiles,
-            "reads what games need from the mouse[ from {games}]",
+            "reads what is known of games[ from {games}]",
         )
         .with_key("remember")
         .with_paths(&["games"])
         .with_state_file(games::FILE),
         Effect::new(
             EffectKind::WritesFiles,
-            "writes what games need from the mouse[ to {games}]",
+            "writes what is found of games[ to {games}]",
         )
         .with_key("remember")
         .with_paths(&["games"])
@@ -90,6 +92,7 @@ impl Stage for Repair {
             Port::new("ask", SIGHTING).checked_by(CHECK),
             Port::new("play", SOLVED).checked_by(CHECK),
             Port::new("results", RESULT).checked_by(CHECK),
+            Port::new("rules", GAME_RULES).checked_by(CHECK),
         ]
     }
 
@@ -133,6 +136,7 @@ impl Stage for Repair {
                 Action::Ask(sighting) => context.emit(ASK, &*sighting)?,
                 Action::Play(solved) => context.emit(PLAY, &*solved)?,
                 Action::Report(result) => context.emit(RESULTS, &*result)?,
+                Action::Rules(known) => context.emit(RULES, &*known)?,
                 Action::End(reason) => context.host().end_run(Ending::Done, &reason),
                 Action::Warn(text) => tracing::warn!("{text}"),
             }

@@ -2,7 +2,8 @@
 //! the time, in nanoseconds of the host's clock.
 
 use flowpipe_plugin::puzzle::message::{
-    BoardResult, BoardState, Draw, FrameNote, Outcome, SeenBoard, Sighting, Solved, Verdict,
+    BoardResult, BoardState, Draw, FrameNote, GameRules, Outcome, SeenBoard, Sighting, Solved,
+    Verdict,
 };
 
 use serde::{Deserialize, Serialize};
@@ -26,6 +27,8 @@ pub enum Action {
     Play(Box<Solved>),
     /// Report what became of a board.
     Report(Box<BoardResult>),
+    /// Report the rules of a game to vision.
+    Rules(Box<GameRules>),
     /// End the run: why.
     End(String),
     /// Log a warning.
@@ -170,6 +173,8 @@ impl Referee {
             return actions;
         }
         self.load.note(captured, now);
+        let known = self.findings.meet_game(&sighting.frame);
+        actions.extend(known.map(|known| Action::Rules(Box::new(known))));
         self.is_unread = sighting.board().is_none();
         let Some(seen) = sighting.board() else {
             self.no_board(&sighting, captured, now, &mut actions);
@@ -349,6 +354,10 @@ impl Referee {
         }
         self.take_in_hand(seen, &sighting.frame, captured, now, actions);
         if seen.state == BoardState::Solved {
+            // Where cells may stay empty, that is vision's view of it, and not the game's.
+            if seen.puzzle.rules().cover {
+                self.confirm_rules(actions);
+            }
             self.close(None, actions);
             let attempts = self.board.as_ref().map(|board| board.attempts);
             return (attempts == Some(0)).then_some(Hindrance::SolvedBefore);
@@ -475,6 +484,17 @@ impl Referee {
         if self.board.as_ref().is_some_and(made_way) {
             self.close(None, actions);
         }
+        // The game has gone on to another board. One on which something lies may be the same, read otherwise.
+        let won = |board: &Board| {
+            board.solved
+                && board.counted_gone != Some(GoneAs::Unknown)
+                && board.window == frame.window
+                && board.puzzle != seen.puzzle
+                && seen.state == BoardState::Empty
+        };
+        if self.board.as_ref().is_some_and(won) {
+            self.confirm_rules(actions);
+        }
         self.misfit.end();
         self.progressed_at = Some(now);
         self.findings.meet(frame);
@@ -494,6 +514,17 @@ impl Referee {
             _ => return,
         }
         (board.closed, board.solved, board.counted_gone) = (false, false, None);
+    }
+
+    /// The current board is won: what it was played by are rules of the game.
+    fn confirm_rules(&mut self, actions: &mut Vec<Action>) {
+        let board = self.board.as_mut().filter(|board| board.attempts > 0);
+        let Some(board) = board.filter(|board| !board.confirms_rules) else {
+            return;
+        };
+        board.confirms_rules = true;
+        let known = self.findings.won_by(board.puzzle.rules());
+        actions.extend(known.map(|known| Action::Rules(Box::new(known))));
     }
 
     /// The current board is solved, or given up for a reason.

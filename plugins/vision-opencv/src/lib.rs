@@ -41,8 +41,10 @@ mod rule_finder;
 mod steps;
 mod track;
 
-use flowpipe_plugin::puzzle::message::{Reading, StepTime};
-use flowpipe_plugin::{Cancel, Captured, Effect, EffectKind, Error, Host, Result, Vision};
+use flowpipe_plugin::puzzle::message::{CHECK, FRAME, GAME_RULES, GameRules, SIGHTING, Sighting};
+use flowpipe_plugin::{
+    Captured, Context, Effect, EffectKind, Error, Host, Input, Message, Next, Port, Result, Stage,
+};
 
 use crate::config::Config;
 use crate::picture::Picture;
@@ -54,17 +56,35 @@ struct VisionOpencv {
     reader: Reader,
 }
 
-/// What it gives depends on the frames before, for that is where it knows boards from, but on nothing
-/// else: the same frames in the same order give the same readings. So it counts as deterministic, and
+/// Inputs, in the order of the manifest.
+const FRAMES: usize = 0;
+/// The output.
+const SIGHTINGS: usize = 0;
+
+/// What it gives depends on the messages before, for that is where it knows boards and rules from, but on nothing
+/// else: the same messages in the same order give the same readings. So it counts as deterministic, and
 /// forgets them on reset.
-impl Vision for VisionOpencv {
+impl Stage for VisionOpencv {
     const NAME: &'static str = "vision-opencv";
+    const ROLE: &'static str = "vision";
+    const DETERMINISTIC: bool = true;
     const EFFECTS: Option<&'static [Effect]> = Some(&[Effect::new(
         EffectKind::WritesFiles,
         "writes pictures of its steps to {steps}",
     )
     .with_key("steps")]);
     type Config = Config;
+
+    fn inputs() -> Vec<Port> {
+        vec![
+            Port::new("in", FRAME),
+            Port::new("rules", GAME_RULES).optional(),
+        ]
+    }
+
+    fn outputs() -> Vec<Port> {
+        vec![Port::new("out", SIGHTING).checked_by(CHECK)]
+    }
 
     fn new(config: Config, host: &Host) -> Result<Self> {
         config.check().map_err(Error::bad_config)?;
@@ -76,22 +96,39 @@ impl Vision for VisionOpencv {
         })
     }
 
-    fn see(&mut self, captured: &Captured, cancel: &Cancel<'_>) -> Result<Reading> {
-        let picture = Picture::new(captured.pixels(), captured.info())?;
-        self.reader.captured_at(captured.captured_ns());
-        match self.reader.read_unless(&picture, cancel) {
-            Err(ReadError::Cancelled) => Err(Error::cancelled()),
-            reading => Ok(reading?),
+    fn process(&mut self, input: Input<'_>, context: &mut Context<'_>) -> Result<Next> {
+        let Input::Message(message) = input else {
+            return Ok(Next::More);
+        };
+        match message.port() {
+            FRAMES => self.see(&message, context)?,
+            _ => {
+                let known: GameRules = message.parse()?;
+                self.reader.rules_are_known(known);
+            }
         }
-    }
-
-    fn steps(&mut self) -> Vec<StepTime> {
-        self.reader.steps().take()
+        Ok(Next::More)
     }
 
     fn reset(&mut self) -> Result<()> {
         self.reader.reset();
         Ok(())
+    }
+}
+
+impl VisionOpencv {
+    fn see(&mut self, message: &Message<'_>, context: &mut Context<'_>) -> Result<()> {
+        let captured = Captured::from_message(message)?;
+        let picture = Picture::new(captured.pixels(), captured.info())?;
+        self.reader
+            .captured(&captured.note().source, captured.captured_ns());
+        let reading = match self.reader.read_unless(&picture, &context.cancel()) {
+            Err(ReadError::Cancelled) => return Err(Error::cancelled()),
+            reading => reading?,
+        };
+        let steps = self.reader.steps().take();
+        let sighting = Sighting::new(captured.note().clone(), reading).with_steps(steps);
+        context.emit(SIGHTINGS, &sighting)
     }
 }
 

@@ -7,8 +7,8 @@ use flowpipe_host::frame::{Frame, Shape};
 use flowpipe_message::{FRAME, FrameNote, GESTURES, Gestures};
 use flowpipe_puzzle::gestures::Drags;
 use flowpipe_puzzle::message::{
-    Manner, OUTCOME, Outcome, Reading, SIGHTING, SOLVED, STROKES, SeenBoard, Sighting, Solved,
-    Stroke, StrokeOutcome, Strokes, Verdict,
+    GAME_RULES, GameRules, Manner, OUTCOME, Outcome, Reading, SIGHTING, SOLVED, STROKES, SeenBoard,
+    Sighting, Solved, Stroke, StrokeOutcome, Strokes, Verdict,
 };
 use flowpipe_puzzle::{Puzzle, Solution, text};
 use flowpipe_search::{Limits, Search};
@@ -227,6 +227,10 @@ impl SampleBoard {
             SOLVED => (SOLVED, json!(self.solved()?)),
             STROKES => (STROKES, json!(self.strokes()?)),
             OUTCOME => (OUTCOME, json!(self.outcome()?)),
+            GAME_RULES => (
+                GAME_RULES,
+                json!(GameRules::new("a sample", self.puzzle.rules())),
+            ),
             GESTURES => (GESTURES, json!(self.gestures()?)),
             _ => return None,
         };

@@ -71,6 +71,10 @@ fn outcome() -> Outcome {
     }
 }
 
+fn game_rules() -> GameRules {
+    GameRules::new("a game", crate::Rules::new(false, true))
+}
+
 /// The bytes of a value, after they have been seen to read back as the same value and the same bytes.
 fn canonical<T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(value: &T) -> String {
     let json = serde_json::to_string(value).unwrap();
@@ -111,6 +115,7 @@ fn messages_read_back_as_the_same_bytes() {
         canonical(&solved()),
         canonical(&strokes()),
         canonical(&outcome()),
+        canonical(&game_rules()),
     ];
     lines.extend(verdicts.iter().map(canonical));
     crate::snapshot::settings().bind(|| insta::assert_snapshot!("messages", lines.join("\n")));
@@ -216,6 +221,7 @@ fn fields_of_later_releases_are_ignored() {
     reads_with_news(&solved);
     reads_with_news(&strokes());
     reads_with_news(&outcome());
+    reads_with_news(&game_rules());
 }
 
 #[test]

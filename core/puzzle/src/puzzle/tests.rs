@@ -89,3 +89,17 @@ fn json_reads_back_and_bad_puzzles_are_refused() {
         .to_string();
     assert!(error.starts_with("unknown field `rulez`"), "{error}");
 }
+
+#[test]
+fn rules_permit_what_stricter_ones_permit() {
+    let [strict, touch, empty, loose] =
+        [(true, false), (true, true), (false, false), (false, true)]
+            .map(|(cover, touch)| Rules::new(cover, touch));
+    for rules in [strict, touch, empty, loose] {
+        assert!(rules.are_within(rules) && strict.are_within(rules) && rules.are_within(loose));
+        assert_eq!((rules.or(rules), rules.or(strict)), (rules, rules));
+    }
+    assert!(!touch.are_within(empty) && !empty.are_within(touch));
+    assert!(!touch.are_within(strict) && !loose.are_within(touch));
+    assert_eq!((touch.or(empty), empty.or(touch)), (loose, loose));
+}

@@ -6,6 +6,7 @@ use crate::games::Games;
 
 mod memory;
 mod profiles;
+mod rules;
 mod stroke_ends;
 mod stuck;
 mod vanishing;
@@ -82,6 +83,7 @@ fn kinds(actions: &[Action]) -> Vec<&'static str> {
         Action::Report(result) if result.solved => "solved",
         Action::Report(result) if result.unknown => "unknown",
         Action::Report(_) => "given up",
+        Action::Rules(_) => "rules",
         Action::End(_) => "end",
         Action::Warn(_) => "warn",
     };

@@ -11,7 +11,7 @@ use rules::RuleSetting;
 
 /// Finds the board in a whole screenshot and reads it: its rows and columns, its terminals and
 /// their colours, and the pipes that are drawn already. It gives a board that it is sure of, or
-/// none and the reason.
+/// none and the reason. At its second input, `rules`, it takes what a referee knows of the rules of the game.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
@@ -27,8 +27,8 @@ pub struct Config {
     pub min_cell_pixels: u32,
     /// The rules of the game. `"strict"`: Flow Free's (for boards of numbers those of puzzles on paper); a board
     /// without a solution is refused. `"auto"`: where several captures show the same board without a solution, it is
-    /// played by looser rules, first with flows that touch themselves, then with empty cells. Words as in puzzle
-    /// files, such as `"touch"` or `"empty, touch"`: these rules for all boards.
+    /// played by looser rules, first with flows that touch themselves, then with empty cells; fewer captures are enough
+    /// for rules that are known of the game. Words as in puzzle files, such as `"touch"` or `"empty, touch"`: these rules for all boards.
     #[schemars(regex(pattern = r"^\s*(strict|auto|((cover|empty|touch|no-touch)[\s,]*)+)$"))]
     pub rules: RuleSetting,
     /// Report with each reading what it cost, by step. Readings then differ from run to run.

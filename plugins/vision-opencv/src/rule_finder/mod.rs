@@ -1,11 +1,12 @@
 //! Finds by which rules the boards of a game have solutions.
 //!
 //! A board that was misread hardly ever has a solution by Flow Free's rules, but most have one by looser rules. Looser
-//! rules therefore need more evidence: one reading with a high confidence that several captures repeat.
+//! rules therefore need more evidence: one reading with a high confidence that several captures repeat. Fewer are enough
+//! for rules by which boards of the same game were won.
 
 use std::collections::VecDeque;
 
-use flowpipe_plugin::puzzle::message::{BoardState, SeenBoard};
+use flowpipe_plugin::puzzle::message::{BoardState, GameRules, SeenBoard};
 use flowpipe_plugin::puzzle::{Flow, Puzzle, Rules};
 use flowpipe_plugin::tracing;
 
@@ -13,11 +14,24 @@ use crate::config::rules::RuleSetting;
 use crate::refuse::refusal::Refusal;
 use crate::refuse::solvability;
 
-/// How many captures in a row must give the same reading.
-const CAPTURES: u32 = 5;
-/// The least time from the first of them to the last, in nanoseconds: boards that appear cell by cell are not complete
-/// before.
-const LEAST_NS: i64 = 400_000_000;
+/// Captures in a row that give the same reading.
+struct Evidence {
+    captures: u32,
+    /// The least time from the first of them to the last, in nanoseconds: boards that appear cell by cell are not
+    /// complete before.
+    lasted_ns: i64,
+}
+
+/// What a board needs to be played by looser rules.
+const ENOUGH: Evidence = Evidence {
+    captures: 5,
+    lasted_ns: 400_000_000,
+};
+/// What it needs for rules by which boards of the game were won.
+const ENOUGH_FOR_KNOWN: Evidence = Evidence {
+    captures: 3,
+    lasted_ns: 200_000_000,
+};
 /// The least confidence of each of them: that of the least clear real screenshots that are read.
 const CONFIDENCE: f64 = 0.6;
 /// Looser rules, in the order in which they are tried.
@@ -34,6 +48,10 @@ pub struct RuleFinder {
     found: VecDeque<Puzzle>,
     /// The rules that were logged last.
     logged: Option<Rules>,
+    /// The game that the next picture shows, by the source of its frame.
+    source: String,
+    /// The rules of a game by which boards of it were won.
+    game_rules: Option<GameRules>,
 }
 
 /// A board without a solution by Flow Free's rules.
@@ -42,6 +60,15 @@ struct Candidate {
     captures: u32,
     since_ns: i64,
     last_ns: i64,
+    /// It has no solution by the rules that are known of the game.
+    is_beyond_known: bool,
+}
+
+impl Candidate {
+    fn has(&self, needed: &Evidence) -> bool {
+        let lasted_ns = self.last_ns.saturating_sub(self.since_ns);
+        self.captures >= needed.captures && lasted_ns >= needed.lasted_ns
+    }
 }
 
 impl RuleFinder {
@@ -57,6 +84,27 @@ impl RuleFinder {
     /// Forgets what was seen.
     pub fn reset(&mut self) {
         *self = Self::new(self.setting);
+    }
+
+    /// The game that is read next, by the source of its frames.
+    pub fn game_is(&mut self, source: &str) {
+        if self.source != source {
+            source.clone_into(&mut self.source);
+        }
+    }
+
+    /// Boards of a game were won by these rules.
+    pub fn know(&mut self, rules: GameRules) {
+        if let Some(candidate) = &mut self.candidate {
+            candidate.is_beyond_known = false;
+        }
+        self.game_rules = Some(rules);
+    }
+
+    /// The rules by which boards of the current game were won.
+    fn rules_of_game(&self) -> Option<Rules> {
+        let known = self.game_rules.as_ref()?;
+        (known.source == self.source).then_some(known.rules)
     }
 
     /// A board was read that has a solution.
@@ -113,7 +161,7 @@ impl RuleFinder {
             self.candidate = None;
             return None;
         }
-        let candidate = match self.candidate.take() {
+        let mut candidate = match self.candidate.take() {
             Some(before) if before.puzzle == board.puzzle => Candidate {
                 // One capture may be read twice: in place, and by a search.
                 captures: before.captures + u32::from(captured_ns > before.last_ns),
@@ -125,18 +173,29 @@ impl RuleFinder {
                 captures: 1,
                 since_ns: captured_ns,
                 last_ns: captured_ns,
+                is_beyond_known: false,
             },
         };
-        let lasted_ns = captured_ns.saturating_sub(candidate.since_ns);
-        if candidate.captures < CAPTURES || lasted_ns < LEAST_NS {
+        let known = self.rules_of_game();
+        let is_known = |rules: Rules| known.is_some_and(|known| rules.are_within(known));
+        let is_enough = candidate.has(&ENOUGH);
+        if !is_enough && (candidate.is_beyond_known || !candidate.has(&ENOUGH_FOR_KNOWN)) {
             self.candidate = Some(candidate);
             return None;
         }
-        let mut looser = LOOSER
+        let played = LOOSER
+            .into_iter()
+            .filter(|rules| is_enough || is_known(*rules))
             .map(|rules| board.puzzle.clone().with_rules(rules))
-            .into_iter();
-        let played = looser.find(solvability::has_solution)?;
-        self.log(played.rules());
+            .find(solvability::has_solution);
+        let Some(played) = played else {
+            candidate.is_beyond_known = true;
+            self.candidate = (!is_enough).then_some(candidate);
+            return None;
+        };
+        if !is_known(played.rules()) {
+            self.log(played.rules());
+        }
         if self.found.len() == KEPT {
             self.found.pop_front();
         }

@@ -120,3 +120,85 @@ fn a_board_with_empty_cells_is_solved_once_all_is_joined() {
     let other = Flow::new(1, vec![3, 7, 6, 5]);
     assert_eq!(state(vec![one, other]), BoardState::Solved);
 }
+
+#[test]
+fn rules_that_boards_were_won_by_need_fewer_captures() {
+    let touch = Rules::new(true, true);
+    let loose = Rules::new(false, true);
+    // By what is known, when a board that touches itself and one with empty cells are played, if they are.
+    for (known, touching_needs, empty_needs) in [
+        (None, 4, 4),
+        (Some(Rules::default()), 4, 4),
+        (Some(touch), 2, 4),
+        (Some(loose), 2, 2),
+    ] {
+        let mut finder = RuleFinder::new(RuleSetting::Auto);
+        finder.game_is("a game");
+        if let Some(rules) = known {
+            finder.know(GameRules::new("a game", rules));
+        }
+        for (board, rules, needed) in [
+            (touching(), touch, touching_needs),
+            (empty(), loose, empty_needs),
+        ] {
+            let seen = played(&mut finder, &board, 6);
+            assert_eq!(seen[..needed], vec![None; needed], "{known:?}");
+            assert_eq!(seen[needed], Some(rules), "{known:?}");
+        }
+    }
+}
+
+#[test]
+fn known_rules_replace_neither_time_nor_confidence_nor_strict_rules() {
+    let known = |source: &str| {
+        let mut finder = RuleFinder::new(RuleSetting::Auto);
+        finder.game_is("a game");
+        finder.know(GameRules::new(source, Rules::new(false, true)));
+        finder
+    };
+    // Many captures in a moment are no evidence.
+    let mut finder = known("a game");
+    let at = |time: i64| time * 1_000_000;
+    let mut moment = touching();
+    assert!((0..100).all(|time| finder.unsolvable(&mut moment, at(time)).is_err()));
+    // Doubt begins again.
+    let mut finder = known("a game");
+    assert_eq!(played(&mut finder, &touching(), 2), [None; 2]);
+    finder.unseen();
+    assert_eq!(played(&mut finder, &touching(), 2), [None; 2]);
+    let doubtful = touching().with_confidence(CONFIDENCE - 0.01);
+    assert_eq!(played(&mut finder, &doubtful, 9), [None; 9]);
+    // A board that has a solution by strict rules keeps them, and one without any stays refused.
+    let mut strict = board([Some(0), Some(0), Some(1), Some(1)]);
+    finder.solvable(&mut strict).unwrap();
+    assert_eq!(strict.puzzle.rules(), Rules::default());
+    assert_eq!(played(&mut finder, &crossed(), 20), [None; 20]);
+    // What is known of another game says nothing.
+    let mut other = known("another game");
+    assert_eq!(played(&mut other, &touching(), 4), [None; 4]);
+    other.unseen();
+    other.game_is("another game");
+    assert!(played(&mut other, &touching(), 3)[2].is_some());
+    // Of a config that refuses such boards neither.
+    let mut refusing = RuleFinder::new(RuleSetting::Strict);
+    refusing.game_is("a game");
+    refusing.know(GameRules::new("a game", Rules::new(false, true)));
+    assert_eq!(played(&mut refusing, &touching(), 9), [None; 9]);
+}
+
+#[test]
+fn what_becomes_known_counts_for_the_board_that_is_seen() {
+    let mut finder = RuleFinder::new(RuleSetting::Auto);
+    finder.game_is("a game");
+    let at = |finder: &mut RuleFinder, captures: std::ops::Range<i64>| {
+        let seen = captures.map(|it| finder.unsolvable(&mut empty(), it * APART).is_ok());
+        seen.collect::<Vec<_>>()
+    };
+    assert_eq!(at(&mut finder, 0..1), [false]);
+    finder.know(GameRules::new("a game", Rules::new(true, true)));
+    assert_eq!(at(&mut finder, 1..3), [false; 2], "cells stay empty");
+    finder.know(GameRules::new("a game", Rules::new(false, true)));
+    assert_eq!(at(&mut finder, 3..4), [true]);
+    finder.reset();
+    assert_eq!(at(&mut finder, 4..7), [false; 3], "forgotten");
+}

@@ -32,7 +32,7 @@ fn drawn(grid: &[&str]) -> Canvas {
 /// Reads a picture that was captured at that time, in tenths of a second.
 fn read(reader: &mut Reader, canvas: &Canvas, tenths: i64) -> Reading {
     let picture = Picture::new(&canvas.rgb, canvas.info()).unwrap();
-    reader.captured_at(tenths * 100_000_000);
+    reader.captured("test", tenths * 100_000_000);
     reader.read(&picture).unwrap()
 }
 

@@ -1,7 +1,7 @@
 //! Reads pictures one after the other: in place where a board is known, else turned about there, else anywhere.
 
 use flowpipe_plugin::Cancel;
-use flowpipe_plugin::puzzle::message::{BoardState, Reading};
+use flowpipe_plugin::puzzle::message::{BoardState, GameRules, Reading};
 use flowpipe_plugin::puzzle::{Lattice, Puzzle};
 
 use crate::config::Config;
@@ -92,9 +92,15 @@ impl Reader {
         self.landing = 0;
     }
 
-    /// Sets when the next picture was captured, by the host's clock, in nanoseconds.
-    pub fn captured_at(&mut self, captured_ns: i64) {
+    /// Sets what the next picture shows, and when it was captured, by the host's clock, in nanoseconds.
+    pub fn captured(&mut self, source: &str, captured_ns: i64) {
+        self.rules.game_is(source);
         self.captured_ns = captured_ns;
+    }
+
+    /// What is known of the rules of a game.
+    pub fn rules_are_known(&mut self, known: GameRules) {
+        self.rules.know(known);
     }
 
     /// Forgets what was seen in the last picture, but not where boards are.

@@ -2,7 +2,7 @@
 
 use flowpipe_config::manifest::Port;
 use flowpipe_message::{FRAME, GESTURE_OUTCOME, GESTURES};
-use flowpipe_puzzle::message::{OUTCOME, SIGHTING, SOLVED, STROKES};
+use flowpipe_puzzle::message::{GAME_RULES, OUTCOME, SIGHTING, SOLVED, STROKES};
 use serde_json::Value;
 
 use crate::plugin_check::protocol::Reporter;
@@ -53,7 +53,7 @@ type Schemas = (&'static [&'static str], &'static [&'static str]);
 fn usual(role: &str) -> &'static [Schemas] {
     match role {
         "capture" => &[(&[], &[FRAME])],
-        "vision" => &[(&[FRAME], &[SIGHTING])],
+        "vision" => &[(&[FRAME], &[SIGHTING]), (&[FRAME, GAME_RULES], &[SIGHTING])],
         "solver" => &[(&[SIGHTING], &[SOLVED])],
         "planner" => &[(&[SOLVED], &[STROKES])],
         "actuator" => &[

@@ -108,8 +108,8 @@ fn what_the_game_needs_is_found_and_kept() {
     assert!(nowhere.board(3).solved);
     let text = std::fs::read_to_string(&file).unwrap();
     let games: toml::Table = text.parse().unwrap();
-    let expected = "[games.'a game']\nprofile = 'cells'\nstroke_end = 'in-terminal'\nconfidence = 1.0\n\
-                    [games.'another game']\nprofile = 'events'\nstroke_end = 'in-terminal'\nconfidence = 1.0";
+    let expected = "[games.'a game']\nprofile = 'cells'\nstroke_end = 'in-terminal'\nconfidence = 1.0\nrules = 'strict'\n\
+                    [games.'another game']\nprofile = 'events'\nstroke_end = 'in-terminal'\nconfidence = 1.0\nrules = 'strict'";
     assert_eq!(games, expected.parse().unwrap(), "{text}");
 }
 

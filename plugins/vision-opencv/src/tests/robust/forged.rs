@@ -144,6 +144,6 @@ fn paste(picture: &mut RgbImage, original: &RgbImage, from: [u32; 3], to: [u32; 
 fn capture(reader: &mut Reader, picture: &RgbImage, captured_ns: i64) -> Reading {
     let info = PixelInfo::new(Format::Rgb8, picture.width(), picture.height());
     let picture = Picture::new(picture.as_raw(), info).unwrap();
-    reader.captured_at(captured_ns);
+    reader.captured("test", captured_ns);
     reader.read(&picture).unwrap()
 }
