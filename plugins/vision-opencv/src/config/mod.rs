@@ -28,7 +28,8 @@ pub struct Config {
     /// The rules of the game. `"strict"`: Flow Free's (for boards of numbers those of puzzles on paper); a board
     /// without a solution is refused. `"auto"`: where several captures show the same board without a solution, it is
     /// played by looser rules, first with flows that touch themselves, then with empty cells; fewer captures are enough
-    /// for rules that are known of the game. Words as in puzzle files, such as `"touch"` or `"empty, touch"`: these rules for all boards.
+    /// for rules that are known of the game. Words as in puzzle files, such as `"touch"` or `"empty, touch"`: these
+    /// rules for all boards.
     #[schemars(regex(pattern = r"^\s*(strict|auto|((cover|empty|touch|no-touch)[\s,]*)+)$"))]
     pub rules: RuleSetting,
     /// Report with each reading what it cost, by step. Readings then differ from run to run.
