@@ -118,10 +118,10 @@ impl RuleFinder {
                 let played = board.puzzle.clone().with_rules(rules);
                 solvability::check(&played)?;
                 play_by(board, played);
-                Ok(())
             }
-            _ => Ok(()),
+            _ => mark_solved(board),
         }
+        Ok(())
     }
 
     /// A board was read, in a capture of that time, that has no solution by Flow Free's rules.
@@ -220,13 +220,18 @@ impl RuleFinder {
 
 /// Makes a board one that is played by other rules.
 fn play_by(board: &mut SeenBoard, played: Puzzle) {
-    if !played.rules().cover
+    board.puzzle = played;
+    mark_solved(board);
+}
+
+/// Where cells may stay empty, a board is solved once all its terminals are joined.
+fn mark_solved(board: &mut SeenBoard) {
+    if !board.puzzle.rules().cover
         && board.state == BoardState::Partial
-        && joins_all(&board.drawn, &played)
+        && joins_all(&board.drawn, &board.puzzle)
     {
         board.state = BoardState::Solved;
     }
-    board.puzzle = played;
 }
 
 /// Whether pipes join all terminals of a puzzle.

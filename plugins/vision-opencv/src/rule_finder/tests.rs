@@ -121,6 +121,24 @@ fn a_board_with_empty_cells_is_solved_once_all_is_joined() {
     assert_eq!(state(vec![one, other]), BoardState::Solved);
 }
 
+/// As boards of numbers are, whose rules let cells stay empty.
+#[test]
+fn so_is_one_with_a_solution_by_its_own_rules() {
+    for setting in [RuleSetting::Strict, RuleSetting::Auto] {
+        let mut finder = RuleFinder::new(setting);
+        let mut state = |flows: Vec<Flow>| {
+            let mut board = empty().with_drawn(flows, BoardState::Partial);
+            board.puzzle = board.puzzle.with_rules(Rules::new(false, true));
+            finder.solvable(&mut board).unwrap();
+            board.state
+        };
+        let one = Flow::new(0, vec![0, 1, 2]);
+        let other = Flow::new(1, vec![3, 7, 6, 5]);
+        assert_eq!(state(vec![one.clone()]), BoardState::Partial);
+        assert_eq!(state(vec![one, other]), BoardState::Solved);
+    }
+}
+
 #[test]
 fn rules_that_boards_were_won_by_need_fewer_captures() {
     let touch = Rules::new(true, true);

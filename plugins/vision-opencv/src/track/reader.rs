@@ -1,7 +1,7 @@
 //! Reads pictures one after the other: in place where a board is known, else turned about there, else anywhere.
 
 use flowpipe_plugin::Cancel;
-use flowpipe_plugin::puzzle::message::{BoardState, GameRules, Reading};
+use flowpipe_plugin::puzzle::message::{BoardState, GameRules, Reading, SeenBoard};
 use flowpipe_plugin::puzzle::{Lattice, Puzzle};
 
 use crate::config::Config;
@@ -220,28 +220,23 @@ impl Reader {
         if refusal.may_turn() && !search.is_spent() {
             let candidates = search.candidates();
             match edge_search::read(picture, candidates, config, steps)? {
-                Some(Ok(mut board)) => {
-                    return Ok(match self.rules.solvable(&mut board) {
-                        Ok(()) => Reading::Board(board),
-                        Err(refusal) => refused(&refusal),
-                    });
-                }
+                Some(Ok(board)) => return Ok(by_rules(&mut self.rules, board)),
                 Some(Err(edge)) if matches!(refusal, Refusal::GoesOn { .. }) => refusal = edge,
                 Some(Err(_)) | None => {}
             }
             check(cancel)?;
             match self.flips.read(picture, search, config, steps)? {
-                Some(Ok(board)) => return Ok(Reading::Board(board)),
+                Some(Ok(board)) => return Ok(by_rules(&mut self.rules, board)),
                 Some(Err(turned)) if turned.progress() >= refusal.progress() => refusal = turned,
                 Some(Err(_)) | None => {}
             }
             check(cancel)?;
             if let Some(board) = search.search_lying(picture, config, steps)? {
-                return Ok(Reading::Board(board));
+                return Ok(by_rules(&mut self.rules, board));
             }
             check(cancel)?;
             if let Some(board) = self.straight.read(picture, search, config, steps)? {
-                return Ok(Reading::Board(board));
+                return Ok(by_rules(&mut self.rules, board));
             }
         }
         check(cancel)?;
@@ -326,20 +321,22 @@ impl Reader {
             let beyond = Surroundings::Empty;
             let (grid, polarity, steps) = (&track.grid, track.polarity, &mut self.steps);
             let read = read_solvable_or_not(seen, grid, beyond, polarity, steps)?;
-            let judged = read.and_then(|mut read| {
+            let (rules, captured_ns) = (&mut self.rules, self.captured_ns);
+            let mut judge = |mut read: BoardReading| {
                 let judged = match solvability::check(&read.board.puzzle) {
-                    Ok(()) => self.rules.solvable(&mut read.board),
-                    Err(_) => self.rules.unsolvable(&mut read.board, self.captured_ns),
+                    Ok(()) => rules.solvable(&mut read.board),
+                    Err(_) => rules.unsolvable(&mut read.board, captured_ns),
                 };
                 judged.map(|()| read)
-            });
+            };
+            let judged = read.and_then(&mut judge);
             self.steps.done("solvable");
             let read = match (judged, &track.known) {
                 (Ok(read), _) => Some(read),
                 (Err(_), Some(known)) => {
                     let steps = &mut self.steps;
                     let read = read_known(seen, grid, polarity, known, steps)?;
-                    read.filter(|read| solvability::check(&read.board.puzzle).is_ok())
+                    read.and_then(|read| judge(read).ok())
                 }
                 (Err(_), None) => None,
             };
@@ -379,7 +376,7 @@ impl Reader {
             let (config, steps) = (&self.config, &mut self.steps);
             return Ok(Some(
                 match flip_search::read_known(picture, &turned, track.polarity, config, steps)? {
-                    Ok(board) => Reading::Board(board),
+                    Ok(board) => by_rules(&mut self.rules, board),
                     Err(refusal) => refused(&refusal.in_perspective()),
                 },
             ));
@@ -434,6 +431,14 @@ fn check(cancel: &Cancel<'_>) -> Result<(), ReadError> {
     match cancel.is_cancelled() {
         true => Err(ReadError::Cancelled),
         false => Ok(()),
+    }
+}
+
+/// A board with a solution, by the rules of the game.
+fn by_rules(rules: &mut RuleFinder, mut board: Box<SeenBoard>) -> Reading {
+    match rules.solvable(&mut board) {
+        Ok(()) => Reading::Board(board),
+        Err(refusal) => refused(&refusal),
     }
 }
 
