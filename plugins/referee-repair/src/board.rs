@@ -145,10 +145,15 @@ impl Board {
         !self.closed && self.attempts > 0 && is_drawn && !is_unsolved
     }
 
+    /// Whether all flows that were missing were asked for last: not only some of them, and no clicks that clear pipes.
+    pub fn was_asked_whole(&self) -> bool {
+        !self.asked.is_empty() && self.asked.len() >= self.missing
+    }
+
     /// Strokes were played, of an attempt on what was asked last.
     pub fn note_strokes(&mut self, outcome: &Outcome, now: i64) {
         self.last_stroke_at = now;
-        self.complete = outcome.refused.is_none() && self.asked.len() >= self.missing;
+        self.complete = outcome.refused.is_none() && self.was_asked_whole();
         let strokes = outcome.strokes.len();
         self.left_out = self.missing.saturating_sub(strokes);
         let (asked, before) = (&self.asked, &mut self.drawn_before);

@@ -27,6 +27,9 @@ pub struct Absence {
     pub unseen: Option<usize>,
     /// The flows that were drawn last.
     pub drawn: usize,
+    /// Strokes for all flows that were missing were asked for last. Otherwise what was seen before does not show that it
+    /// was solved.
+    pub was_asked_whole: bool,
     /// The share of the latest flows that the game took, and how many those are.
     pub confidence: (f64, usize),
 }
@@ -67,7 +70,8 @@ impl Vanishing {
         let unseen = absence.unseen.unwrap_or(absence.drawn);
         let (share, flows) = absence.confidence;
         // The last flow is drawn in the moment in which the board goes.
-        let (fate, grace) = match unseen <= 1 || (share >= SURE && flows >= FEWEST) {
+        let is_sure = unseen <= 1 || (share >= SURE && flows >= FEWEST);
+        let (fate, grace) = match is_sure && absence.was_asked_whole {
             true => (Fate::Solved, GRACE_NS),
             false => (Fate::Unknown { unseen }, LONG_GRACE_NS),
         };
@@ -92,6 +96,7 @@ mod tests {
             acted_at: 0,
             unseen,
             drawn: 5,
+            was_asked_whole: true,
             confidence: (0.0, 0),
         }
     }
@@ -124,6 +129,21 @@ mod tests {
         assert_eq!(fate(None, (1.0, 3)), Fate::Unknown { unseen: 5 });
         assert_eq!(fate(Some(2), (0.8, 40)), Fate::Unknown { unseen: 2 });
         assert_eq!(fate(Some(0), (0.0, 0)), Fate::Solved);
+    }
+
+    #[test]
+    fn a_board_of_which_flows_were_not_asked_for_was_not_solved() {
+        for (unseen, confidence) in [(0, (0.0, 0)), (1, (0.0, 0)), (2, (1.0, 40))] {
+            let mut vanishing = Vanishing::default();
+            let absence = |ms| Absence {
+                confidence,
+                was_asked_whole: false,
+                ..absence(ms, Some(unseen))
+            };
+            assert_eq!(vanishing.note(absence(20)), Fate::Open);
+            assert_eq!(vanishing.note(absence(3000)), Fate::Open);
+            assert_eq!(vanishing.note(absence(3020)), Fate::Unknown { unseen });
+        }
     }
 
     #[test]

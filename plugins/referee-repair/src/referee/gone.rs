@@ -51,6 +51,7 @@ impl Referee {
             acted_at,
             unseen: board.unseen,
             drawn: board.missing,
+            was_asked_whole: board.was_asked_whole(),
             confidence: match may_be_there {
                 true => (0.0, 0),
                 false => self.findings.confidence(),

@@ -204,6 +204,60 @@ fn a_board_that_goes_long_after_its_last_stroke_was_not_solved() {
     assert_eq!(away(&mut table, 40, &refused()), [""; 0]);
 }
 
+/// Shows a board of three flows of which this is drawn, after what was played, and returns what is asked for.
+fn asked_for(table: &mut Table, drawn: Vec<Flow>) -> Draw {
+    let mut seen = sighting(3, &[], BoardState::Partial);
+    let Reading::Board(board) = &mut seen.reading else {
+        panic!("no board");
+    };
+    board.drawn = drawn;
+    table.now += 200 * MS;
+    table.captured = table.now - MS;
+    let actions = table.referee.sighting(seen, table.captured, table.now);
+    let [Action::Play(solved)] = &actions[..] else {
+        panic!("{actions:?}");
+    };
+    solved.draw.clone()
+}
+
+#[test]
+fn a_board_that_goes_while_it_is_cleared_was_not_solved() {
+    let mut table = played(Some(1), None);
+    let mut drawn = flows(3);
+    drawn[2].cells.truncate(2);
+    // The third flow is missing, and what is drawn of it is cleared first.
+    assert_eq!(asked_for(&mut table, drawn), Draw::Clear(vec![2]));
+    table.played(20, 4);
+    assert_eq!(away(&mut table, 29, &refused()), [""; 0]);
+    assert_eq!(away(&mut table, 2, &refused()), ["unknown", "end"]);
+}
+
+#[test]
+fn a_board_that_goes_while_some_flows_are_drawn_was_not_solved() {
+    let mut table = Table::new(Config::default());
+    table.see(1, empty(3));
+    table.answer(1, 3);
+    // Strokes that draw one flow of three make the game one that is played carefully, some flows at a time.
+    table.outcome(&outcome(3).with_profile(Profile::Slow));
+    let one = flows(3)[..1].to_vec();
+    let draw = loop {
+        match asked_for(&mut table, one.clone()) {
+            Draw::All => table.outcome(&outcome(2).with_profile(Profile::Slow)),
+            draw => break draw,
+        };
+    };
+    let Draw::Only(asked) = draw else {
+        panic!("{draw:?}");
+    };
+    assert_eq!(asked.len(), 1);
+    // It is drawn, and seen, and the board goes before the last one is asked for.
+    let seen = sighting(3, &[0, usize::from(asked[0])], BoardState::Partial);
+    assert_eq!(table.see(10, seen), [""; 0]);
+    table.played(20, 1);
+    assert_eq!(away(&mut table, 29, &refused()), [""; 0]);
+    assert_eq!(away(&mut table, 2, &refused()), ["unknown"]);
+}
+
 /// What a frame shows.
 #[derive(Clone, Debug)]
 enum Seen {
