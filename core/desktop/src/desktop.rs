@@ -51,6 +51,17 @@ impl Desktop {
         Ok(Self { backend })
     }
 
+    /// Connects to a Mutter, GNOME's Wayland compositor, by the address of its session's bus and by the path of PipeWire's
+    /// socket.
+    ///
+    /// # Errors
+    /// [`DesktopError::NoDesktop`] when it can't be reached.
+    #[cfg(all(feature = "mutter", target_os = "linux"))]
+    pub fn connect_mutter(bus: &str, pipewire: &std::path::Path) -> Result<Self, DesktopError> {
+        let backend = Arc::new(crate::mutter::Mutter::connect(bus, pipewire)?);
+        Ok(Self { backend })
+    }
+
     /// The window that is meant by a title: one of just that title, else one whose title contains
     /// it, in capitals or not; of several the one in front. Windows that are minimised, or on
     /// another virtual desktop, are not found. Neither are those of this program, and of those that it was started by:

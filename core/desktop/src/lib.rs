@@ -24,7 +24,7 @@
 //! - [`permission`]: what systems want to be asked before they show anything.
 //! - `session`: which back end fits. `backend`: what each of them does. `own`: which windows are those of this program.
 //! - `x11`: X11, used directly, because that is many times faster. `wlroots`: Wayland compositors with wlroots' protocols.
-//!   `other`: other Wayland sessions, Windows and macOS, through the crate xcap.
+//!   `mutter`: GNOME on Wayland. `other`: other Wayland sessions, Windows and macOS, through the crate xcap.
 
 mod backend;
 pub mod desktop;
@@ -34,6 +34,8 @@ pub mod grabber;
 pub mod input;
 pub mod key;
 pub mod monitor;
+#[cfg(all(feature = "mutter", target_os = "linux"))]
+mod mutter;
 #[cfg(feature = "xcap")]
 mod other;
 mod own;

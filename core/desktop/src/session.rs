@@ -15,6 +15,10 @@ pub(crate) fn connect() -> Result<Arc<dyn Backend>, DesktopError> {
         Session::Other if let Some(wlroots) = crate::wlroots::Wlroots::of_session()? => {
             Ok(Arc::new(wlroots))
         }
+        #[cfg(all(feature = "mutter", target_os = "linux"))]
+        Session::Other if let Some(mutter) = crate::mutter::Mutter::of_session()? => {
+            Ok(Arc::new(mutter))
+        }
         #[cfg(feature = "xcap")]
         Session::Other => Ok(Arc::new(crate::other::Other::connect()?)),
         #[cfg(not(feature = "xcap"))]

@@ -1,10 +1,12 @@
 //! The guardian, as used by the process that presses.
 
+use std::sync::Arc;
+
 use crate::error::GuardianError;
 use crate::input::{DisplayServer, Input};
 use crate::process::Process;
 use crate::record::Pressed;
-use crate::{wlroots, x11};
+use crate::{mutter, wlroots, x11};
 
 /// A process that releases everything recorded here when this process dies. It ends when this value is dropped.
 #[derive(Debug)]
@@ -19,7 +21,7 @@ impl Guardian {
     /// # Errors
     /// When it can't be started: then nothing should be pressed.
     pub fn start(server: DisplayServer) -> Result<Self, GuardianError> {
-        let process = start(server, Pressed::default())?;
+        let process = start(&server, Pressed::default())?;
         Ok(Self { server, process })
     }
 
@@ -33,7 +35,7 @@ impl Guardian {
             tracing::warn!(
                 "the process that releases the mouse when this one dies was killed or stopped, and is restarted"
             );
-            self.process = start(self.server, self.process.record().pressed())?;
+            self.process = start(&self.server, self.process.record().pressed())?;
         }
         self.process.record().add(input);
         Ok(())
@@ -63,9 +65,13 @@ impl Guardian {
 }
 
 /// `pressed`: what is pressed already.
-fn start(server: DisplayServer, pressed: Pressed) -> Result<Process, GuardianError> {
+fn start(server: &DisplayServer, pressed: Pressed) -> Result<Process, GuardianError> {
     match server {
         DisplayServer::X11 => Process::start(x11::Connection::open()?, pressed),
         DisplayServer::Wlroots => Process::start(wlroots::Compositor::open()?, pressed),
+        DisplayServer::Mutter(pointer) => {
+            let connection = mutter::SharedConnection::new(Arc::clone(pointer));
+            Process::start(connection, pressed)
+        }
     }
 }

@@ -20,10 +20,24 @@ pub const fn button_code(button: u8) -> u32 {
 }
 
 /// A display server by what lets programs press and release.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum DisplayServer {
     /// X11, by its extension XTEST, on the display that `DISPLAY` names.
     X11,
     /// Wayland, by wlroots' virtual pointer, in the session that `WAYLAND_DISPLAY` names. Keys are not released.
     Wlroots,
+    /// Wayland under GNOME, by Mutter's interface on the session's bus. Keys are not released.
+    #[cfg(target_os = "linux")]
+    Mutter(std::sync::Arc<BusPointer>),
+}
+
+/// A connection to the session's bus by which this program presses, and the messages that release on it. They are such that
+/// nobody answers.
+#[cfg(target_os = "linux")]
+#[derive(Debug)]
+pub struct BusPointer {
+    /// The connection, under a number of its own.
+    pub socket: std::os::unix::net::UnixStream,
+    /// The message that releases the left button, the middle one, and the right one.
+    pub releases: [Vec<u8>; 3],
 }

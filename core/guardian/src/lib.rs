@@ -19,7 +19,7 @@
 //! - [`guardian`]: the whole of it, [`Guardian`]. [`input`]: what can be pressed. [`error`]: its errors.
 //! - `record`: what is pressed, in memory that both processes share. `robust_futex`: by which the kernel reports there that
 //!   the player dies; `holder`: the thread of the player that holds it.
-//! - `release`: the interface of a platform. `x11`, `wlroots`: its implementations. `unsent`: requests sent in part.
+//! - `release`: the interface of a platform. `x11`, `wlroots`, `mutter`: its implementations. `unsent`: requests sent in part.
 //! - `process`: starts and ends the guardian's process. `child`: that process's code; `detach`: detaches it from
 //!   everything that it inherits. `priority`: has both scheduled soon.
 //! - `absent`: systems without a guardian.
@@ -36,6 +36,8 @@ pub mod guardian;
 #[cfg(target_os = "linux")]
 mod holder;
 pub mod input;
+#[cfg(target_os = "linux")]
+mod mutter;
 #[cfg(target_os = "linux")]
 mod priority;
 #[cfg(target_os = "linux")]
@@ -58,4 +60,6 @@ pub use absent::Guardian;
 pub use error::GuardianError;
 #[cfg(target_os = "linux")]
 pub use guardian::Guardian;
+#[cfg(target_os = "linux")]
+pub use input::BusPointer;
 pub use input::{DisplayServer, Input, button_code};

@@ -22,8 +22,8 @@ pub struct CaptureScreen {
 impl Capture for CaptureScreen {
     const NAME: &'static str = "capture-screen";
     const DOC: &'static str = "The screen, live: a window wherever it goes, a monitor, or a region. A frame is sent when \
-         the picture has changed, and now and then when it has not. X11 asks for nothing. Wayland's desktop portal asks \
-         whether the program may capture the screen, and can't list windows: name a monitor or a region. macOS \
+         the picture has changed, and now and then when it has not. X11 asks for nothing. Under \
+         Wayland, GNOME shows a sign in its panel, and can't list windows: name a monitor or a region. macOS \
          wants Screen Recording allowed in System Settings under Privacy & Security.";
     const EFFECTS: Option<&'static [Effect]> = Some(&[Effect::new(
         EffectKind::ReadsScreen,

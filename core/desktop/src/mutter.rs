@@ -1,0 +1,127 @@
+//! GNOME on Wayland, by the interfaces of its compositor, Mutter, on the session's bus.
+//!
+//! The monitors come by `org.gnome.Mutter.DisplayConfig`. `org.gnome.Mutter.ScreenCast` sends pictures of a monitor through
+//! PipeWire whenever something has changed on it, without the pointer. `org.gnome.Mutter.RemoteDesktop` moves and presses.
+//! No interface says where the windows of others are: there are monitors and regions alone.
+//!
+//! Places are in the compositor's own units, in which monitors are laid out. They are pixels, unless GNOME is set to scale
+//! by fractions: then a monitor of scale 2 has two pixels for each ([`crate::Picture::scale`]).
+
+mod bus;
+mod displays;
+mod format;
+mod grab;
+mod library;
+mod newest;
+#[cfg(feature = "input")]
+mod pointer;
+mod rows;
+mod session;
+mod stream;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::backend::Backend;
+use crate::error::{DesktopError, Result};
+use crate::grabber::Grab;
+use crate::monitor::Monitor;
+use crate::rect::Rect;
+use crate::window::{Titled, WindowId};
+use bus::Bus;
+use displays::Display;
+
+/// A session of the compositor.
+pub(crate) struct Mutter {
+    bus: Bus,
+    address: Option<String>,
+    /// The path of PipeWire's socket; `None`: as the environment names it.
+    pipewire: Option<PathBuf>,
+}
+
+impl Mutter {
+    /// Connects to the compositor of the session that this program runs in. `Ok(None)`: it is another one, or there is no
+    /// bus.
+    pub(crate) fn of_session() -> Result<Option<Self>> {
+        // Without a bus, it is not GNOME.
+        let Ok(bus) = Bus::connect(None) else {
+            return Ok(None);
+        };
+        Ok(bus.has_mutter()?.then_some(Self {
+            bus,
+            address: None,
+            pipewire: None,
+        }))
+    }
+
+    /// Connects to a compositor by the address of its bus and the path of PipeWire's socket.
+    pub(crate) fn connect(address: &str, pipewire: &Path) -> Result<Self> {
+        let bus = Bus::connect(Some(address))?;
+        if !bus.has_mutter()? {
+            return Err(DesktopError::NoDesktop {
+                reason: format!("no Mutter answers on the bus {address}"),
+            });
+        }
+        Ok(Self {
+            bus,
+            address: Some(address.to_owned()),
+            pipewire: Some(pipewire.to_owned()),
+        })
+    }
+
+    /// Another connection. The compositor ends what was begun on it when it ends.
+    fn bus(&self) -> Result<Bus> {
+        Bus::connect(self.address.as_deref())
+    }
+
+    /// The monitors as they are now, the main one first.
+    fn displays(&self) -> Result<Vec<Display>> {
+        displays::displays(&self.bus)
+    }
+}
+
+fn no_windows<T>() -> Result<T> {
+    Err(DesktopError::Unsupported(
+        "where windows are (GNOME does not report it under Wayland: name a monitor or a region)",
+    ))
+}
+
+impl Backend for Mutter {
+    fn windows(&self) -> Result<Vec<Titled>> {
+        no_windows()
+    }
+
+    fn place(&self, _window: WindowId) -> Result<Option<Rect>> {
+        no_windows()
+    }
+
+    fn is_in_front(&self, _window: WindowId, _rect: Rect) -> Result<bool> {
+        no_windows()
+    }
+
+    fn others_over(&self, _window: WindowId, _rect: Rect) -> Result<Vec<Rect>> {
+        Ok(Vec::new())
+    }
+
+    fn raise(&self, _window: WindowId) -> Result<()> {
+        no_windows()
+    }
+
+    fn has_keyboard(&self, _window: WindowId) -> Result<bool> {
+        no_windows()
+    }
+
+    fn monitors(&self) -> Result<Vec<Monitor>> {
+        let displays = self.displays()?.into_iter();
+        Ok(displays.map(|display| display.monitor).collect())
+    }
+
+    #[cfg(feature = "input")]
+    fn input(self: Arc<Self>) -> Result<Box<dyn crate::input::InputDevice>> {
+        Ok(Box::new(pointer::RemotePointer::new(self)?))
+    }
+
+    fn grabber(self: Arc<Self>, _plain: bool) -> Result<Box<dyn Grab>> {
+        Ok(Box::new(grab::MutterGrabber::new(self)))
+    }
+}

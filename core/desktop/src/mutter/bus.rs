@@ -1,0 +1,175 @@
+//! The session's bus, on which Mutter answers.
+
+use std::net::Shutdown;
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::net::{SocketAddr, UnixStream};
+use std::time::Duration;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use zbus::address::transport::{Transport, UnixSocket};
+use zbus::blocking::Connection;
+use zbus::blocking::connection::Builder;
+use zbus::message::Message;
+use zbus::zvariant::{DynamicType, OwnedValue, Type};
+use zbus::{Address, names::BusName};
+
+use crate::error::{DesktopError, Result};
+
+/// How long an answer may take.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The interfaces that are needed, which are also the names by which Mutter is found.
+const NEEDED: [&str; 3] = [
+    "org.gnome.Mutter.DisplayConfig",
+    "org.gnome.Mutter.RemoteDesktop",
+    "org.gnome.Mutter.ScreenCast",
+];
+
+/// The bus itself.
+pub(super) const BUS: Object<'_> = Object::main("org.freedesktop.DBus", "/org/freedesktop/DBus");
+
+/// A connection of its own.
+pub(super) struct Bus {
+    connection: Connection,
+    /// The same connection.
+    socket: UnixStream,
+}
+
+/// An object of Mutter's, as seen through one of its interfaces.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Object<'a> {
+    /// Of the interface.
+    pub service: &'a str,
+    pub path: &'a str,
+    pub interface: &'a str,
+}
+
+impl<'a> Object<'a> {
+    /// The main object of a service, which has the service's name.
+    pub(super) const fn main(service: &'a str, path: &'a str) -> Self {
+        Self {
+            service,
+            path,
+            interface: service,
+        }
+    }
+}
+
+impl Bus {
+    /// Connects to the bus of an address; `None`: to that of the session that this program runs in.
+    pub(super) fn connect(address: Option<&str>) -> Result<Self> {
+        let connected = open(address).map_err(|error| DesktopError::NoDesktop {
+            reason: format!("the session's bus does not answer: {error}"),
+        });
+        let (connection, socket) = connected?;
+        Ok(Self { connection, socket })
+    }
+
+    pub(super) fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// Whether Mutter is there.
+    pub(super) fn has_mutter(&self) -> Result<bool> {
+        for name in NEEDED {
+            let is_there: bool = self
+                .call(BUS, "NameHasOwner", &BusName::try_from(name).map_err(lost)?)
+                .map_err(lost)?;
+            if !is_there {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Asks, and waits for the answer.
+    pub(super) fn call<Q, A>(
+        &self,
+        object: Object<'_>,
+        method: &str,
+        question: &Q,
+    ) -> zbus::Result<A>
+    where
+        Q: Serialize + DynamicType,
+        A: DeserializeOwned + Type,
+    {
+        let answer = self.connection.call_method(
+            Some(object.service),
+            object.path,
+            Some(object.interface),
+            method,
+            question,
+        )?;
+        answer.body().deserialize()
+    }
+
+    /// What an object has under a name.
+    #[cfg(feature = "input")]
+    pub(super) fn property(&self, object: Object<'_>, name: &str) -> zbus::Result<OwnedValue> {
+        let properties = Object {
+            interface: "org.freedesktop.DBus.Properties",
+            ..object
+        };
+        self.call(properties, "Get", &(object.interface, name))
+    }
+
+    /// Has something done, and does not wait. What is sent later is done later.
+    #[cfg(feature = "input")]
+    pub(super) fn send(&self, message: &Message) -> zbus::Result<()> {
+        self.connection.send(message)
+    }
+
+    /// The same connection, for a process that outlives this one.
+    #[cfg(feature = "input")]
+    pub(super) fn socket(&self) -> std::io::Result<UnixStream> {
+        self.socket.try_clone()
+    }
+}
+
+impl Drop for Bus {
+    fn drop(&mut self) {
+        // Threads that wait for signals end. It may be closed already.
+        let _ = self.socket.shutdown(Shutdown::Both);
+    }
+}
+
+/// A message that is not answered.
+#[cfg(feature = "input")]
+pub(super) fn order<B>(object: Object<'_>, method: &str, body: &B) -> zbus::Result<Message>
+where
+    B: Serialize + DynamicType,
+{
+    Message::method_call(object.path, method)?
+        .destination(object.service)?
+        .interface(object.interface)?
+        .with_flags(zbus::message::Flags::NoReplyExpected)?
+        .build(body)
+}
+
+fn open(address: Option<&str>) -> zbus::Result<(Connection, UnixStream)> {
+    let address = match address {
+        Some(address) => address.parse()?,
+        None => Address::session()?,
+    };
+    let unsupported = || zbus::Error::Address("it is not a socket of this machine".to_owned());
+    let Transport::Unix(unix) = address.transport() else {
+        return Err(unsupported());
+    };
+    let socket = match unix.path() {
+        UnixSocket::File(path) => UnixStream::connect(path)?,
+        UnixSocket::Abstract(name) => {
+            let address = SocketAddr::from_abstract_name(name.as_encoded_bytes())?;
+            UnixStream::connect_addr(&address)?
+        }
+        _ => return Err(unsupported()),
+    };
+    let connection = Builder::async_io_unix_stream(socket.try_clone()?)
+        .method_timeout(PATIENCE)
+        .build()?;
+    Ok((connection, socket))
+}
+
+pub(super) fn lost(error: impl std::fmt::Display) -> DesktopError {
+    DesktopError::Lost(format!("Mutter: {error}"))
+}

@@ -1,0 +1,183 @@
+//! Pictures of the screen, by `org.gnome.Mutter.ScreenCast`. Mutter sends a monitor's picture whenever something has
+//! changed on it, so that the newest one is what it shows.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::displays::Display;
+use super::newest::Whole;
+use super::rows::BYTES_PER_PIXEL;
+use super::session::MutterSession;
+use super::stream::Stream;
+use super::{Mutter, no_windows};
+use crate::error::{DesktopError, Result};
+use crate::grabber::{Capture, Grab, Picture};
+use crate::rect::Rect;
+use crate::window::WindowId;
+
+/// How long a picture may take, such as the first one.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+pub(super) struct MutterGrabber {
+    mutter: Arc<Mutter>,
+    /// Of the monitor of which a picture was wanted last.
+    source: Option<Source>,
+    pixels: Vec<u8>,
+}
+
+/// The pictures of one monitor. The stream ends before its session.
+struct Source {
+    /// As it was when they began.
+    display: Display,
+    stream: Stream,
+    session: MutterSession,
+}
+
+impl MutterGrabber {
+    pub(super) fn new(mutter: Arc<Mutter>) -> Self {
+        Self {
+            mutter,
+            source: None,
+            pixels: Vec::new(),
+        }
+    }
+
+    /// The pictures of a monitor. After a change of the monitors, Mutter has ended those of before.
+    fn source(&mut self, display: &Display) -> Result<&Source> {
+        let usable = |it: &Source| {
+            let is_same = it.display.monitor.name == display.monitor.name;
+            is_same && (it.display == *display || !it.session.has_ended())
+        };
+        let source = match self.source.take().filter(usable) {
+            Some(source) => source,
+            None => Source::open(&self.mutter, display.clone())?,
+        };
+        Ok(self.source.insert(source))
+    }
+
+    /// Copies a part of a monitor. Returns how many pixels there are to the right and down.
+    fn copy(&mut self, display: &Display, part: Rect) -> Result<[u32; 2]> {
+        let mut pixels = std::mem::take(&mut self.pixels);
+        let source = self.source(display)?;
+        let newest = source.stream.newest();
+        let cut = newest.with(
+            PATIENCE,
+            || source.session.has_ended(),
+            |whole| is_of(whole, display),
+            |whole| cut(whole, display, part, &mut pixels),
+        );
+        let size = cut.map_err(|reason| source.failure(reason))?;
+        self.pixels = pixels;
+        Ok(size)
+    }
+
+    /// Whether the source has ended because it was of a monitor that is no longer so.
+    fn is_outdated(&self) -> Result<bool> {
+        let Some(source) = self.source.as_ref().filter(|it| it.session.has_ended()) else {
+            return Ok(false);
+        };
+        Ok(!self.mutter.displays()?.contains(&source.display))
+    }
+}
+
+impl Source {
+    fn open(mutter: &Mutter, display: Display) -> Result<Self> {
+        let failed = |reason: String| DesktopError::Grab { reason };
+        let session = MutterSession::capture(mutter.bus()?, &display.monitor.name)
+            .map_err(|error| failed(format!("Mutter lets no program see the screen: {error}")))?;
+        let node = session
+            .node()
+            .ok_or_else(|| failed("Mutter sends no pictures".to_owned()))?;
+        let stream = Stream::open(node, mutter.pipewire.as_deref()).map_err(failed)?;
+        Ok(Self {
+            display,
+            stream,
+            session,
+        })
+    }
+
+    /// Why there are no pictures.
+    fn failure(&self, reason: String) -> DesktopError {
+        if self.session.has_ended() {
+            let over =
+                "it has ended the capture of the screen: in GNOME, its sign in the panel does that";
+            return DesktopError::Lost(over.to_owned());
+        }
+        DesktopError::Grab { reason }
+    }
+}
+
+impl Grab for MutterGrabber {
+    fn grab(&mut self, rect: Rect) -> Result<Option<Picture<'_>>> {
+        let (part, [width, height]) = loop {
+            let displays = self.mutter.displays()?;
+            // A picture is of one monitor: of the one that has most of the part asked for.
+            let places = displays.iter().map(|it| (it.monitor.place, it));
+            let Some((part, display)) = rect.largest_part(places) else {
+                return Ok(None);
+            };
+            match self.copy(display, part) {
+                Ok(size) => break (part, size),
+                // The monitors have changed meanwhile.
+                Err(_) if self.is_outdated()? => {}
+                Err(error) => return Err(error),
+            }
+        };
+        Ok(Some(Picture {
+            place: part,
+            width,
+            height,
+            scale: f64::from(width) / f64::from(part.width),
+            pixels: &self.pixels,
+        }))
+    }
+
+    fn grab_window(&mut self, _window: WindowId) -> Result<Capture<'_>> {
+        no_windows()
+    }
+}
+
+/// Whether a picture is of a monitor as it is now: after a change, the pictures follow.
+fn is_of(whole: &Whole, display: &Display) -> bool {
+    // Some sizes can't be divided by the scale.
+    const ROUNDED: u32 = 2;
+    let pairs = whole.size.into_iter().zip(display.pixels);
+    pairs
+        .into_iter()
+        .all(|(there, wanted)| there.abs_diff(wanted) <= ROUNDED)
+}
+
+/// Copies the pixels of a part of the screen that lies on a monitor. Returns how many there are to the right and down.
+fn cut(whole: &Whole, display: &Display, part: Rect, to: &mut Vec<u8>) -> [u32; 2] {
+    let monitor = display.monitor.place;
+    let [columns, rows] = [
+        (part.x, part.width, monitor.x, monitor.width, whole.size[0]),
+        (
+            part.y,
+            part.height,
+            monitor.y,
+            monitor.height,
+            whole.size[1],
+        ),
+    ]
+    .map(|(at, length, from, of, pixels)| {
+        let scale = f64::from(pixels) / f64::from(of);
+        let begin = f64::from(at.abs_diff(from)) * scale;
+        let end = begin + f64::from(length) * scale;
+        // The part lies on the monitor, so that neither is beyond its pixels.
+        let [begin, end] = [begin, end].map(|it| (it.round() as u32).min(pixels));
+        begin as usize..end as usize
+    });
+    to.clear();
+    let row = whole.size[0] as usize * BYTES_PER_PIXEL;
+    let bytes = columns.start * BYTES_PER_PIXEL..columns.end * BYTES_PER_PIXEL;
+    for pixels in whole
+        .pixels
+        .chunks_exact(row)
+        .take(rows.end)
+        .skip(rows.start)
+    {
+        to.extend_from_slice(&pixels[bytes.clone()]);
+    }
+    [columns.len() as u32, rows.len() as u32]
+}

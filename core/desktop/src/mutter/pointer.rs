@@ -1,0 +1,168 @@
+//! The pointer, by `org.gnome.Mutter.RemoteDesktop`: a device of its own, beside those of the person.
+
+use std::sync::Arc;
+
+use flowpipe_guardian::{BusPointer, button_code};
+use zbus::zvariant::OwnedObjectPath;
+
+use super::Mutter;
+use super::bus::{Object, order};
+use super::displays::Display;
+use super::session::MutterSession;
+use crate::error::{DesktopError, Result};
+use crate::input::{DisplayServer, Input, InputDevice};
+
+pub(super) struct RemotePointer {
+    mutter: Arc<Mutter>,
+    session: MutterSession,
+    displays: Vec<Display>,
+    /// What names places on a monitor: its connector, and its stream of pictures, which nobody receives.
+    streams: Vec<(String, OwnedObjectPath)>,
+    guarded: Arc<BusPointer>,
+    /// Where it was put last.
+    put: Option<[i32; 2]>,
+}
+
+const BUTTON: &str = "NotifyPointerButton";
+const MOTION: &str = "NotifyPointerMotionAbsolute";
+
+impl RemotePointer {
+    pub(super) fn new(mutter: Arc<Mutter>) -> Result<Self> {
+        let refused = |error: &dyn std::fmt::Display| DesktopError::NoInput {
+            reason: format!("Mutter lets no program move the pointer: {error}"),
+        };
+        let displays = mutter.displays()?;
+        let connectors = || displays.iter().map(|it| it.monitor.name.as_str());
+        let session =
+            MutterSession::control(mutter.bus()?, connectors()).map_err(|error| refused(&error))?;
+        let guarded = guarded(&session).map_err(|error| refused(&error))?;
+        let streams = connectors().map(str::to_owned);
+        let streams = streams.zip(session.streams().iter().cloned()).collect();
+        Ok(Self {
+            mutter,
+            session,
+            displays,
+            streams,
+            guarded: Arc::new(guarded),
+            put: None,
+        })
+    }
+
+    fn send_button(&mut self, input: Input, is_down: bool) -> Result<()> {
+        let Input::Button(number) = input else {
+            return Err(DesktopError::Unsupported("pressing keys"));
+        };
+        let control = control(&self.session)?;
+        // Mutter does what was sent before first.
+        let question = (button_code(number) as i32, is_down);
+        self.session
+            .bus()
+            .call(control, BUTTON, &question)
+            .map_err(|error| self.failure(&error))
+    }
+
+    /// Where a place of the screen lies on a monitor, in pixels of its picture, and what names places there.
+    fn on_monitor(&self, at: [i32; 2]) -> Option<(&OwnedObjectPath, [f64; 2])> {
+        let display = self
+            .displays
+            .iter()
+            .find(|it| it.monitor.place.contains(at))?;
+        let mut streams = self.streams.iter();
+        let (_, stream) = streams.find(|(connector, _)| *connector == display.monitor.name)?;
+        let place = display.monitor.place;
+        let pixel = |at: i32, from: i32, length: u32, pixels: u32| {
+            // Within the pixel, and where versions that round find it.
+            const WITHIN: f64 = 0.25;
+            (f64::from(at.abs_diff(from)) + WITHIN) * f64::from(pixels) / f64::from(length)
+        };
+        let [columns, rows] = display.pixels;
+        let x = pixel(at[0], place.x, place.width, columns);
+        let y = pixel(at[1], place.y, place.height, rows);
+        Some((stream, [x, y]))
+    }
+
+    fn failure(&self, error: &zbus::Error) -> DesktopError {
+        // Without the session, the bus does not know the object.
+        let is_gone = matches!(error, zbus::Error::MethodError(name, ..)
+            if ["UnknownMethod", "UnknownObject"].iter().any(|it| name.ends_with(it)));
+        match is_gone || self.session.has_ended() {
+            true => ended(),
+            false => DesktopError::Input(format!("Mutter: {error}")),
+        }
+    }
+}
+
+fn ended() -> DesktopError {
+    let over = "it has ended the control of the mouse: in GNOME, its sign in the panel does that, and a change of the \
+                monitors";
+    DesktopError::Lost(over.to_owned())
+}
+
+/// The object that moves and presses.
+fn control(session: &MutterSession) -> Result<Object<'_>> {
+    if session.has_ended() {
+        return Err(ended());
+    }
+    session.remote().ok_or_else(ended)
+}
+
+/// What releases when this program can't.
+fn guarded(session: &MutterSession) -> zbus::Result<BusPointer> {
+    let control = session
+        .remote()
+        .ok_or_else(|| zbus::Error::Failure("no session".to_owned()))?;
+    let release = |button: u8| -> zbus::Result<Vec<u8>> {
+        let message = order(control, BUTTON, &(button_code(button) as i32, false))?;
+        Ok(message.data().bytes().to_vec())
+    };
+    Ok(BusPointer {
+        socket: session.bus().socket()?,
+        releases: [release(1)?, release(2)?, release(3)?],
+    })
+}
+
+impl InputDevice for RemotePointer {
+    fn place(&mut self) -> Result<[i32; 2]> {
+        self.put
+            .ok_or(DesktopError::Unsupported("the pointer's place"))
+    }
+
+    fn put(&mut self, at: [i32; 2]) -> Result<()> {
+        let control = control(&self.session)?;
+        let (stream, [x, y]) = self.on_monitor(at).ok_or_else(|| {
+            DesktopError::Input(format!(
+                "{}, {} is beyond the monitors that were there at the start",
+                at[0], at[1]
+            ))
+        })?;
+        order(control, MOTION, &(stream.as_str(), x, y))
+            .and_then(|message| self.session.bus().send(&message))
+            .map_err(|error| self.failure(&error))?;
+        self.put = Some(at);
+        Ok(())
+    }
+
+    fn press(&mut self, input: Input) -> Result<()> {
+        // With other monitors, the same place is elsewhere on them.
+        let displays = self.mutter.displays()?;
+        if displays != self.displays {
+            self.displays = displays;
+            if let Some(at) = self.put {
+                self.put(at)?;
+            }
+        }
+        self.send_button(input, true)
+    }
+
+    fn release(&mut self, input: Input) -> Result<()> {
+        self.send_button(input, false)
+    }
+
+    fn reports_place(&self) -> bool {
+        false
+    }
+
+    fn display_server(&self) -> Option<DisplayServer> {
+        Some(DisplayServer::Mutter(Arc::clone(&self.guarded)))
+    }
+}

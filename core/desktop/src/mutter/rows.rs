@@ -1,0 +1,149 @@
+//! The pixels of a picture in memory that another process has laid out. What it says is not trusted.
+
+/// What both sides have agreed on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Layout {
+    width: u32,
+    height: u32,
+    /// Whether red comes first of a pixel's bytes, not blue.
+    is_red_first: bool,
+}
+
+/// Where a picture lies in memory, as it came with it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Chunk {
+    /// Bytes before the first row.
+    pub offset: u32,
+    /// Bytes of all rows.
+    pub size: u32,
+    /// Bytes from one row to the next. 0: rows have no gaps.
+    pub stride: i32,
+}
+
+/// No screen of today has more pixels than this, in bytes.
+const LARGEST: u64 = 1 << 30;
+/// All layouts that are read have four bytes for a pixel.
+pub(super) const BYTES_PER_PIXEL: usize = 4;
+
+impl Layout {
+    /// # Errors
+    /// When no picture has this size.
+    pub(super) fn new(width: u32, height: u32, is_red_first: bool) -> Result<Self, String> {
+        let bytes = u128::from(width) * u128::from(height) * BYTES_PER_PIXEL as u128;
+        if !(1..=u128::from(LARGEST)).contains(&bytes) {
+            return Err(format!(
+                "the compositor sends pictures of {width} x {height} pixels"
+            ));
+        }
+        Ok(Self {
+            width,
+            height,
+            is_red_first,
+        })
+    }
+
+    pub(super) fn size(self) -> [u32; 2] {
+        [self.width, self.height]
+    }
+
+    /// Copies a picture out of memory: its rows without gaps, blue first of a pixel's bytes.
+    ///
+    /// # Errors
+    /// When it does not lie in this memory. Then the copy is of no use.
+    pub(super) fn copy(self, memory: &[u8], chunk: Chunk, to: &mut Vec<u8>) -> Result<(), String> {
+        let row = self.width as usize * BYTES_PER_PIXEL;
+        to.clear();
+        let rows = self.rows(memory, chunk, row).ok_or_else(|| {
+            format!(
+                "the compositor sends {} x {} pixels in {} bytes, at {} and of {}, with {} bytes a row",
+                self.width,
+                self.height,
+                memory.len(),
+                chunk.offset,
+                chunk.size,
+                chunk.stride
+            )
+        })?;
+        for bytes in rows {
+            to.extend_from_slice(bytes);
+        }
+        if self.is_red_first {
+            for pixel in to.chunks_exact_mut(BYTES_PER_PIXEL) {
+                pixel.swap(0, 2);
+            }
+        }
+        Ok(())
+    }
+
+    /// `None`: they do not lie in the memory.
+    fn rows(self, memory: &[u8], chunk: Chunk, row: usize) -> Option<impl Iterator<Item = &[u8]>> {
+        let stride = match usize::try_from(chunk.stride).ok()? {
+            0 => row,
+            stride => stride,
+        };
+        let height = self.height as usize;
+        // The last row may end without its gap.
+        let length = stride.checked_mul(height - 1)?.checked_add(row)?;
+        let is_whole = stride >= row && chunk.size as usize >= length;
+        let begin = chunk.offset as usize;
+        let bytes = memory.get(begin..begin.checked_add(length)?)?;
+        is_whole.then(|| bytes.chunks(stride).map(move |bytes| &bytes[..row]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn copied(
+        layout: Layout,
+        memory: &[u8],
+        [offset, size]: [u32; 2],
+        stride: i32,
+    ) -> Option<Vec<u8>> {
+        let mut to = vec![77];
+        let chunk = Chunk {
+            offset,
+            size,
+            stride,
+        };
+        layout.copy(memory, chunk, &mut to).ok().map(|()| to)
+    }
+
+    #[test]
+    fn rows_are_copied_without_their_gaps() {
+        let memory: Vec<u8> = (0..32).collect();
+        let plain = Layout::new(2, 2, false).unwrap();
+        let second = [[4, 5, 6, 7, 8, 9, 10, 11], [16, 17, 18, 19, 20, 21, 22, 23]].concat();
+        assert_eq!(copied(plain, &memory, [4, 20], 12), Some(second));
+        assert_eq!(copied(plain, &memory, [0, 16], 0), Some((0..16).collect()));
+        let red = Layout::new(1, 2, true).unwrap();
+        let swapped = vec![2, 1, 0, 3, 10, 9, 8, 11];
+        assert_eq!(copied(red, &memory, [0, 12], 8), Some(swapped));
+    }
+
+    #[test]
+    fn what_lies_beyond_the_memory_is_refused() {
+        let memory = [0; 32];
+        let layout = Layout::new(2, 2, false).unwrap();
+        let is_refused = |at, stride| copied(layout, &memory, at, stride).is_none();
+        assert!(!is_refused([16, 16], 8));
+        for (at, stride) in [
+            // Longer than its part of the memory, or than all of it.
+            ([0, 15], 8),
+            ([17, 16], 8),
+            ([u32::MAX, 16], 8),
+            ([0, u32::MAX], i32::MAX),
+            // Rows that overlap, or go backwards.
+            ([0, 32], 7),
+            ([16, 16], -8),
+            ([0, 32], i32::MIN),
+        ] {
+            assert!(is_refused(at, stride), "{at:?} {stride}");
+        }
+        for [width, height] in [[0, 5], [5, 0], [1 << 15, 1 << 14], [u32::MAX, u32::MAX]] {
+            let error = Layout::new(width, height, false).unwrap_err();
+            assert!(error.contains(&format!("{width} x {height}")), "{error}");
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! Sessions: what Mutter does for this program until it ends them, or a person does.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
+
+use zbus::blocking::MessageIterator;
+use zbus::message::{Message, Type};
+use zbus::zvariant::{OwnedObjectPath, Value};
+
+use super::bus::{BUS, Bus, Object};
+
+/// Pictures of monitors, and with control places on them.
+pub(super) struct MutterSession {
+    /// At the end of the connection, Mutter ends the session.
+    #[cfg_attr(not(feature = "input"), expect(dead_code, reason = "it is kept"))]
+    bus: Bus,
+    /// One for each monitor that it was asked for.
+    streams: Vec<OwnedObjectPath>,
+    /// Of the control.
+    #[cfg(feature = "input")]
+    remote: Option<OwnedObjectPath>,
+    has_ended: Arc<AtomicBool>,
+    nodes: Receiver<Node>,
+}
+
+/// Where pictures come from.
+struct Node {
+    stream: OwnedObjectPath,
+    number: u32,
+}
+
+const CAST: Object<'_> = Object::main(
+    "org.gnome.Mutter.ScreenCast",
+    "/org/gnome/Mutter/ScreenCast",
+);
+const CAST_SESSION: &str = "org.gnome.Mutter.ScreenCast.Session";
+#[cfg(feature = "input")]
+const REMOTE: Object<'_> = Object::main(
+    "org.gnome.Mutter.RemoteDesktop",
+    "/org/gnome/Mutter/RemoteDesktop",
+);
+#[cfg(feature = "input")]
+const REMOTE_SESSION: &str = "org.gnome.Mutter.RemoteDesktop.Session";
+/// What is heard on the bus.
+const RULE: &str = "type='signal',path_namespace='/org/gnome/Mutter'";
+/// The pointer is not in the pictures.
+const HIDDEN_CURSOR: u32 = 0;
+/// How long Mutter may take until it has pictures.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+impl MutterSession {
+    /// Begins to send pictures of a monitor, of which this is the connector.
+    pub(super) fn capture(bus: Bus, connector: &str) -> zbus::Result<Self> {
+        let session: OwnedObjectPath = bus.call(CAST, "CreateSession", &properties([]))?;
+        let cast = below(CAST, &session, CAST_SESSION);
+        let streams = vec![record(&bus, cast, connector)?];
+        let signals = Signals::watch(&bus, [session.clone()].into(), streams.clone())?;
+        bus.call::<_, ()>(cast, "Start", &())?;
+        Ok(Self {
+            bus,
+            streams,
+            #[cfg(feature = "input")]
+            remote: None,
+            has_ended: signals.has_ended,
+            nodes: signals.nodes,
+        })
+    }
+
+    /// Takes control of the pointer, with places on monitors, of which these are the connectors.
+    #[cfg(feature = "input")]
+    pub(super) fn control<'a>(
+        bus: Bus,
+        connectors: impl Iterator<Item = &'a str>,
+    ) -> zbus::Result<Self> {
+        let remote: OwnedObjectPath = bus.call(REMOTE, "CreateSession", &())?;
+        let control = below(REMOTE, &remote, REMOTE_SESSION);
+        let id = bus.property(control, "SessionId")?;
+        let id = Value::from(id);
+        let session: OwnedObjectPath = bus.call(
+            CAST,
+            "CreateSession",
+            &properties([("remote-desktop-session-id", id)]),
+        )?;
+        let cast = below(CAST, &session, CAST_SESSION);
+        let streams: zbus::Result<Vec<OwnedObjectPath>> =
+            connectors.map(|it| record(&bus, cast, it)).collect();
+        let streams = streams?;
+        let sessions = [remote.clone(), session.clone()];
+        let signals = Signals::watch(&bus, sessions.into(), streams.clone())?;
+        bus.call::<_, ()>(control, "Start", &())?;
+        Ok(Self {
+            bus,
+            streams,
+            remote: Some(remote),
+            has_ended: signals.has_ended,
+            nodes: signals.nodes,
+        })
+    }
+
+    /// Waits until PipeWire knows where the pictures come from. `None`: it takes too long, or the session has ended.
+    pub(super) fn node(&self) -> Option<u32> {
+        let began = Instant::now();
+        loop {
+            let rest = PATIENCE.checked_sub(began.elapsed())?;
+            let node = self.nodes.recv_timeout(rest).ok()?;
+            if self.streams.first() == Some(&node.stream) {
+                return Some(node.number);
+            }
+        }
+    }
+
+    /// Whether a person, or the compositor, has ended it.
+    pub(super) fn has_ended(&self) -> bool {
+        self.has_ended.load(Ordering::Acquire)
+    }
+
+    #[cfg(feature = "input")]
+    pub(super) fn bus(&self) -> &Bus {
+        &self.bus
+    }
+
+    /// The object that moves and presses.
+    #[cfg(feature = "input")]
+    pub(super) fn remote(&self) -> Option<Object<'_>> {
+        let path = self.remote.as_ref()?;
+        Some(below(REMOTE, path, REMOTE_SESSION))
+    }
+
+    /// What names places on the monitors that it was asked for, in their order.
+    #[cfg(feature = "input")]
+    pub(super) fn streams(&self) -> &[OwnedObjectPath] {
+        &self.streams
+    }
+}
+
+/// What is heard of a session.
+struct Signals {
+    has_ended: Arc<AtomicBool>,
+    nodes: Receiver<Node>,
+}
+
+impl Signals {
+    /// Listens until the connection ends.
+    fn watch(
+        bus: &Bus,
+        sessions: Vec<OwnedObjectPath>,
+        streams: Vec<OwnedObjectPath>,
+    ) -> zbus::Result<Self> {
+        let messages = MessageIterator::from(bus.connection());
+        // The rule ends with the connection, which nobody asks the bus for.
+        bus.call::<_, ()>(BUS, "AddMatch", &RULE)?;
+        let has_ended = Arc::new(AtomicBool::new(false));
+        let (sender, nodes) = channel();
+        let ended = Arc::clone(&has_ended);
+        std::thread::Builder::new()
+            .name("mutter-signals".into())
+            .spawn(move || {
+                for message in messages.map_while(zbus::Result::ok) {
+                    match what(&message, &sessions, &streams) {
+                        Some(Signal::Node(node)) => report(&sender, node),
+                        Some(Signal::Closed) => break,
+                        None => {}
+                    }
+                }
+                ended.store(true, Ordering::Release);
+            })?;
+        Ok(Self { has_ended, nodes })
+    }
+}
+
+enum Signal {
+    Node(Node),
+    Closed,
+}
+
+/// What a signal says of a session. `None`: nothing, or it is of others.
+fn what(
+    message: &Message,
+    sessions: &[OwnedObjectPath],
+    streams: &[OwnedObjectPath],
+) -> Option<Signal> {
+    let header = message.header();
+    let of = |paths: &[OwnedObjectPath]| {
+        let path = header.path()?;
+        paths
+            .iter()
+            .find(|it| it.as_str() == path.as_str())
+            .cloned()
+    };
+    if header.message_type() != Type::Signal {
+        return None;
+    }
+    match header.member()?.as_str() {
+        "PipeWireStreamAdded" => Some(Signal::Node(Node {
+            stream: of(streams)?,
+            number: message.body().deserialize().ok()?,
+        })),
+        "Closed" => of(sessions).map(|_| Signal::Closed),
+        _ => None,
+    }
+}
+
+fn report(nodes: &Sender<Node>, node: Node) {
+    // Nobody waits for it any more.
+    let _ = nodes.send(node);
+}
+
+/// Has pictures of a monitor prepared. Returns what they are called.
+fn record(bus: &Bus, cast: Object<'_>, connector: &str) -> zbus::Result<OwnedObjectPath> {
+    let hidden = ("cursor-mode", Value::from(HIDDEN_CURSOR));
+    bus.call(cast, "RecordMonitor", &(connector, properties([hidden])))
+}
+
+fn properties<const COUNT: usize>(
+    properties: [(&'static str, Value<'static>); COUNT],
+) -> HashMap<&'static str, Value<'static>> {
+    HashMap::from(properties)
+}
+
+fn below<'a>(service: Object<'a>, path: &'a OwnedObjectPath, interface: &'a str) -> Object<'a> {
+    Object {
+        path: path.as_str(),
+        interface,
+        ..service
+    }
+}

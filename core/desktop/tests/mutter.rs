@@ -1,0 +1,312 @@
+//! The desktop on GNOME's real compositor, Mutter, with real windows.
+#![cfg(target_os = "linux")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test helper that can't go on should panic"
+)]
+
+#[path = "../../../tests/support/mutter.rs"]
+mod mutter;
+#[path = "../../../tests/support/wayland_window.rs"]
+mod wayland_window;
+
+use std::time::{Duration, Instant};
+
+use flowpipe_desktop::input::{Input, InputDevice};
+use flowpipe_desktop::{Desktop, Grabber, Rect};
+use mutter::{CONNECTOR, Mutter};
+use wayland_window::{PointerEvent, WaylandWindow};
+
+const RED: [u8; 3] = [200, 10, 20];
+const GREEN: [u8; 3] = [30, 180, 40];
+const LEFT: u32 = 0x110;
+
+fn connect(mutter: &Mutter) -> Desktop {
+    Desktop::connect_mutter(&mutter.bus(), &mutter.pipewire_socket()).unwrap()
+}
+
+fn open(mutter: &Mutter, title: &str, size: [u32; 2], colour: [u8; 3]) -> WaylandWindow {
+    WaylandWindow::open(&mutter.wayland_socket(), title, size, colour)
+}
+
+fn wait_for<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
+    let began = Instant::now();
+    loop {
+        if let Some(answer) = ask() {
+            return answer;
+        }
+        assert!(began.elapsed() < Duration::from_secs(60), "no {what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+#[test]
+#[ignore = "it is the process of a window: the other tests start it"]
+fn window_process() {
+    wayland_window::run_window();
+}
+
+/// A picture, with its pixels as red, green, blue.
+#[derive(Debug)]
+struct Look {
+    place: Rect,
+    scale: f64,
+    size: [u32; 2],
+    pixels: Vec<[u8; 3]>,
+}
+
+fn look(grabber: &mut Grabber, rect: Rect) -> Look {
+    let picture = grabber.grab(rect).unwrap().unwrap();
+    let pixels = picture.pixels.chunks_exact(4);
+    let look = Look {
+        place: picture.place,
+        scale: picture.scale,
+        size: [picture.width, picture.height],
+        pixels: pixels.map(|it| [it[2], it[1], it[0]]).collect(),
+    };
+    assert_eq!(look.pixels.len() as u32, look.size[0] * look.size[1]);
+    look
+}
+
+/// Where a colour is in a picture, in the picture's pixels; all pixels between must have it. `None`: nowhere.
+fn area(look: &Look, colour: [u8; 3]) -> Option<Rect> {
+    let width = look.size[0] as usize;
+    let found = look.pixels.iter().enumerate();
+    let found: Vec<[usize; 2]> = found
+        .filter(|(_, pixel)| **pixel == colour)
+        .map(|(index, _)| [index % width, index / width])
+        .collect();
+    let ends = |axis: usize| {
+        let least = found.iter().map(|at| at[axis]).min()?;
+        let most = found.iter().map(|at| at[axis]).max()?;
+        Some((least as i32, (most - least + 1) as u32))
+    };
+    let ((x, width), (y, height)) = (ends(0)?, ends(1)?);
+    assert_eq!(found.len() as u32, width * height, "it is whole");
+    Some(Rect {
+        x,
+        y,
+        width,
+        height,
+    })
+}
+
+/// Waits until a colour is seen in a part of the screen.
+fn find(grabber: &mut Grabber, rect: Rect, colour: [u8; 3]) -> (Look, Rect) {
+    wait_for("colour", || {
+        let look = look(grabber, rect);
+        let area = area(&look, colour)?;
+        Some((look, area))
+    })
+}
+
+#[test]
+fn a_window_is_captured_to_the_pixel_at_each_scale() {
+    for (scale, factor, size) in [
+        ("1", 1.0, [1280, 800]),
+        ("1.25", 1.25, [1600, 1000]),
+        ("2", 2.0, [2560, 1600]),
+    ] {
+        let mutter = Mutter::start(size, scale);
+        let desktop = connect(&mutter);
+        let monitors = desktop.monitors().unwrap();
+        let whole = monitors[0].place;
+        assert_eq!(monitors[0].name, CONNECTOR);
+        assert_eq!([whole.width, whole.height], [1280, 800], "scale {scale}");
+        assert_eq!(desktop.screen_size().unwrap(), [1280, 800]);
+        let mut grabber = desktop.grabber().unwrap();
+        // Nothing has changed on the screen before the first picture.
+        assert_eq!(area(&look(&mut grabber, whole), RED), None);
+        let _red = open(&mutter, "red", [200, 100], RED);
+        let (shown, red) = find(&mut grabber, whole, RED);
+        assert_eq!((shown.place, shown.size), (whole, size), "scale {scale}");
+        assert!((shown.scale - factor).abs() < 1e-9, "{}", shown.scale);
+        let wanted = [200.0, 100.0].map(|length| (length * factor) as u32);
+        assert_eq!([red.width, red.height], wanted, "scale {scale}");
+        // A part, of which another one lies beyond the screen.
+        let part = Rect {
+            x: 1200,
+            y: -40,
+            width: 200,
+            height: 100,
+        };
+        let shown = look(&mut grabber, part);
+        assert_eq!(shown.place, part.intersection(whole).unwrap());
+        assert_eq!(shown.size, [80.0, 60.0].map(|it| (it * factor) as u32));
+        let beyond = Rect { x: 5000, ..part };
+        assert!(grabber.grab(beyond).unwrap().is_none());
+    }
+}
+
+#[test]
+fn a_picture_shows_what_has_changed_since_the_last_one() {
+    let mutter = Mutter::start([1280, 800], "1");
+    let desktop = connect(&mutter);
+    let whole = desktop.monitors().unwrap()[0].place;
+    let mut grabber = desktop.grabber().unwrap();
+    for _ in 0..3 {
+        let red = open(&mutter, "red", [300, 200], RED);
+        let (_, place) = find(&mut grabber, whole, RED);
+        assert_eq!(area(&look(&mut grabber, place), RED).unwrap().x, 0);
+        let green = open(&mutter, "green", [300, 200], GREEN);
+        find(&mut grabber, place, GREEN);
+        drop((green, red));
+        wait_for("empty screen", || {
+            area(&look(&mut grabber, whole), RED)
+                .is_none()
+                .then_some(())
+        });
+    }
+}
+
+#[test]
+fn pictures_follow_the_monitor_when_it_is_turned() {
+    let mutter = Mutter::start([1280, 800], "1");
+    let desktop = connect(&mutter);
+    let mut grabber = desktop.grabber().unwrap();
+    let whole = |desktop: &Desktop| desktop.monitors().unwrap()[0].place;
+    let _red = open(&mutter, "red", [300, 200], RED);
+    find(&mut grabber, whole(&desktop), RED);
+    mutter.set_monitor([1280, 800], "1", 1);
+    let turned = wait_for("turned monitor", || {
+        Some(whole(&desktop)).filter(|it| [it.width, it.height] == [800, 1280])
+    });
+    let (shown, red) = find(&mut grabber, turned, RED);
+    assert_eq!((shown.place, shown.size), (turned, [800, 1280]));
+    assert_eq!([red.width, red.height], [300, 200]);
+}
+
+/// How many threads and open files this process has.
+fn held() -> [usize; 2] {
+    ["task", "fd"].map(|of| {
+        std::fs::read_dir(format!("/proc/self/{of}"))
+            .unwrap()
+            .count()
+    })
+}
+
+/// Other tests' threads would be counted too: it runs in a process of its own.
+#[test]
+#[ignore = "it is started by the test below"]
+fn grabbers_come_and_go() {
+    let Ok(at) = std::env::var(AT) else { return };
+    let (bus, pipewire) = at.split_once(' ').unwrap();
+    let desktop = Desktop::connect_mutter(bus, pipewire.as_ref()).unwrap();
+    let whole = desktop.monitors().unwrap()[0].place;
+    let use_once = || {
+        look(&mut desktop.grabber().unwrap(), whole);
+        desktop.input().unwrap().put([5, 5]).unwrap();
+    };
+    use_once();
+    // Threads end a moment after what they belong to.
+    std::thread::sleep(Duration::from_millis(500));
+    let before = held();
+    for _ in 0..10 {
+        use_once();
+    }
+    wait_for("end of threads and files", || {
+        (held() == before).then_some(())
+    });
+}
+
+/// The address of the bus and the path of PipeWire's socket.
+const AT: &str = "FLOWPIPE_TEST_AT";
+
+#[test]
+fn nothing_is_left_of_a_grabber_and_a_pointer() {
+    let mutter = Mutter::start([1280, 800], "1");
+    let itself = std::env::current_exe().unwrap();
+    let ran = std::process::Command::new(itself)
+        .args(["--exact", "grabbers_come_and_go", "--ignored"])
+        .env(
+            AT,
+            format!("{} {}", mutter.bus(), mutter.pipewire_socket().display()),
+        )
+        .output()
+        .unwrap();
+    assert!(ran.status.success(), "{ran:#?}");
+}
+
+#[test]
+fn an_ended_session_is_an_error_that_says_so() {
+    let mut mutter = Mutter::start([1280, 800], "1");
+    let desktop = connect(&mutter);
+    let whole = desktop.monitors().unwrap()[0].place;
+    let mut grabber = desktop.grabber().unwrap();
+    look(&mut grabber, whole);
+    assert!(
+        desktop
+            .find("red")
+            .unwrap_err()
+            .to_string()
+            .contains("GNOME")
+    );
+    mutter.crash();
+    let error = wait_for("end", || grabber.grab(whole).err()).to_string();
+    assert!(error.contains("does not answer any more"), "{error}");
+}
+
+/// Where a window of one colour is on the screen, in the screen's units.
+fn place(desktop: &Desktop, colour: [u8; 3]) -> Rect {
+    let whole = desktop.monitors().unwrap()[0].place;
+    let (shown, area) = find(&mut desktop.grabber().unwrap(), whole, colour);
+    let units = |pixels: f64| (pixels / shown.scale).round();
+    Rect {
+        x: units(f64::from(area.x)) as i32,
+        y: units(f64::from(area.y)) as i32,
+        width: units(f64::from(area.width)) as u32,
+        height: units(f64::from(area.height)) as u32,
+    }
+}
+
+/// Clicks at a place of the screen. Returns the pixel of the window that got the click.
+fn click(input: &mut dyn InputDevice, window: &WaylandWindow, at: [i32; 2]) -> [i32; 2] {
+    window.take();
+    input.put(at).unwrap();
+    input.press(Input::Button(1)).unwrap();
+    input.release(Input::Button(1)).unwrap();
+    let events = wait_for("a click", || {
+        let events = window.events();
+        let is_there = events.contains(&PointerEvent::Released(LEFT));
+        is_there.then_some(events)
+    });
+    let ends = [PointerEvent::Pressed(LEFT), PointerEvent::Released(LEFT)];
+    assert!(events.ends_with(&ends), "{events:?}");
+    let PointerEvent::At(x, y) = events[events.len() - 3] else {
+        panic!("{events:?}")
+    };
+    [x, y].map(|value| value.floor() as i32)
+}
+
+#[test]
+fn the_pointer_is_put_to_the_pixel_and_presses_there() {
+    for (scale, size) in [
+        ("1", [1280, 800]),
+        ("1.25", [1600, 1000]),
+        ("2", [2560, 1600]),
+    ] {
+        let mutter = Mutter::start(size, scale);
+        let desktop = connect(&mutter);
+        let red = open(&mutter, "red", [200, 100], RED);
+        let place = place(&desktop, RED);
+        let mut input = desktop.input().unwrap();
+        assert!(input.place().is_err(), "nobody says where it was before");
+        assert!(!input.reports_place());
+        // Without another pointer on this screen, the window learns only now that there is one.
+        input.put([place.x + 100, place.y + 50]).unwrap();
+        wait_for("the pointer", || (!red.events().is_empty()).then_some(()));
+        for at in [[0, 0], [199, 99], [57, 83]] {
+            let place = [place.x + at[0], place.y + at[1]];
+            assert_eq!(click(&mut *input, &red, place), at, "scale {scale}");
+        }
+        assert!(input.press(Input::Key(38)).is_err());
+        assert!(input.put([-1, 5]).is_err());
+        // The pointer is over the window, and not in the picture.
+        let whole = desktop.monitors().unwrap()[0].place;
+        find(&mut desktop.grabber().unwrap(), whole, RED);
+        // With its monitor as it was, the session ends.
+        mutter.set_monitor(size, scale, 1);
+        let error = wait_for("end", || input.put([5, 5]).err()).to_string();
+        assert!(error.contains("ended the control of the mouse"), "{error}");
+    }
+}
