@@ -15,8 +15,8 @@ use crate::grabber::{Capture, Grab, Picture};
 use crate::rect::Rect;
 use crate::window::WindowId;
 
-/// How long a picture may take, such as the first one.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a picture may take, such as the first one, for which programs of the session may have to start.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(super) struct MutterGrabber {
     mutter: Arc<Mutter>,
