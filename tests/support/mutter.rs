@@ -9,6 +9,7 @@
 use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -19,11 +20,16 @@ const NOBODY: u32 = 65534;
 /// The name of the monitor.
 pub const CONNECTOR: &str = "Meta-0";
 
+/// Each draws without a graphics card: several at once would be slow.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
 /// A compositor with all that belongs to it. It ends when it is dropped.
 pub struct Mutter {
     /// The bus first. They end in the opposite order.
     programs: Vec<Child>,
     folder: tempfile::TempDir,
+    /// Given back when all else has ended.
+    _alone: MutexGuard<'static, ()>,
 }
 
 impl Mutter {
@@ -32,6 +38,9 @@ impl Mutter {
     /// # Panics
     /// When something of it is not installed or does not start.
     pub fn start(size: [u32; 2], scale: &str) -> Self {
+        // A test that failed leaves nothing behind that matters to the next.
+        let alone = ONE_AT_A_TIME.lock();
+        let alone = alone.unwrap_or_else(PoisonError::into_inner);
         let folder = tempfile::Builder::new()
             .prefix("flowpipe-mutter")
             .tempdir()
@@ -39,6 +48,7 @@ impl Mutter {
         let mut mutter = Self {
             programs: Vec::new(),
             folder,
+            _alone: alone,
         };
         mutter.configure(size, scale);
         if is_root() {
