@@ -156,8 +156,15 @@ impl Games {
 
 fn read(file: &Path) -> io::Result<Kept> {
     let text = flowpipe_output::open_regular(file).and_then(|file| {
-        let mut text = String::new();
-        file.take(MAX_BYTES).read_to_string(&mut text).map(|_| text)
+        let mut bytes = Vec::new();
+        file.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
+        // Its beginning may make sense by itself: written back, it would be all that is left.
+        if bytes.len() as u64 > MAX_BYTES {
+            return Err(io::Error::other(
+                "it has more than 1 MiB: delete games that you no longer play",
+            ));
+        }
+        String::from_utf8(bytes).map_err(io::Error::other)
     });
     match text {
         Ok(text) => toml::from_str(&text).map_err(io::Error::other),
@@ -275,6 +282,29 @@ mod tests {
         assert_eq!(games.get("game"), None);
         games.keep("game", &needs(Profile::Cells));
         Games::new(Some(file.join("games.toml"))).keep("game", &needs(Profile::Cells));
+    }
+
+    #[test]
+    fn a_file_that_is_too_large_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("games.toml");
+        let games = Games::new(Some(file.clone()));
+        let entry = |number: usize| format!("[games.\"{number:0100}\"]\nprofile = \"turns\"\n");
+        let size = entry(0).len();
+        // The first MiB ends after a whole line of comment.
+        let fitting = MAX_BYTES as usize / size;
+        let mut text: String = (0..fitting).map(entry).collect();
+        text.push_str(&"#".repeat(MAX_BYTES as usize - text.len() - 1));
+        text.push('\n');
+        std::fs::write(&file, &text).unwrap();
+        let name = format!("{:0100}", 1);
+        assert_eq!(games.get(&name), Some(needs(Profile::Turns)), "1 MiB");
+        text.push_str(&entry(fitting));
+        std::fs::write(&file, &text).unwrap();
+        assert_eq!(games.get(&name), None);
+        assert!(read(&file).err().unwrap().to_string().contains("1 MiB"));
+        games.keep(&name, &needs(Profile::Cells));
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
     }
 
     #[test]
