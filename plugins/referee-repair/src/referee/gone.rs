@@ -59,31 +59,39 @@ impl Referee {
         });
         match fate {
             Fate::Open => {}
-            Fate::Unknown { .. } if may_try => {
-                self.clear(sighting, captured, now, actions);
-            }
             Fate::Solved => {
                 board.counted_gone = Some(GoneAs::Solved);
                 self.close(None, actions);
             }
-            Fate::Unknown { unseen } => self.close_unknown(unseen, actions),
+            Fate::Unknown { unseen } => {
+                if !(may_try && self.clear(sighting, captured, now, actions)) {
+                    self.close_unknown(unseen, actions);
+                }
+            }
         }
     }
 
     /// The current board can't be read after strokes that were to draw it: has it cleared, or drawn again, more slowly.
-    fn clear(&mut self, sighting: &Sighting, captured: i64, now: i64, actions: &mut Vec<Action>) {
+    /// Returns whether it does: not where another board was seen since, or the window has another size.
+    fn clear(
+        &mut self,
+        sighting: &Sighting,
+        captured: i64,
+        now: i64,
+        actions: &mut Vec<Action>,
+    ) -> bool {
         let Some(board) = &mut self.board else {
-            return;
+            return false;
         };
         let latest = self.latest.as_ref().map(|(latest, _)| latest);
         let latest = latest.filter(|it| it.frame.size == sighting.frame.size);
         let seen = latest.and_then(Sighting::board).cloned();
         let answer = self.answers.get(&board.puzzle).cloned();
         let (Some(mut seen), Some(answer)) = (seen, answer) else {
-            return;
+            return false;
         };
         if seen.puzzle != board.puzzle {
-            return;
+            return false;
         }
         board.vanishing.end();
         board.cleared += 1;
@@ -113,6 +121,7 @@ impl Referee {
         asked.stroke_end = Some(StrokeEnd::InTerminal);
         self.acting.begin(captured, now);
         actions.push(Action::Play(Box::new(asked)));
+        true
     }
 
     /// The current board has gone right after its last stroke, and so many flows were not seen drawn.

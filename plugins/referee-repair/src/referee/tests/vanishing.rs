@@ -402,6 +402,21 @@ fn a_board_that_is_never_read_again_is_given_up_as_unknown() {
 }
 
 #[test]
+fn a_board_that_cant_be_cleared_is_given_up_as_unknown() {
+    // The next one was seen while it moved.
+    let mut table = played(Some(1), None);
+    let next = sighting(2, &[], BoardState::Moving);
+    assert_eq!(table.see(100, next), ["ask"]);
+    assert_eq!(away(&mut table, 30, &made_out()), [""; 0]);
+    assert_eq!(away(&mut table, 1, &made_out()), ["unknown", "end"]);
+    // The window has another size, and the board is elsewhere.
+    let mut table = played(Some(1), None);
+    let mut resized = made_out();
+    resized.frame.size = Some([999, 999]);
+    assert_eq!(away(&mut table, 31, &resized), ["unknown", "end"]);
+}
+
+#[test]
 fn nothing_is_clicked_in_a_game_whose_partly_drawn_boards_are_read() {
     let mut table = played(None, None);
     table.referee.findings.note_partial();
