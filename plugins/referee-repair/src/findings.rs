@@ -171,6 +171,11 @@ impl Findings {
         self.found.rules.meet(frame, &self.games)
     }
 
+    /// What vision is to know of the current game.
+    pub fn rules_of_game(&self) -> Option<GameRules> {
+        self.found.rules.known()
+    }
+
     /// A board was won that was played by these rules. Returns what vision is to know of the game now.
     pub fn won_by(&mut self, rules: Rules) -> Option<GameRules> {
         let news = self.found.rules.won(rules, &self.games)?;

@@ -44,10 +44,16 @@ impl RuleRecord {
             rules: games.rules(&frame.source),
             since: None,
         };
-        let rules = self.rules.filter(|rules| *rules != Rules::default())?;
-        let (game, words) = (&frame.source, in_words(rules));
+        let known = self.known()?;
+        let (game, words) = (&known.source, in_words(known.rules));
         tracing::info!("{game}: begins with rules \"{words}\", found earlier");
-        Some(GameRules::new(game.clone(), rules))
+        Some(known)
+    }
+
+    /// What vision is to know of the current game. One that was restarted knows Flow Free's rules only.
+    pub fn known(&self) -> Option<GameRules> {
+        let rules = self.rules.filter(|rules| *rules != Rules::default())?;
+        Some(GameRules::new(self.game.clone()?, rules))
     }
 
     /// A board of the current game was won that was played by these rules. Returns what vision is to know now.

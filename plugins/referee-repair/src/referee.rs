@@ -498,6 +498,11 @@ impl Referee {
         self.misfit.end();
         self.progressed_at = Some(now);
         self.findings.meet(frame);
+        // Vision may have been restarted since.
+        if !actions.iter().any(|it| matches!(it, Action::Rules(_))) {
+            let known = self.findings.rules_of_game();
+            actions.extend(known.map(|known| Action::Rules(Box::new(known))));
+        }
         self.board = Some(Board::new(seen, frame, captured));
     }
 
@@ -516,10 +521,12 @@ impl Referee {
         (board.closed, board.solved, board.counted_gone) = (false, false, None);
     }
 
-    /// The current board is won: what it was played by are rules of the game.
+    /// The current board is won: what it was played by are rules of the game. Those of numbers are no finding: vision
+    /// reads each such board by the rules of puzzles on paper.
     fn confirm_rules(&mut self, actions: &mut Vec<Action>) {
         let board = self.board.as_mut().filter(|board| board.attempts > 0);
-        let Some(board) = board.filter(|board| !board.confirms_rules) else {
+        let board = board.filter(|board| !board.confirms_rules && !board.is_of_numbers);
+        let Some(board) = board else {
             return;
         };
         board.confirms_rules = true;

@@ -47,7 +47,9 @@ fn sighting(rows: usize, drawn: &[usize], state: BoardState) -> Sighting {
             SeenBoard::new(
                 puzzle(rows),
                 Geometry::axis_aligned(0.0, 0.0, 30.0, 10.0 * rows as f64, rows, 3),
-                vec![[255, 0, 0]; rows],
+                (0..rows)
+                    .map(|row| [255, (80 * row % 256) as u8, 0])
+                    .collect(),
             )
             .with_drawn(drawn.iter().map(|&flow| all[flow].clone()).collect(), state),
         )),

@@ -60,9 +60,13 @@ fn a_board_that_is_won_confirms_its_rules() {
     assert_eq!(game.kept(), None, "it is not won yet");
     assert_eq!(game.see_solved(2, TOUCH), ["rules", "solved"]);
     assert_eq!(game.kept(), Some(TOUCH));
-    // Reported once, to the next referee too.
-    game.draw(3, TOUCH);
-    assert_eq!(game.see_solved(3, TOUCH), ["solved"]);
+    // Reported again with each new board, as vision may have been restarted, and once to the next referee.
+    assert_eq!(
+        game.table.see(20, by(empty(3), TOUCH)),
+        ["ask", "rules"],
+        "a new board"
+    );
+    assert_eq!(game.table.see(20, by(empty(3), TOUCH)), [""; 0]);
     let games = Games::new(Some(game.folder.path().join("games.toml")));
     let mut next = Table::keeping(Config::default(), games);
     let unread = || {
@@ -105,6 +109,42 @@ fn a_board_that_is_not_won_confirms_nothing() {
         .see(500, by(sighting(3, &[0], BoardState::Partial), TOUCH));
     game.table.see(20, by(empty(2), Rules::default()));
     assert_eq!(game.kept(), None);
+}
+
+#[test]
+fn boards_of_numbers_confirm_nothing_and_count_for_nothing() {
+    let inked = |game: &mut Game, rows, rules| {
+        game.draw(rows, rules);
+        let board = game.table.referee.board.as_mut().unwrap();
+        let numbers = || vec![[0, 0, 0], [10, 10, 10], [64, 60, 50]];
+        let mut seen = SeenBoard::new(
+            board.puzzle.clone(),
+            board.geometry.clone().unwrap(),
+            numbers(),
+        );
+        *board = Board {
+            attempts: board.attempts,
+            ..Board::new(&seen, &FrameNote::of("window").with_window(7), 0)
+        };
+        assert!(board.is_of_numbers);
+        seen.palette[2] = [65, 60, 50];
+        let coloured = Board::new(&seen, &FrameNote::of("window"), 0);
+        assert!(!coloured.is_of_numbers);
+        game.see_solved(rows, rules);
+    };
+    let mut game = Game::new();
+    inked(&mut game, 2, LOOSE);
+    assert_eq!(game.table.see(20, by(empty(3), LOOSE)), ["ask"]);
+    assert_eq!(game.kept(), None);
+    // Nor do they make looser rules be forgotten.
+    let mut game = Game::new();
+    game.draw(2, TOUCH);
+    assert_eq!(game.see_solved(2, TOUCH), ["rules", "solved"]);
+    for _ in 0..3 {
+        inked(&mut game, 3, Rules::default());
+        inked(&mut game, 2, Rules::default());
+    }
+    assert_eq!(game.kept(), Some(TOUCH));
 }
 
 #[test]
