@@ -1,18 +1,17 @@
 //! Navigator stage: presses what leads on to the next board.
 //!
-//! [`navigator`] decides when, [`search`] finds snippets in frames, [`snippet`] reads them from files, [`target`] makes
-//! gestures, [`config`] is what can be set; here is the stage around them.
+//! [`navigator`] decides when, [`frames`] keeps frames until then, [`search`] finds snippets in them, [`snippet`] reads
+//! these from files, [`target`] makes gestures, [`config`] is what can be set; here is the stage around them.
 //!
 //! **Invariant.** Gestures descend from the frame that was searched, and vision has read that frame as one without a
 //! board to play.
 
 mod config;
+mod frames;
 mod navigator;
 mod search;
 mod snippet;
 mod target;
-
-use std::collections::VecDeque;
 
 use flowpipe_plugin::message::{CHECK, FRAME, GESTURE_OUTCOME, GESTURES, GestureOutcome, Gestures};
 use flowpipe_plugin::puzzle::message::{
@@ -24,6 +23,7 @@ use flowpipe_plugin::{
 };
 
 use crate::config::Config;
+use crate::frames::Frames;
 use crate::navigator::{Decision, Navigator, Seen};
 use crate::search::{Picture, Template};
 
@@ -32,12 +32,12 @@ const FRAMES: usize = 0;
 const SIGHTINGS: usize = 1;
 const RESULTS: usize = 2;
 
-/// Frames that are kept until vision has read them, and the bytes of their pixels, at most.
-const MOST_FRAMES: usize = 8;
-const MOST_BYTES: usize = 128 << 20;
-
 /// No search for another snippet begins in a frame after so many nanoseconds: its gestures would be too old.
 const SEARCH_NS: i64 = 100_000_000;
+
+/// Why a frame could not be searched, for people.
+const UNKEPT: &str = "the picture in which vision saw no board to play was no longer there when vision had read it: \
+    lower `rate` of capture-screen";
 
 struct Templates {
     config: Config,
@@ -47,8 +47,7 @@ struct Templates {
     first: usize,
     /// Snippets that were searched since one was found or something was pressed.
     in_vain: usize,
-    /// Frames by number, the newest last.
-    frames: VecDeque<(u64, Captured)>,
+    frames: Frames<Captured>,
 }
 
 impl Stage for Templates {
@@ -87,7 +86,7 @@ impl Stage for Templates {
             templates,
             first: 0,
             in_vain: 0,
-            frames: VecDeque::new(),
+            frames: Frames::new(),
         })
     }
 
@@ -100,16 +99,14 @@ impl Stage for Templates {
             FRAMES => self.keep(&message)?,
             SIGHTINGS => {
                 let seen = seen(&message.parse()?);
+                let frame = self.frames.read(message.frame_sequence());
                 let decision = self.navigator.sighting(seen, message.captured_ns(), now);
                 match decision {
                     Decision::Wait => {}
-                    Decision::Search { after_win } => {
-                        let frame = message.frame_sequence();
-                        let frame = self.frames.iter().position(|(it, _)| *it == frame);
-                        if let Some((_, frame)) = frame.and_then(|at| self.frames.remove(at)) {
-                            self.search(&frame, after_win, context)?;
-                        }
-                    }
+                    Decision::Search { after_win } => match frame {
+                        Some(frame) => self.search(&frame, after_win, context)?,
+                        None => self.navigator.miss_frame(UNKEPT),
+                    },
                     // Nothing is pressed in a dry run, so that nothing can lead on.
                     Decision::GiveUp(_) if context.host().is_dry() => {}
                     Decision::GiveUp(reason) => return Err(Error::new(reason)),
@@ -165,13 +162,8 @@ impl Templates {
             return Ok(());
         }
         let frame = Captured::from_message(message)?;
-        self.frames.push_back((message.frame_sequence(), frame));
-        let bytes = |(_, frame): &(u64, Captured)| frame.pixels().len();
-        while self.frames.len() > MOST_FRAMES
-            || self.frames.len() > 1 && self.frames.iter().map(bytes).sum::<usize>() > MOST_BYTES
-        {
-            self.frames.pop_front();
-        }
+        let bytes = frame.pixels().len();
+        self.frames.keep(message.frame_sequence(), bytes, frame);
         Ok(())
     }
 

@@ -176,6 +176,13 @@ impl Navigator {
         }
     }
 
+    /// The frame that was to be searched is not there: why, for people. What was missed in another frame says more.
+    pub fn miss_frame(&mut self, why: &str) {
+        if let Some(pause) = &mut self.pause {
+            pause.missed.get_or_insert_with(|| why.to_owned());
+        }
+    }
+
     /// What is being pressed was pressed, or refused for a reason.
     pub fn outcome(&mut self, refused: Option<String>, now: i64) {
         let Some(pause) = &mut self.pause else { return };

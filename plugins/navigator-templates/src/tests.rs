@@ -223,6 +223,21 @@ fn configs_that_can_t_be_meant_are_refused() {
     harness(&json!({ "next": vec![good.clone(); 8], "close": vec![good; 8] })).unwrap();
 }
 
+#[test]
+fn a_run_in_which_no_frame_could_be_searched_says_so() {
+    let mut stage = harness(&json!({ "key": "Return", "settle_ms": 0, "patience": 0.05 })).unwrap();
+    let note = flowpipe_plugin::message::FrameNote::of("game");
+    // The harness sends no frame that it descends from.
+    let nothing = Sighting::new(note, Reading::refused("find board", "there is none"));
+    let error = loop {
+        match stage.send(SIGHTINGS, SIGHTING, &nothing) {
+            Ok(emitted) => assert!(emitted.is_empty()),
+            Err(error) => break error.to_string(),
+        }
+    };
+    assert!(error.contains("lower `rate` of capture-screen"), "{error}");
+}
+
 fn harness(config: &serde_json::Value) -> Result<Harness> {
     flowpipe_plugin::harness!(Templates, config)
 }
