@@ -150,7 +150,7 @@ fn are_won_if_there(sizes: &[usize], count: usize) {
 
 #[test]
 fn boards_of_a_web_game_are_won_with_nothing_configured() {
-    are_won_if_there(&[3, 5, 8, 11, 15], 5);
+    are_won_if_there(&[3, 4, 5, 6, 7], 5);
 }
 
 #[test]
