@@ -28,6 +28,9 @@ use wayland_protocols::xdg::shell::client::xdg_surface::{self, XdgSurface};
 use wayland_protocols::xdg::shell::client::xdg_toplevel::XdgToplevel;
 use wayland_protocols::xdg::shell::client::xdg_wm_base::{self, XdgWmBase};
 
+/// The code of the left button.
+pub const LEFT: u32 = 0x110;
+
 /// What the pointer did, in the window's own units.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PointerEvent {

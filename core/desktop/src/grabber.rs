@@ -28,6 +28,28 @@ pub struct Picture<'a> {
     pub pixels: &'a [u8],
 }
 
+/// No screen of today has more pixels than this, in bytes: what a compositor says is not trusted.
+#[cfg(all(
+    any(feature = "mutter", feature = "wlroots"),
+    unix,
+    not(target_os = "macos")
+))]
+pub(crate) const LARGEST_PICTURE: u64 = 1 << 30;
+
+#[cfg(any(feature = "mutter", feature = "wlroots", feature = "xcap"))]
+impl<'a> Picture<'a> {
+    /// A picture of a part of the screen, with a width and height in its own pixels.
+    pub(crate) fn of(part: Rect, [width, height]: [u32; 2], pixels: &'a [u8]) -> Self {
+        Self {
+            place: part,
+            width,
+            height,
+            scale: f64::from(width) / f64::from(part.width),
+            pixels,
+        }
+    }
+}
+
 /// The result of capturing a window.
 #[derive(Clone, Copy, Debug)]
 pub enum Capture<'a> {

@@ -111,18 +111,12 @@ impl Grab for XcapGrabber {
             return Ok(None);
         };
         let picture = grab_part(xcap, monitor, part).map_err(grab_error)?;
-        let (width, height) = picture.dimensions();
+        let size = picture.dimensions().into();
         self.pixels = picture.into_raw();
         for pixel in self.pixels.chunks_exact_mut(4) {
             pixel.swap(0, 2);
         }
-        Ok(Some(Picture {
-            place: part,
-            width,
-            height,
-            scale: f64::from(width) / f64::from(part.width),
-            pixels: &self.pixels,
-        }))
+        Ok(Some(Picture::of(part, size, &self.pixels)))
     }
 
     fn grab_window(&mut self, window: WindowId) -> Result<Capture<'_>> {

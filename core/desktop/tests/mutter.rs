@@ -7,19 +7,21 @@
 
 #[path = "../../../tests/support/mutter.rs"]
 mod mutter;
+#[path = "../../../tests/support/wayland_click.rs"]
+mod wayland_click;
 #[path = "../../../tests/support/wayland_window.rs"]
 mod wayland_window;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use flowpipe_desktop::input::{Input, InputDevice};
+use flowpipe_desktop::input::Input;
 use flowpipe_desktop::{Desktop, Grabber, Rect};
 use mutter::{CONNECTOR, Mutter};
-use wayland_window::{PointerEvent, WaylandWindow};
+use wayland_click::{click, wait_for};
+use wayland_window::WaylandWindow;
 
 const RED: [u8; 3] = [200, 10, 20];
 const GREEN: [u8; 3] = [30, 180, 40];
-const LEFT: u32 = 0x110;
 
 fn connect(mutter: &Mutter) -> Desktop {
     Desktop::connect_mutter(&mutter.bus(), &mutter.pipewire_socket()).unwrap()
@@ -27,17 +29,6 @@ fn connect(mutter: &Mutter) -> Desktop {
 
 fn open(mutter: &Mutter, title: &str, size: [u32; 2], colour: [u8; 3]) -> WaylandWindow {
     WaylandWindow::open(&mutter.wayland_socket(), title, size, colour)
-}
-
-fn wait_for<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
-    let began = Instant::now();
-    loop {
-        if let Some(answer) = ask() {
-            return answer;
-        }
-        assert!(began.elapsed() < Duration::from_secs(60), "no {what}");
-        std::thread::sleep(Duration::from_millis(2));
-    }
 }
 
 #[test]
@@ -257,25 +248,6 @@ fn place(desktop: &Desktop, colour: [u8; 3]) -> Rect {
         width: units(f64::from(area.width)) as u32,
         height: units(f64::from(area.height)) as u32,
     }
-}
-
-/// Clicks at a place of the screen. Returns the pixel of the window that got the click.
-fn click(input: &mut dyn InputDevice, window: &WaylandWindow, at: [i32; 2]) -> [i32; 2] {
-    window.take();
-    input.put(at).unwrap();
-    input.press(Input::Button(1)).unwrap();
-    input.release(Input::Button(1)).unwrap();
-    let events = wait_for("a click", || {
-        let events = window.events();
-        let is_there = events.contains(&PointerEvent::Released(LEFT));
-        is_there.then_some(events)
-    });
-    let ends = [PointerEvent::Pressed(LEFT), PointerEvent::Released(LEFT)];
-    assert!(events.ends_with(&ends), "{events:?}");
-    let PointerEvent::At(x, y) = events[events.len() - 3] else {
-        panic!("{events:?}")
-    };
-    [x, y].map(|value| value.floor() as i32)
 }
 
 #[test]

@@ -7,19 +7,19 @@
 
 #[path = "../../../tests/support/sway.rs"]
 mod sway;
+#[path = "../../../tests/support/wayland_click.rs"]
+mod wayland_click;
 #[path = "../../../tests/support/wayland_window.rs"]
 mod wayland_window;
 
-use std::time::{Duration, Instant};
-
-use flowpipe_desktop::input::{Input, InputDevice};
+use flowpipe_desktop::input::Input;
 use flowpipe_desktop::{Capture, Desktop, Grabber, Rect, WindowId};
 use sway::Sway;
-use wayland_window::{PointerEvent, WaylandWindow};
+use wayland_click::{click, wait_for};
+use wayland_window::WaylandWindow;
 
 const RED: [u8; 3] = [200, 10, 20];
 const GREEN: [u8; 3] = [30, 180, 40];
-const LEFT: u32 = 0x110;
 
 fn connect(sway: &Sway) -> Desktop {
     Desktop::connect_wlroots(&sway.wayland_socket(), Some(sway.own_socket())).unwrap()
@@ -27,17 +27,6 @@ fn connect(sway: &Sway) -> Desktop {
 
 fn open(sway: &Sway, title: &str, size: [u32; 2], colour: [u8; 3]) -> WaylandWindow {
     WaylandWindow::open(&sway.wayland_socket(), title, size, colour)
-}
-
-fn wait_for<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
-    let began = Instant::now();
-    loop {
-        if let Some(answer) = ask() {
-            return answer;
-        }
-        assert!(began.elapsed() < Duration::from_secs(60), "no {what}");
-        std::thread::sleep(Duration::from_millis(2));
-    }
 }
 
 fn find(desktop: &Desktop, title: &str) -> WindowId {
@@ -120,25 +109,6 @@ fn what_lies_over_a_window_is_known() {
     let mut grabber = desktop.grabber().unwrap();
     assert!(matches!(grabber.grab_window(red).unwrap(), Capture::Hidden));
     assert!(!desktop.is_in_front(red, place).unwrap());
-}
-
-/// Clicks at a place of the screen. Returns the pixel of the window that got the click.
-fn click(input: &mut dyn InputDevice, window: &WaylandWindow, at: [i32; 2]) -> [i32; 2] {
-    window.take();
-    input.put(at).unwrap();
-    input.press(Input::Button(1)).unwrap();
-    input.release(Input::Button(1)).unwrap();
-    let events = wait_for("a click", || {
-        let events = window.events();
-        let is_there = events.contains(&PointerEvent::Released(LEFT));
-        is_there.then_some(events)
-    });
-    let ends = [PointerEvent::Pressed(LEFT), PointerEvent::Released(LEFT)];
-    assert!(events.ends_with(&ends), "{events:?}");
-    let PointerEvent::At(x, y) = events[events.len() - 3] else {
-        panic!("{events:?}")
-    };
-    [x, y].map(|value| value.floor() as i32)
 }
 
 #[test]

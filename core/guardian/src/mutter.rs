@@ -12,7 +12,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{SendFlags, Shutdown, send, shutdown};
 
-use crate::input::{BusPointer, Input};
+use crate::input::BusPointer;
 use crate::record::Pressed;
 use crate::release::Release;
 
@@ -85,11 +85,9 @@ impl Release for SharedConnection {
         if self.released.get() == Some(pressed.presses) {
             return Ok(());
         }
-        for input in pressed.inputs() {
-            // Keys are not pressed there.
-            if let Input::Button(button) = input {
-                self.send(connection, button)?;
-            }
+        // Keys are not pressed there.
+        for button in pressed.buttons() {
+            self.send(connection, button)?;
         }
         self.released.set(Some(pressed.presses));
         Ok(())
@@ -102,6 +100,7 @@ mod tests {
     use std::os::unix::net::UnixStream;
 
     use super::*;
+    use crate::input::Input;
     use crate::record::Record;
 
     #[test]

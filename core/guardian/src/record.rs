@@ -125,9 +125,15 @@ impl Pressed {
 
     /// All that is pressed, keys after buttons.
     pub(crate) fn inputs(&self) -> impl Iterator<Item = Input> + '_ {
-        let buttons = (0..=u8::MAX).filter(|&number| has(&self.buttons, number));
         let keys = (0..=u8::MAX).filter(|&number| has(&self.keys, number));
-        buttons.map(Input::Button).chain(keys.map(Input::Key))
+        self.buttons()
+            .map(Input::Button)
+            .chain(keys.map(Input::Key))
+    }
+
+    /// The numbers of the buttons that are pressed.
+    pub(crate) fn buttons(&self) -> impl Iterator<Item = u8> + '_ {
+        (0..=u8::MAX).filter(|&number| has(&self.buttons, number))
     }
 }
 

@@ -18,7 +18,7 @@ use wayland_protocols_wlr::virtual_pointer::v1::client::zwlr_virtual_pointer_man
 use wayland_protocols_wlr::virtual_pointer::v1::client::zwlr_virtual_pointer_v1::ZwlrVirtualPointerV1;
 
 use crate::error::GuardianError;
-use crate::input::{Input, button_code};
+use crate::input::button_code;
 use crate::record::Pressed;
 use crate::release::Release;
 use crate::unsent::{NotSent, Unsent, wait_for_answers};
@@ -171,12 +171,10 @@ impl Release for Compositor {
         }
         // A compositor that has not answered yet gets no more requests, so that they do not pile up.
         self.events.wait(connection)?;
-        for input in pressed.inputs() {
-            // Keys are not pressed there.
-            if let Input::Button(button) = input {
-                let sent = self.send(connection, &release_button(self.pointer, button));
-                sent.map_err(|it| it.error)?;
-            }
+        // Keys are not pressed there.
+        for button in pressed.buttons() {
+            let sent = self.send(connection, &release_button(self.pointer, button));
+            sent.map_err(|it| it.error)?;
         }
         self.released.set(Some(pressed.presses));
         self.check(connection)

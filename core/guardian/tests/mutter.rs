@@ -11,22 +11,19 @@ mod deadly_signals;
 mod mutter;
 #[path = "../../../tests/support/signals.rs"]
 mod signals;
+#[path = "../../../tests/support/wayland_player.rs"]
+mod wayland_player;
 #[path = "../../../tests/support/wayland_window.rs"]
 mod wayland_window;
 
-use std::io::{BufRead as _, BufReader};
-use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use deadly_signals::DEADLY;
 use flowpipe_desktop::Desktop;
-use flowpipe_guardian::{DisplayServer, Guardian, Input};
+use flowpipe_guardian::DisplayServer;
 use mutter::Mutter;
-use rustix::process::{Pid, Resource, Rlimit, Signal};
-use signals::with_default_signals;
-use wayland_window::{PointerEvent, WaylandWindow};
-
-const LEFT: u32 = 0x110;
+use rustix::process::{Pid, Signal};
+use wayland_player::{UNGUARDED, kill, kill_by_every_signal, player, run_player, wait_for};
+use wayland_window::{LEFT, PointerEvent, WaylandWindow};
 
 #[test]
 #[ignore = "it is the process of a window: the other tests start it"]
@@ -34,85 +31,10 @@ fn window_process() {
     wayland_window::run_window();
 }
 
-/// Where the process that presses puts the pointer.
-const AT: &str = "FLOWPIPE_TEST_AT";
-/// Without a guardian.
-const UNGUARDED: &str = "FLOWPIPE_TEST_UNGUARDED";
-/// What it prints once the button is down.
-const DOWN: &str = "down";
-
 #[test]
 #[ignore = "it is the process that presses: the other tests start it"]
 fn player_process() {
-    let Ok(at) = std::env::var(AT) else { return };
-    let at: [i32; 2] = serde_json::from_str(&at).unwrap();
-    let no_core = Rlimit {
-        current: Some(0),
-        maximum: Some(0),
-    };
-    rustix::process::setrlimit(Resource::Core, no_core).unwrap();
-    let mut input = Desktop::connect().unwrap().input().unwrap();
-    let server = input.display_server().unwrap();
-    assert!(matches!(server, DisplayServer::Mutter(_)), "{server:?}");
-    let mut guardian = match std::env::var(UNGUARDED) {
-        Ok(_) => None,
-        Err(_) => Some(Guardian::start(server).unwrap()),
-    };
-    // The window learns that there is a pointer before anything is pressed in it.
-    for _ in 0..20 {
-        input.put(at).unwrap();
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    if let Some(guardian) = &mut guardian {
-        guardian.pressed(Input::Button(1)).unwrap();
-    }
-    input.press(Input::Button(1)).unwrap();
-    println!("{DOWN}");
-    loop {
-        std::thread::sleep(Duration::from_secs(60));
-    }
-}
-
-/// Starts the process, and returns once the button is down.
-fn player(mutter: &Mutter, at: [i32; 2]) -> Child {
-    player_as(mutter, at, |_| {})
-}
-
-fn player_as(mutter: &Mutter, at: [i32; 2], change: impl FnOnce(&mut Command)) -> Child {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    with_default_signals(&mut command)
-        .args(["--exact", "player_process", "--ignored", "--nocapture"])
-        .env(AT, serde_json::json!(at).to_string())
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped());
-    mutter.set(&mut command);
-    change(&mut command);
-    let mut player = command.spawn().unwrap();
-    let lines = BufReader::new(player.stdout.take().unwrap()).lines();
-    let is_down = lines.map_while(Result::ok).any(|line| line == DOWN);
-    assert!(is_down, "the player did not press");
-    player
-}
-
-fn wait_for(what: &str, window: &WaylandWindow, event: PointerEvent) {
-    let began = Instant::now();
-    while !window.events().contains(&event) {
-        assert!(
-            began.elapsed() < Duration::from_secs(20),
-            "{what}: no {event:?}, but {:?}",
-            window.events()
-        );
-        std::thread::sleep(Duration::from_millis(2));
-    }
-}
-
-/// Kills it. Rust's own handlers of SIGSEGV and SIGBUS let the first one pass.
-fn kill(player: &mut Child, signal: Signal) {
-    while player.try_wait().unwrap().is_none() {
-        // It may have ended meanwhile.
-        let _ = rustix::process::kill_process(Pid::from_child(player), signal);
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    run_player(|it| matches!(it, DisplayServer::Mutter(_)));
 }
 
 /// A compositor with a window, and a place in it.
@@ -140,26 +62,8 @@ fn table() -> (Mutter, WaylandWindow, [i32; 2]) {
 /// Kills it so often with each signal.
 fn dies_by_every_signal(times: usize) {
     let (mutter, window, at) = table();
-    let (mut pressed, mut released) = (0, 0);
-    for signal in DEADLY {
-        for _ in 0..times {
-            let mut player = player(&mutter, at);
-            let what = format!("{signal:?}");
-            wait_for(&what, &window, PointerEvent::Pressed(LEFT));
-            kill(&mut player, signal);
-            wait_for(&what, &window, PointerEvent::Released(LEFT));
-            pressed += 1;
-            let events = window.take();
-            let downs = events
-                .iter()
-                .filter(|it| **it == PointerEvent::Pressed(LEFT));
-            assert_eq!(downs.count(), 1, "{what}: {events:?}");
-            let ups = events
-                .iter()
-                .filter(|it| **it == PointerEvent::Released(LEFT));
-            released += ups.count();
-        }
-    }
+    let start = || player(at, |command| mutter.set(command));
+    let [pressed, released] = kill_by_every_signal(times, &window, start);
     // Of what is not pressed, Mutter sends no release to the window.
     assert_eq!(released, pressed);
 }
@@ -179,7 +83,8 @@ fn twenty_kills_by_each_signal() {
 #[test]
 fn mutter_releases_when_the_connection_ends() {
     let (mutter, window, at) = table();
-    let mut player = player_as(&mutter, at, |command| {
+    let mut player = player(at, |command| {
+        mutter.set(command);
         command.env(UNGUARDED, "1");
     });
     wait_for("press", &window, PointerEvent::Pressed(LEFT));
@@ -190,7 +95,7 @@ fn mutter_releases_when_the_connection_ends() {
 #[test]
 fn the_button_is_released_while_the_process_is_stopped() {
     let (mutter, window, at) = table();
-    let mut player = player(&mutter, at);
+    let mut player = player(at, |command| mutter.set(command));
     let id = Pid::from_child(&player);
     wait_for("press", &window, PointerEvent::Pressed(LEFT));
     rustix::process::kill_process(id, Signal::STOP).unwrap();

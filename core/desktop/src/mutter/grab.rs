@@ -109,7 +109,7 @@ impl Source {
 
 impl Grab for MutterGrabber {
     fn grab(&mut self, rect: Rect) -> Result<Option<Picture<'_>>> {
-        let (part, [width, height]) = loop {
+        let (part, size) = loop {
             let displays = self.mutter.displays()?;
             // A picture is of one monitor: of the one that has most of the part asked for.
             let places = displays.iter().map(|it| (it.monitor.place, it));
@@ -123,13 +123,7 @@ impl Grab for MutterGrabber {
                 Err(error) => return Err(error),
             }
         };
-        Ok(Some(Picture {
-            place: part,
-            width,
-            height,
-            scale: f64::from(width) / f64::from(part.width),
-            pixels: &self.pixels,
-        }))
+        Ok(Some(Picture::of(part, size, &self.pixels)))
     }
 
     fn grab_window(&mut self, _window: WindowId) -> Result<Capture<'_>> {

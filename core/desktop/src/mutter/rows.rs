@@ -1,5 +1,7 @@
 //! The pixels of a picture in memory that another process has laid out. What it says is not trusted.
 
+use crate::grabber::LARGEST_PICTURE;
+
 /// What both sides have agreed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
@@ -20,8 +22,6 @@ pub(super) struct Chunk {
     pub stride: i32,
 }
 
-/// No screen of today has more pixels than this, in bytes.
-const LARGEST: u64 = 1 << 30;
 /// All layouts that are read have four bytes for a pixel.
 pub(super) const BYTES_PER_PIXEL: usize = 4;
 
@@ -30,7 +30,7 @@ impl Layout {
     /// When no picture has this size.
     pub(super) fn new(width: u32, height: u32, is_red_first: bool) -> Result<Self, String> {
         let bytes = u128::from(width) * u128::from(height) * BYTES_PER_PIXEL as u128;
-        if !(1..=u128::from(LARGEST)).contains(&bytes) {
+        if !(1..=u128::from(LARGEST_PICTURE)).contains(&bytes) {
             return Err(format!(
                 "the compositor sends pictures of {width} x {height} pixels"
             ));

@@ -11,6 +11,7 @@ use wayland_client::protocol::wl_shm_pool::WlShmPool;
 use wayland_client::{Dispatch, QueueHandle};
 
 use crate::error::{DesktopError, Result};
+use crate::grabber::LARGEST_PICTURE;
 
 /// The layout of a picture in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,8 +23,6 @@ pub(super) struct Layout {
     pub stride: u32,
 }
 
-/// No screen of today has more pixels than this, in bytes: what a compositor says is not trusted.
-const LARGEST: u64 = 1 << 30;
 /// All layouts that are read have four bytes for a pixel.
 pub(super) const BYTES_PER_PIXEL: u32 = 4;
 
@@ -44,13 +43,16 @@ impl Layout {
         }
         let row = u64::from(self.width) * u64::from(BYTES_PER_PIXEL);
         let bytes = u64::from(self.stride) * u64::from(self.height);
-        if self.width == 0 || u64::from(self.stride) < row || !(1..=LARGEST).contains(&bytes) {
+        if self.width == 0
+            || u64::from(self.stride) < row
+            || !(1..=LARGEST_PICTURE).contains(&bytes)
+        {
             return Err(refused(format!(
                 "the compositor gives a picture of {} x {} pixels with {} bytes a row",
                 self.width, self.height, self.stride
             )));
         }
-        // At most `LARGEST`.
+        // At most `LARGEST_PICTURE`.
         Ok(bytes as usize)
     }
 

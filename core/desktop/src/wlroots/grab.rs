@@ -145,13 +145,7 @@ impl WlrootsGrabber {
             }
             &self.pixels
         };
-        Some(Picture {
-            place: part,
-            width: layout.width,
-            height: layout.height,
-            scale: f64::from(layout.width) / f64::from(part.width),
-            pixels,
-        })
+        Some(Picture::of(part, [layout.width, layout.height], pixels))
     }
 }
 

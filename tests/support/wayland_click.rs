@@ -1,0 +1,43 @@
+//! Clicks in a window under Wayland, and what the window notes of them.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test helper that can't go on should panic"
+)]
+
+use std::time::{Duration, Instant};
+
+use flowpipe_desktop::input::{Input, InputDevice};
+
+use crate::wayland_window::{LEFT, PointerEvent, WaylandWindow};
+
+/// Asks until there is an answer.
+pub fn wait_for<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
+    let began = Instant::now();
+    loop {
+        if let Some(answer) = ask() {
+            return answer;
+        }
+        assert!(began.elapsed() < Duration::from_secs(60), "no {what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Clicks at a place of the screen. Returns the pixel of the window that got the click.
+pub fn click(input: &mut dyn InputDevice, window: &WaylandWindow, at: [i32; 2]) -> [i32; 2] {
+    window.take();
+    input.put(at).unwrap();
+    input.press(Input::Button(1)).unwrap();
+    input.release(Input::Button(1)).unwrap();
+    let events = wait_for("a click", || {
+        let events = window.events();
+        let is_there = events.contains(&PointerEvent::Released(LEFT));
+        is_there.then_some(events)
+    });
+    let ends = [PointerEvent::Pressed(LEFT), PointerEvent::Released(LEFT)];
+    assert!(events.ends_with(&ends), "{events:?}");
+    let PointerEvent::At(x, y) = events[events.len() - 3] else {
+        panic!("{events:?}")
+    };
+    [x, y].map(|value| value.floor() as i32)
+}
