@@ -123,6 +123,33 @@ fn one_of_the_optional_inputs_is_enough() {
 }
 
 #[test]
+fn inputs_that_have_to_be_connected_come_before_optional_ones() {
+    let reader = plugins().manifest("vision-opencv").unwrap().clone();
+    let mut reader = Manifest {
+        name: "reader".to_owned(),
+        ..reader
+    };
+    let mut rules = reader.inputs[0].clone();
+    (rules.name, rules.optional) = ("rules".to_owned(), true);
+    reader.inputs.insert(0, rules);
+    let plugins = plugins().with(reader);
+    // With the same schema, and with one that fits every input.
+    for sender in ["capture-screen", "echo"] {
+        let text = format!(
+            "[stages.screen]\nplugin = 'capture-screen'\n[stages.sender]\nplugin = '{sender}'\n{}\n\
+             [stages.reader]\nplugin = 'reader'\nfrom = 'sender'",
+            if sender == "echo" {
+                "from = 'screen'"
+            } else {
+                ""
+            },
+        );
+        let pipeline = read("x.toml", &text, &plugins).unwrap();
+        assert_eq!(pipeline.edges.last().unwrap().to.port, 1, "{sender}");
+    }
+}
+
+#[test]
 fn values_reach_the_plugin_as_json() {
     let text = "[stages.s]\nplugin = 'capture-screen'\n[stages.s.config]\na = 0x1F\nb = 1979-05-27\n\
                 c = 18446744073709551615\nd = [1.5, { e = true }]";

@@ -317,7 +317,8 @@ fn named(
     found.map(|port| vec![port])
 }
 
-/// The pairs with matching schemas; those with the same schema before those with `*`.
+/// The pairs with matching schemas: those with the same schema before those with `*`, then those with an input that has to
+/// be connected before those with an optional one.
 fn fitting(
     giver: &Manifest,
     outputs: &[usize],
@@ -332,7 +333,10 @@ fn fitting(
         .collect();
     let same = |&(o, i): &(usize, usize)| giver.outputs[o].schema == taker.inputs[i].schema;
     let exact: Vec<_> = meeting.iter().copied().filter(same).collect();
-    if exact.is_empty() { meeting } else { exact }
+    let meeting = if exact.is_empty() { meeting } else { exact };
+    let needed = |&(_, i): &(usize, usize)| !taker.inputs[i].optional;
+    let needed: Vec<_> = meeting.iter().copied().filter(needed).collect();
+    if needed.is_empty() { meeting } else { needed }
 }
 
 fn ambiguous(

@@ -98,13 +98,17 @@ impl Any {
             },
         });
         let manifests = names.map(|name| {
-            let port = |names: &[&str]| -> Vec<_> {
-                names.iter().map(|name| json!({ "name": name, "schema": "*" })).collect()
-            };
+            let port = |name: &str| json!({ "name": name, "schema": "*" });
+            let ports = |names: &[&str]| names.iter().map(|name| port(name)).collect::<serde_json::Value>();
+            let optional = |name: &str| json!({ "name": name, "schema": "*", "optional": true });
             let (inputs, outputs) = match name.split('-').next() {
-                Some("capture") => (vec![], port(&["out"])),
-                Some("referee") => (port(&["sighting", "solved", "outcome"]), port(&["ask", "play", "plan", "strokes", "report", "result"])),
-                _ => (port(&["in"]), port(&["out"])),
+                Some("capture") => (ports(&[]), ports(&["out"])),
+                Some("vision") => (json!([port("in"), optional("rules")]), ports(&["out"])),
+                Some("referee") => (
+                    ports(&["sighting", "solved", "outcome"]),
+                    ports(&["ask", "play", "plan", "rules", "strokes", "report", "result"]),
+                ),
+                _ => (ports(&["in"]), ports(&["out"])),
             };
             let manifest = json!({
                 "name": name, "role": "stage", "inputs": inputs, "outputs": outputs, "config": schema,

@@ -68,7 +68,7 @@ pub(crate) fn keys<'a, 't>() -> Table<'a, 't, WrittenSourceTable> {
             Key {
                 row: Row {
                     name: "into",
-                    doc: "The input, if several match.",
+                    doc: "The input, if several match. Those that have to be connected come before optional ones.",
                     default: DefaultValue::Words("the one that matches"),
                     schema: || json!({ "type": "string" }),
                 },
