@@ -95,6 +95,7 @@ fn check_lists_what_a_pipeline_does_to_the_world() {
   solver   solver-search: no effects
   planner  planner-minlink: no effects
   mouse    actuator-mouse: drives the mouse in window 'flowpipe play'
+  mouse    actuator-mouse: reads the screen's pixels around the pointer
 Plugins declare these effects; only stages with isolation = \"process\" are confined to them.
 "
     );

@@ -31,6 +31,11 @@ pub enum Action {
         /// How often the place is sent, for programs that lose events.
         #[serde(default = "once", skip_serializing_if = "is_once")]
         repeats: u32,
+        /// How much longer it stays there at most, in milliseconds, until the picture at this place is another than before
+        /// the way to it: for programs that look at the pointer less often than it could be moved. Where nothing changes
+        /// several times in a row, the rest of the gesture no longer waits for it.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        until_shown_ms: f64,
     },
     /// Releases a button where the pointer is.
     Release {
@@ -111,6 +116,7 @@ impl Action {
             to,
             stay_ms: 0.0,
             repeats: 1,
+            until_shown_ms: 0.0,
         }
     }
 
@@ -179,6 +185,16 @@ impl Action {
         self
     }
 
+    /// The same move, after which the pointer stays for at most so many milliseconds more, until the picture at its place
+    /// has changed. Other actions don't wait for that.
+    #[must_use]
+    pub fn with_until_shown_ms(mut self, ms: f64) -> Self {
+        if let Self::Move { until_shown_ms, .. } = &mut self {
+            *until_shown_ms = ms;
+        }
+        self
+    }
+
     /// The place that it names.
     #[must_use]
     pub fn place(&self) -> Option<Point> {
@@ -190,11 +206,12 @@ impl Action {
         }
     }
 
-    /// How long it waits at least, in milliseconds: how long it holds a button and how long the pointer stays.
+    /// How long it waits at most, in milliseconds: how long it holds a button and how long the pointer stays.
     #[must_use]
     pub(crate) fn waits_ms(&self) -> f64 {
         let held = match self {
             Self::Click { hold_ms, .. } => *hold_ms,
+            Self::Move { until_shown_ms, .. } => *until_shown_ms,
             _ => 0.0,
         };
         held + self.stay_ms()

@@ -183,6 +183,9 @@ impl Gestures {
             Action::Move { repeats, .. } if !(1..=MOST_REPEATS).contains(repeats) => {
                 Err(format!("repeats must be 1 to {MOST_REPEATS}"))
             }
+            Action::Move { until_shown_ms, .. } if !possible(*until_shown_ms) => {
+                Err(format!("until_shown_ms must be 0 to {LONGEST_STAY_MS}"))
+            }
             Action::Key { name, .. } if name.is_empty() => Err("a key without a name".to_owned()),
             _ => Ok(()),
         }

@@ -106,7 +106,8 @@ impl Conversion<'_> {
     fn drag(&self, points: &[Point], begins: bool, ends: bool) -> Vec<Action> {
         let Manner { pace, nudge, hold } = *self.manner;
         let mut points = points.to_vec();
-        if begins && let Some(nudged) = nudged(self.board, &points, nudge) {
+        let nudged = nudged(self.board, &points, nudge).filter(|_| begins);
+        if let Some(nudged) = nudged {
             points.insert(1, nudged);
         }
         let Some(&first) = points.first() else {
@@ -129,10 +130,15 @@ impl Conversion<'_> {
             let places = Pace::places(pace.step, segment[0], segment[1]);
             let moves = places.map(|place| Action::move_to(at(place)).with_repeats(pace.repeats));
             actions.extend(moves);
-            last_stay = stay(ends && index + 1 == last);
+            let is_end = ends && index + 1 == last;
+            last_stay = stay(is_end);
+            // A nudge changes nothing, and the last point lies on a terminal.
+            let is_shown = !is_end && !(index == 0 && nudged.is_some());
+            let until_shown_ms = if is_shown { pace.until_shown_ms } else { 0.0 };
             // Each segment has at least one place: its end.
             if let Some(end) = actions.pop() {
-                actions.push(end.with_stay_ms(last_stay));
+                let end = end.with_stay_ms(last_stay);
+                actions.push(end.with_until_shown_ms(until_shown_ms));
             }
         }
         if ends && hold == Hold::Clicks {

@@ -98,13 +98,16 @@ fn check(pace: &Pace) -> std::result::Result<(), String> {
         dwell_ms,
         ends_ms,
         repeats,
+        until_shown_ms,
     } = *pace;
     if let Some(step) = step.filter(|step| !Pace::STEPS.contains(step)) {
         return Err(format!("pace.step is {step}, it must be 0.05 to 1 cell"));
     }
     let time = |ms: f64| (0.0..=10_000.0).contains(&ms);
-    if !time(dwell_ms) || !time(ends_ms) {
-        return Err("pace.dwell_ms and pace.ends_ms must be 0 to 10000".to_owned());
+    if ![dwell_ms, ends_ms, until_shown_ms].into_iter().all(time) {
+        return Err(
+            "pace.dwell_ms, pace.ends_ms and pace.until_shown_ms must be 0 to 10000".to_owned(),
+        );
     }
     if !(1..=20).contains(&repeats) {
         return Err(format!("pace.repeats is {repeats}, it must be 1 to 20"));

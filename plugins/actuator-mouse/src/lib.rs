@@ -5,7 +5,8 @@
 //! # Layout
 //! [`config`]: what can be set. [`area`]: where gestures are on the screen. [`mouse`]: the mouse and the keyboard.
 //! [`keys`]: keys by their names. [`surroundings`]: windows, keys, the pointer. [`guard`], [`watch`]: when to let go.
-//! [`rest`]: where the pointer is left. [`player`] joins them.
+//! [`rest`]: where the pointer is left. [`shown`]: whether the
+//! program has drawn where it went. [`player`] joins them.
 
 mod area;
 mod config;
@@ -14,6 +15,7 @@ mod keys;
 mod mouse;
 mod player;
 mod rest;
+mod shown;
 mod surroundings;
 mod watch;
 
@@ -76,10 +78,16 @@ const DRY: &str = "this is a dry run: run it without --dry-run to play";
 impl Stage for MouseActuator {
     const NAME: &'static str = "actuator-mouse";
     const ROLE: &'static str = "actuator";
-    const EFFECTS: Option<&'static [Effect]> = Some(&[Effect::new(
-        EffectKind::DrivesMouse,
-        "drives the mouse[ in window '{window}']",
-    )]);
+    const EFFECTS: Option<&'static [Effect]> = Some(&[
+        Effect::new(
+            EffectKind::DrivesMouse,
+            "drives the mouse[ in window '{window}']",
+        ),
+        Effect::new(
+            EffectKind::ReadsScreen,
+            "reads the screen's pixels around the pointer",
+        ),
+    ]);
     type Config = Config;
 
     fn inputs() -> Vec<Port> {

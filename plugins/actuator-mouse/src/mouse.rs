@@ -1,12 +1,13 @@
 //! The mouse that is controlled.
 
-use flowpipe_desktop::Desktop;
 use flowpipe_desktop::input::InputDevice;
+use flowpipe_desktop::{Desktop, Rect};
 use flowpipe_guardian::{Guardian, GuardianError, Input};
 use flowpipe_plugin::message::Button;
 use flowpipe_plugin::{Error, Result, tracing};
 
 use crate::config::{Accepted, Config};
+use crate::shown::Eye;
 
 /// Moves the pointer, and presses buttons and keys. Places are in screen pixels.
 pub trait Mouse: Send {
@@ -24,6 +25,10 @@ pub trait Mouse: Send {
     fn is_captured(&self) -> bool {
         false
     }
+    /// The pixels of a part of the screen, where that can be seen.
+    fn look(&mut self, _part: Rect) -> Option<Vec<u8>> {
+        None
+    }
 }
 
 /// The system's own mouse and keyboard, with a guardian that releases what is pressed when this process dies.
@@ -31,6 +36,7 @@ pub struct SystemMouse {
     device: Box<dyn InputDevice>,
     /// `None` on systems that have none.
     guardian: Option<Guardian>,
+    eye: Eye,
 }
 
 impl SystemMouse {
@@ -54,7 +60,11 @@ impl SystemMouse {
             }
             Err(error) => return Err(unguarded(error)),
         };
-        Ok(Self { device, guardian })
+        Ok(Self {
+            device,
+            guardian,
+            eye: Eye::Closed(desktop.clone()),
+        })
     }
 }
 
@@ -125,5 +135,9 @@ impl Mouse for SystemMouse {
 
     fn is_captured(&self) -> bool {
         self.device.is_captured()
+    }
+
+    fn look(&mut self, part: Rect) -> Option<Vec<u8>> {
+        self.eye.look(part)
     }
 }

@@ -13,6 +13,7 @@ use crate::guard::{Guard, Trouble};
 use crate::keys::Keys;
 use crate::mouse::{self, Mouse};
 use crate::rest;
+use crate::shown::{self, Watching};
 use crate::watch::{MOVED_BY_HAND, is_elsewhere};
 
 /// Nanoseconds in a millisecond.
@@ -131,10 +132,12 @@ impl Player {
             asked,
             down: Vec::new(),
             is_first_move: false,
+            watching: Watching::default(),
         };
         for (played, gesture) in gestures.gestures.iter().enumerate() {
-            let mut actions = gesture.actions.iter();
-            match actions.try_for_each(|action| playing.act(action, acting, cancel)) {
+            playing.watching.begin();
+            let mut rest = (0..gesture.actions.len()).map(|at| &gesture.actions[at..]);
+            match rest.try_for_each(|actions| playing.act(actions, acting, cancel)) {
                 Ok(()) => {}
                 Err(Halt::Board(reason)) => {
                     return Ok(End {
@@ -340,15 +343,21 @@ struct Playing<'a> {
     down: Vec<Input>,
     /// Whether a button was pressed and the pointer has not moved since.
     is_first_move: bool,
+    watching: Watching,
 }
 
 impl Playing<'_> {
+    /// Does the first of these actions.
     fn act(
         &mut self,
-        action: &Action,
+        actions: &[Action],
         acting: &mut Acting<'_, '_>,
         cancel: &Cancel<'_>,
     ) -> std::result::Result<(), Halt> {
+        let Some(action) = actions.first() else {
+            return Ok(());
+        };
+        self.look_ahead(actions);
         match action {
             Action::Press { at, button, .. } => {
                 match at {
@@ -391,7 +400,54 @@ impl Playing<'_> {
                 self.release(Input::Key(code))?;
             }
         }
-        self.player.stay(action.stay_ms(), acting, cancel)
+        self.player.stay(action.stay_ms(), acting, cancel)?;
+        self.wait_until_shown(action, acting, cancel)
+    }
+
+    /// Takes a picture of the next place where the pointer waits until a change is shown.
+    fn look_ahead(&mut self, actions: &[Action]) {
+        if !self.watching.wants_picture() {
+            return;
+        }
+        let waits = |action: &&Action| shown::limit_ms(action).is_some();
+        if let Some(place) = actions.iter().find(waits).and_then(Action::place) {
+            let picture = self.look_at(place);
+            self.watching.will_go(picture);
+        }
+    }
+
+    /// Waits until the program has drawn where the pointer is, if the action asks for that.
+    fn wait_until_shown(
+        &mut self,
+        action: &Action,
+        acting: &mut Acting<'_, '_>,
+        cancel: &Cancel<'_>,
+    ) -> std::result::Result<(), Halt> {
+        /// The time between two looks, in nanoseconds.
+        const LOOK_EVERY: i64 = 2_000_000;
+        let (Some(limit_ms), Some(place)) = (shown::limit_ms(action), action.place()) else {
+            return Ok(());
+        };
+        let until = acting.host().now_ns() + (limit_ms * MS) as i64;
+        while self.watching.has_picture() {
+            let picture = self.look_at(place);
+            let now = acting.host().now_ns();
+            if self.watching.has_changed(picture.as_deref()) {
+                self.watching.leave(true);
+            } else if now >= until {
+                self.watching.leave(false);
+            } else {
+                acting.wait_until(until.min(now + LOOK_EVERY))?;
+                self.player.check(acting, cancel)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The picture around a place.
+    fn look_at(&mut self, place: Point) -> Option<Vec<u8>> {
+        let part = shown::around(self.area.pixel(place)).intersection(self.bounds)?;
+        self.player.mouse.look(part)
     }
 
     fn go(

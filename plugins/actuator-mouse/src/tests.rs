@@ -20,6 +20,7 @@ mod gestures;
 mod manners;
 #[cfg(all(unix, not(target_os = "macos")))]
 mod real_windows;
+mod shown;
 mod surroundings;
 mod world;
 
@@ -34,6 +35,9 @@ struct MouseLog {
     place: [i32; 2],
     mischief: Mischief,
     guard: Option<Arc<Guard>>,
+    /// How many looks at the screen it takes until it shows something else. `None`: it can't be looked at.
+    changes_after: Option<usize>,
+    looks: usize,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, JsonSchema)]
@@ -109,6 +113,16 @@ impl Mouse for RecordingMouse {
             Ok(())
         })
     }
+
+    fn look(&mut self, _: Rect) -> Option<Vec<u8>> {
+        LOG.with_borrow_mut(|log| {
+            let changes_after = log.changes_after?;
+            log.events.push("look".to_owned());
+            let picture = log.looks / changes_after;
+            log.looks += 1;
+            Some(vec![picture as u8])
+        })
+    }
 }
 
 /// Nothing for the left button.
@@ -171,6 +185,7 @@ fn manner(hold: Hold) -> Manner {
         dwell_ms: 0.0,
         ends_ms: 0.0,
         repeats: 1,
+        until_shown_ms: 0.0,
     })
     .with_hold(hold)
 }
@@ -336,6 +351,10 @@ fn wrong_configs_are_refused() {
         (
             json!({ "pace": { "step": 0.5, "dwell_ms": 0.0, "ends_ms": 0.0, "repeats": 0 } }),
             "repeats",
+        ),
+        (
+            json!({ "pace": { "dwell_ms": 0.0, "ends_ms": 0.0, "repeats": 1, "until_shown_ms": 1e9 } }),
+            "until_shown_ms",
         ),
     ] {
         let config: Config = serde_json::from_value(config).unwrap();

@@ -21,6 +21,7 @@ fn they_are_written_without_what_is_usual() {
         Action::move_to([40.0, 30.0])
             .with_stay_ms(18.0)
             .with_repeats(2),
+        Action::move_to([40.0, 31.0]).with_until_shown_ms(250.0),
         Action::release(),
         Action::click([15.0, 25.0]).with_button(Button::Right),
         Action::key("F2"),
@@ -32,6 +33,7 @@ fn they_are_written_without_what_is_usual() {
         json!([
             { "press": { "at": [20.0, 30.0] } },
             { "move": { "to": [40.0, 30.0], "stay_ms": 18.0, "repeats": 2 } },
+            { "move": { "to": [40.0, 31.0], "until_shown_ms": 250.0 } },
             { "release": {} },
             { "click": { "at": [15.0, 25.0], "button": "right" } },
             { "key": { "name": "F2" } },

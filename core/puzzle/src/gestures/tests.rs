@@ -12,6 +12,7 @@ fn manner(step: Option<f64>, nudge: f64) -> Manner {
         dwell_ms: 18.0,
         ends_ms: 4.0,
         repeats: 2,
+        until_shown_ms: 90.0,
     })
     .with_nudge(nudge)
 }
@@ -74,7 +75,8 @@ fn it_waits_at_turns_and_sends_the_cells_between() {
             Action::move_to([15.0, 5.0]).with_repeats(2),
             Action::move_to([25.0, 5.0])
                 .with_repeats(2)
-                .with_stay_ms(18.0),
+                .with_stay_ms(18.0)
+                .with_until_shown_ms(90.0),
             Action::move_to([25.0, 15.0])
                 .with_repeats(2)
                 .with_stay_ms(4.0),
@@ -126,6 +128,24 @@ fn a_nudge_is_a_stop_in_the_first_cell_of_each_drag() {
         ]
     );
     assert_eq!((presses(&gestures[0]), releases(&gestures[0])), (2, 2));
+}
+
+#[test]
+fn a_change_is_waited_for_where_a_pipe_is_drawn() {
+    let waits = |nudge: f64, drags: Drags| -> Vec<bool> {
+        let gestures = on_board(&[stroke(&CORNER)], 10.0, &manner(None, nudge), drags);
+        let waits = gestures[0]
+            .actions
+            .iter()
+            .filter_map(|action| match action {
+                Action::Move { until_shown_ms, .. } => Some(*until_shown_ms > 0.0),
+                _ => None,
+            });
+        waits.collect()
+    };
+    assert_eq!(waits(0.0, Drags::Strokes), [true, false]);
+    assert_eq!(waits(0.25, Drags::Strokes), [false, true, false]);
+    assert_eq!(waits(0.25, Drags::Segments), [false, false, false, false]);
 }
 
 #[test]

@@ -137,6 +137,15 @@ pub struct Pace {
     pub ends_ms: f64,
     /// How often each place is sent.
     pub repeats: u32,
+    /// How much longer the pointer stays at most at each point between the first and the last, in milliseconds, until the
+    /// picture there changes: the game has seen it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub until_shown_ms: f64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_zero(ms: &f64) -> bool {
+    *ms == 0.0
 }
 
 impl Pace {
@@ -152,6 +161,7 @@ impl Pace {
             dwell_ms,
             ends_ms,
             repeats: 1,
+            until_shown_ms: 0.0,
         }
     }
 
@@ -242,10 +252,10 @@ impl Profile {
         match self {
             Self::Events => manner(None, 0.0, 0.0, 1, 0.0),
             Self::Segments => manner(None, 18.0, 0.0, 1, 0.0),
-            Self::Turns => manner(Some(0.34), 25.0, 5.0, 2, 0.0),
+            Self::Turns => manner(Some(0.34), 25.0, 5.0, 2, 0.0).until_shown(),
             Self::Cells => manner(Some(0.25), 5.0, 5.0, 1, 0.4),
-            Self::Frames => manner(Some(0.25), 18.0, 18.0, 1, 0.4),
-            Self::Slow => manner(Some(0.25), 45.0, 25.0, 3, 0.4),
+            Self::Frames => manner(Some(0.25), 18.0, 18.0, 1, 0.4).until_shown(),
+            Self::Slow => manner(Some(0.25), 45.0, 25.0, 3, 0.4).until_shown(),
             Self::Clicks => manner(Some(0.5), 18.0, 18.0, 1, 0.0).with_hold(Hold::Clicks),
         }
     }
@@ -266,6 +276,13 @@ impl Manner {
     #[must_use]
     pub const fn with_nudge(mut self, nudge: f64) -> Self {
         self.nudge = nudge;
+        self
+    }
+
+    /// The same manner for a game that looks at the pointer when it draws: no cell is left before the game has drawn it,
+    /// however slow it is just now. The limit is for cells where nothing changes.
+    const fn until_shown(mut self) -> Self {
+        self.pace.until_shown_ms = 1000.0;
         self
     }
 
@@ -296,6 +313,7 @@ const fn manner(
         dwell_ms,
         ends_ms,
         repeats,
+        until_shown_ms: 0.0,
     };
     Manner::new(pace).with_nudge(nudge)
 }

@@ -18,7 +18,20 @@ fn gestures(of: Vec<Gesture>) -> Gestures {
 
 /// Plays gestures until the window has risen. Returns what became of them, and the events.
 fn play(of: Vec<Gesture>) -> (Result<GestureOutcome>, String) {
-    LOG.with_borrow_mut(|log| *log = MouseLog::default());
+    play_with(None, of)
+}
+
+/// The same on a screen that shows something else after so many looks, if it can be looked at.
+pub(super) fn play_with(
+    changes_after: Option<usize>,
+    of: Vec<Gesture>,
+) -> (Result<GestureOutcome>, String) {
+    LOG.with_borrow_mut(|log| {
+        *log = MouseLog {
+            changes_after,
+            ..MouseLog::default()
+        };
+    });
     // However busy this machine is.
     let config = json!({ "max_age_ms": 60_000 });
     let mut harness = flowpipe_plugin::harness!(OnDesktop, config).unwrap();
