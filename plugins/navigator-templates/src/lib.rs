@@ -1,7 +1,8 @@
 //! Navigator stage: presses what leads on to the next board.
 //!
-//! [`navigator`] decides when, [`frames`] keeps frames until then, [`search`] finds snippets in them, [`snippet`] reads
-//! these from files, [`target`] makes gestures, [`config`] is what can be set; here is the stage around them.
+//! [`navigator`] decides when, [`frames`] keeps frames until then, [`search`] finds snippets in them, one after the
+//! other ([`sweep`]), [`snippet`] reads these from files, [`target`] makes gestures, [`config`] is what can be set; here
+//! is the stage around them.
 //!
 //! **Invariant.** Gestures descend from the frame that was searched, and vision has read that frame as one without a
 //! board to play.
@@ -11,6 +12,7 @@ mod frames;
 mod navigator;
 mod search;
 mod snippet;
+mod sweep;
 mod target;
 
 use flowpipe_plugin::message::{CHECK, FRAME, GESTURE_OUTCOME, GESTURES, GestureOutcome, Gestures};
@@ -43,10 +45,6 @@ struct Templates {
     config: Config,
     templates: Vec<Template>,
     navigator: Navigator,
-    /// The snippet that is searched first in the next frame.
-    first: usize,
-    /// Snippets that were searched since one was found or something was pressed.
-    in_vain: usize,
     frames: Frames<Captured>,
 }
 
@@ -84,8 +82,6 @@ impl Stage for Templates {
             navigator: navigator(&config),
             config,
             templates,
-            first: 0,
-            in_vain: 0,
             frames: Frames::new(),
         })
     }
@@ -98,7 +94,8 @@ impl Stage for Templates {
         match message.port() {
             FRAMES => self.keep(&message)?,
             SIGHTINGS => {
-                let seen = seen(&message.parse()?);
+                let sighting = message.parse()?;
+                let seen = seen(&sighting);
                 let frame = self.frames.read(message.frame_sequence());
                 let decision = self.navigator.sighting(seen, message.captured_ns(), now);
                 match decision {
@@ -118,7 +115,11 @@ impl Stage for Templates {
             RESULTS => {
                 let result: BoardResult = message.parse()?;
                 let reason = || result.reason.unwrap_or_else(|| "not solved".to_owned());
-                self.navigator.result((!result.solved).then(reason), now);
+                let given_up = (!result.solved).then(reason);
+                // One that has gone without anybody knowing why was neither given up nor won.
+                if !result.unknown {
+                    self.navigator.result(result.puzzle, given_up, now);
+                }
             }
             _ => {
                 let outcome: GestureOutcome = message.parse()?;
@@ -142,7 +143,8 @@ fn navigator(config: &Config) -> Navigator {
 }
 
 /// What vision saw. A board that is moving may be made out without being read.
-fn seen(sighting: &Sighting) -> Seen {
+fn seen(sighting: &Sighting) -> Seen<'_> {
+    let board = sighting.board();
     let state = match &sighting.reading {
         Reading::Board(board) => Some(board.state),
         Reading::Refused { state, .. } => *state,
@@ -151,7 +153,7 @@ fn seen(sighting: &Sighting) -> Seen {
         None => Seen::Nothing,
         Some(BoardState::Moving) => Seen::Moving,
         Some(BoardState::Solved) => Seen::Solved,
-        Some(BoardState::Empty | BoardState::Partial) => Seen::Board,
+        Some(BoardState::Empty | BoardState::Partial) => Seen::Board(board),
     }
 }
 
@@ -177,23 +179,25 @@ impl Templates {
         let picture = Picture::new(frame.pixels(), frame.info())?;
         let mut found = Vec::new();
         let began = context.host().now_ns();
-        let (first, count) = (self.first, self.templates.len());
-        for target in (0..count).map(|step| (first + step) % count) {
+        let count = self.templates.len();
+        let Some(sweep) = self.navigator.sweep() else {
+            return Ok(());
+        };
+        for target in sweep.order(count) {
             if context.host().now_ns().saturating_sub(began) > SEARCH_NS {
-                self.first = target;
+                sweep.stop_before(target);
                 break;
             }
             let template = &self.templates[target];
             let place = picture.find(template, self.config.threshold, &context.cancel())?;
-            self.in_vain = place.map_or(self.in_vain + 1, |_| 0);
+            sweep.note(place.is_some());
             found.extend(place.map(|it| (target, it)));
         }
+        let is_in_vain = sweep.is_in_vain(count);
         found.sort_by_key(|(target, _)| *target);
-        // Until all were searched, it is unknown whether one is there.
-        let is_complete = self.in_vain >= count;
         let mut targets: Vec<usize> = found.iter().map(|(target, _)| *target).collect();
         let (place, key) = (self.templates.len(), self.templates.len() + 1);
-        if targets.is_empty() && after_win && is_complete {
+        if targets.is_empty() && after_win && is_in_vain {
             targets.extend(self.config.place.map(|_| place));
             targets.extend(self.config.key.as_ref().map(|_| key));
         }
@@ -220,7 +224,6 @@ impl Templates {
             },
         };
         log(&gestures);
-        self.in_vain = 0;
         self.navigator.press(target, context.host().now_ns());
         context.emit(0, &gestures)
     }

@@ -1,7 +1,11 @@
 //! When something is pressed, and when the run is given up. It knows no clock and no picture: every call gets the time,
 //! in nanoseconds of the host's clock.
 
+use flowpipe_plugin::puzzle::Puzzle;
+use flowpipe_plugin::puzzle::message::{BoardState, SeenBoard};
+
 use crate::config::Config;
+use crate::sweep::Sweep;
 
 /// How often a frame is searched at most: nanoseconds between two.
 const SEARCH_EVERY_NS: i64 = 100_000_000;
@@ -9,10 +13,10 @@ const SEARCH_EVERY_NS: i64 = 100_000_000;
 const LONGEST_PRESS_NS: i64 = 5_000_000_000;
 
 /// What vision saw in a frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Seen {
-    /// A board that is not solved.
-    Board,
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Seen<'a> {
+    /// A board that is not solved. `None`: it is made out, and could not be read.
+    Board(Option<&'a SeenBoard>),
     /// A solved board at rest.
     Solved,
     /// A board that moves.
@@ -41,8 +45,17 @@ pub struct Navigator {
     /// How many things there are to press.
     targets: usize,
     pause: Option<Pause>,
-    /// The board that is seen was given up: why, and when.
-    given_up: Option<(String, i64)>,
+    given_up: Option<GivenUp>,
+}
+
+/// The board that was given up last. No other one was seen since, it was not restarted, and nothing was pressed.
+struct GivenUp {
+    puzzle: Puzzle,
+    reason: String,
+    /// When it was given up.
+    at: i64,
+    /// It was seen partly drawn since: seen empty afterwards, it was restarted.
+    was_partial: bool,
 }
 
 /// A time without a board to play.
@@ -63,6 +76,7 @@ struct Pause {
     refusal: Option<String>,
     /// The best that was searched for and not found.
     missed: Option<String>,
+    sweep: Sweep,
 }
 
 impl Navigator {
@@ -86,11 +100,11 @@ impl Navigator {
     }
 
     /// A frame was read that was captured then.
-    pub fn sighting(&mut self, seen: Seen, captured: i64, now: i64) -> Decision {
+    pub fn sighting(&mut self, seen: Seen<'_>, captured: i64, now: i64) -> Decision {
         match seen {
-            Seen::Board => {
+            Seen::Board(board) => {
                 self.pause = None;
-                return self.give_up_board(now);
+                return self.board(board, now);
             }
             Seen::Moving => {
                 if let Some(pause) = &mut self.pause {
@@ -101,7 +115,6 @@ impl Navigator {
             }
             Seen::Solved | Seen::Nothing => {}
         }
-        self.given_up = None;
         let targets = self.targets;
         let pause = self.pause.get_or_insert_with(|| Pause {
             since: captured,
@@ -113,6 +126,7 @@ impl Navigator {
             counts: vec![0; targets],
             refusal: None,
             missed: None,
+            sweep: Sweep::default(),
         });
         pause.won |= seen == Seen::Solved;
         if let Some((_, at)) = pause.pending {
@@ -141,13 +155,22 @@ impl Navigator {
     }
 
     /// The referee reported what became of a board; `given_up`: why it was given up, if it was.
-    pub fn result(&mut self, given_up: Option<String>, now: i64) {
-        match (given_up, &mut self.pause) {
-            (Some(reason), None) => self.given_up = Some((reason, now)),
-            (None, Some(pause)) => pause.won = true,
-            // A board that made way for the one that is seen now, or one that is not seen.
-            _ => {}
+    pub fn result(&mut self, puzzle: Puzzle, given_up: Option<String>, now: i64) {
+        // A pause may be a single frame in which the board was not made out: what is given up is remembered in it, too.
+        self.given_up = given_up.map(|reason| GivenUp {
+            puzzle,
+            reason,
+            at: now,
+            was_partial: false,
+        });
+        if let (None, Some(pause)) = (&self.given_up, &mut self.pause) {
+            pause.won = true;
         }
+    }
+
+    /// How far the snippets were searched in this pause.
+    pub fn sweep(&mut self) -> Option<&mut Sweep> {
+        self.pause.as_mut().map(|pause| &mut pause.sweep)
     }
 
     /// Chooses among what was found, in its order of preference: what was pressed least in this pause.
@@ -160,9 +183,12 @@ impl Navigator {
 
     /// Something is pressed.
     pub fn press(&mut self, target: usize, now: i64) {
+        // It may lead to the same board, to be played again.
+        self.given_up = None;
         if let Some(pause) = &mut self.pause {
             pause.pending = Some((target, now));
             pause.missed = None;
+            pause.sweep.begin_again();
             if let Some(count) = pause.counts.get_mut(target) {
                 *count += 1;
             }
@@ -202,14 +228,30 @@ impl Navigator {
         }
     }
 
-    fn give_up_board(&self, now: i64) -> Decision {
+    /// A board to play is seen.
+    fn board(&mut self, seen: Option<&SeenBoard>, now: i64) -> Decision {
+        if let (Some(seen), Some(given_up)) = (seen, &mut self.given_up) {
+            given_up.was_partial |= seen.state == BoardState::Partial;
+            // The referee plays a board again that was restarted.
+            let is_restarted = given_up.was_partial && seen.state == BoardState::Empty;
+            if is_restarted || !is_same(&seen.puzzle, &given_up.puzzle) {
+                self.given_up = None;
+            }
+        }
         match &self.given_up {
-            Some((reason, at)) if now.saturating_sub(*at) > self.patience_ns => Decision::GiveUp(
-                format!("the board was given up ({reason}), and no other board followed"),
-            ),
+            Some(GivenUp { reason, at, .. }) if now.saturating_sub(*at) > self.patience_ns => {
+                Decision::GiveUp(format!(
+                    "the board was given up ({reason}), and no other board followed"
+                ))
+            }
             _ => Decision::Wait,
         }
     }
+}
+
+/// Whether two puzzles are one board. Vision may find out later by which rules it is played.
+fn is_same(puzzle: &Puzzle, other: &Puzzle) -> bool {
+    puzzle.board() == other.board() && puzzle.terminals() == other.terminals()
 }
 
 impl Pause {
