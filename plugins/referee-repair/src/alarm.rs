@@ -1,4 +1,4 @@
-//! Ends a run whose time is up while no message comes: the window may not be there.
+//! Ends a run that is due while no message comes: the window may not be there.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -6,64 +6,46 @@ use std::time::Duration;
 
 use flowpipe_plugin::{Ending, Host, tracing};
 
+use crate::referee::{Action, Referee};
+
 /// Between two checks. While messages come, the referee itself ends the run.
 const EVERY: Duration = Duration::from_millis(200);
 
-/// When the run is to end, by the host's clock in nanoseconds, and why.
-type Due = Option<(i64, String)>;
-
 /// A thread that ends the run when it is due. It ends with this.
 pub struct Alarm {
-    shared: Arc<Shared>,
+    stop: Arc<Stop>,
     thread: Option<JoinHandle<()>>,
 }
 
+/// How the thread learns that it is to end.
 #[derive(Default)]
-struct Shared {
-    state: Mutex<State>,
+struct Stop {
+    is_set: Mutex<bool>,
     changed: Condvar,
 }
 
-#[derive(Default)]
-struct State {
-    due: Due,
-    ends: bool,
-}
-
-impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
-        // Nothing can be left half done in there.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 impl Alarm {
-    /// Starts the thread. If the system has none, a run without messages does not end by itself.
-    pub fn start(host: Host) -> Self {
-        let shared = Arc::new(Shared::default());
-        let watched = Arc::clone(&shared);
+    /// Starts the thread, which asks the referee. If the system has none, a run without messages does not end by itself.
+    pub fn start(referee: Arc<Mutex<Referee>>, host: Host) -> Self {
+        let stop = Arc::new(Stop::default());
+        let watched = Arc::clone(&stop);
         let thread = std::thread::Builder::new()
             .name("referee-alarm".to_owned())
-            .spawn(move || watch(&watched, host));
+            .spawn(move || watch(&watched, &referee, host));
         if let Err(error) = &thread {
             tracing::warn!("the run ends by the time only while frames come: {error}");
         }
         Self {
-            shared,
+            stop,
             thread: thread.ok(),
         }
-    }
-
-    /// Sets when the run is due.
-    pub fn set(&self, due: Due) {
-        self.shared.state().due = due;
     }
 }
 
 impl Drop for Alarm {
     fn drop(&mut self) {
-        self.shared.state().ends = true;
-        self.shared.changed.notify_all();
+        *lock(&self.stop.is_set) = true;
+        self.stop.changed.notify_all();
         if let Some(thread) = self.thread.take() {
             // One that panicked has ended too.
             let _ = thread.join();
@@ -71,16 +53,32 @@ impl Drop for Alarm {
     }
 }
 
-fn watch(shared: &Shared, host: Host) {
-    let mut state = shared.state();
-    while !state.ends {
-        let grace = EVERY.as_nanos() as i64;
-        let is_due = |(due, _): &&(i64, String)| host.now_ns().saturating_sub(*due) > grace;
-        if let Some((_, reason)) = state.due.as_ref().filter(is_due) {
-            host.end_run(Ending::Done, reason);
+fn watch(stop: &Stop, referee: &Mutex<Referee>, host: Host) {
+    let mut is_set = lock(&stop.is_set);
+    while !*is_set {
+        if let Some(reason) = overdue(&mut lock(referee), host.now_ns()) {
+            host.end_run(Ending::Done, &reason);
             return;
         }
-        let waited = shared.changed.wait_timeout(state, EVERY);
-        state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        let waited = stop.changed.wait_timeout(is_set, EVERY);
+        is_set = waited.unwrap_or_else(PoisonError::into_inner).0;
     }
+}
+
+/// Why the run ends now, if it should have ended before by a message.
+fn overdue(referee: &mut Referee, now: i64) -> Option<String> {
+    let grace = EVERY.as_nanos() as i64;
+    let (due, _) = referee.due()?;
+    let is_over = now.saturating_sub(due) > grace;
+    let actions = is_over.then(|| referee.tick(now))?;
+    actions.into_iter().find_map(|action| match action {
+        Action::End(reason) => Some(reason),
+        _ => None,
+    })
+}
+
+/// Locks what the stage and its alarm share.
+pub fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    // After a panic in the stage it is made again, with a referee and an alarm of its own.
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }

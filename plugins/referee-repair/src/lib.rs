@@ -25,6 +25,8 @@ mod standstill;
 mod stuck;
 mod vanishing;
 
+use std::sync::{Arc, Mutex};
+
 use flowpipe_plugin::puzzle::message::{
     CHECK, GAME_RULES, OUTCOME, Outcome, RESULT, SIGHTING, SOLVED, Sighting, Solved,
 };
@@ -33,11 +35,11 @@ use flowpipe_plugin::{
 };
 use serde_json::Value;
 
-use crate::alarm::Alarm;
+use crate::alarm::{Alarm, lock};
 use crate::config::Config;
 use crate::findings::Findings;
 use crate::games::Games;
-use crate::referee::{Action, Referee};
+use crate::referee::{Action, Memory, Referee};
 
 /// Inputs, in the order of the manifest.
 const SIGHTINGS: usize = 0;
@@ -53,8 +55,9 @@ const OLDER_STATE: &str = "referee-repair/2";
 
 struct Repair {
     config: Config,
-    referee: Referee,
-    /// Where the run ends by the time.
+    host: Host,
+    referee: Arc<Mutex<Referee>>,
+    /// Where the run may end while no message comes.
     alarm: Option<Alarm>,
 }
 
@@ -98,16 +101,11 @@ impl Stage for Repair {
 
     fn new(config: Config, host: &Host) -> Result<Self> {
         config.check()?;
-        let mut referee = referee(&config, host.is_dry());
-        // The run's time begins, if it has not yet.
-        let _ = referee.tick(host.now_ns());
-        let alarm = referee.due().map(|_| Alarm::start(*host));
-        if let Some(alarm) = &alarm {
-            alarm.set(referee.due());
-        }
+        let (referee, alarm) = begin(&config, *host);
         Ok(Self {
-            referee,
             config,
+            host: *host,
+            referee,
             alarm,
         })
     }
@@ -120,15 +118,15 @@ impl Stage for Repair {
         let actions = match message.port() {
             SIGHTINGS => {
                 let sighting: Sighting = message.parse()?;
-                self.referee.sighting(sighting, captured, now)
+                lock(&self.referee).sighting(sighting, captured, now)
             }
             ANSWERS => {
                 let solved: Solved = message.parse()?;
-                self.referee.solved(solved, captured, now)
+                lock(&self.referee).solved(solved, captured, now)
             }
             _ => {
                 let outcome: Outcome = message.parse()?;
-                self.referee.outcome(&outcome, captured, now)
+                lock(&self.referee).outcome(&outcome, captured, now)
             }
         };
         for action in actions {
@@ -141,41 +139,73 @@ impl Stage for Repair {
                 Action::Warn(text) => tracing::warn!("{text}"),
             }
         }
-        if let Some(alarm) = &self.alarm {
-            alarm.set(self.referee.due());
-        }
         Ok(Next::More)
     }
 
     fn reset(&mut self) -> Result<()> {
-        self.referee = referee(&self.config, self.referee.is_dry());
+        // The thread of the old one ends first.
+        self.alarm = None;
+        (self.referee, self.alarm) = begin(&self.config, self.host);
         Ok(())
     }
 
     fn save(&mut self) -> Result<Value> {
-        Ok(serde_json::to_value(self.referee.memory())?)
+        Ok(serde_json::to_value(Memory::of(&lock(&self.referee)))?)
     }
 
     fn load(&mut self, format: &str, state: Value) -> Result<bool> {
         if ![Self::STATE, OLDER_STATE].contains(&format) {
             return Ok(false);
         }
-        self.referee.take_over(serde_json::from_value(state)?);
-        if let Some(alarm) = &self.alarm {
-            alarm.set(self.referee.due());
-        }
+        let memory: Memory = serde_json::from_value(state)?;
+        memory.restore(&mut lock(&self.referee));
         Ok(true)
     }
 }
 
-/// The referee of a run that begins.
-fn referee(config: &Config, dry: bool) -> Referee {
-    let games = if config.remember && !dry {
+/// The referee of a run that begins now, and an alarm if it may end by the time.
+fn begin(config: &Config, host: Host) -> (Arc<Mutex<Referee>>, Option<Alarm>) {
+    let games = if config.remember && !host.is_dry() {
         Games::new(config.games.clone())
     } else {
         Games::none()
     };
-    Referee::new(config.clone(), Findings::new(games), dry)
+    let mut referee = Referee::new(config.clone(), Findings::new(games), host.is_dry());
+    // Nothing is due yet.
+    let _ = referee.tick(host.now_ns());
+    let may_end = referee.due().is_some();
+    let referee = Arc::new(Mutex::new(referee));
+    let alarm = may_end.then(|| Alarm::start(Arc::clone(&referee), host));
+    (referee, alarm)
 }
 
 flowpipe_plugin::export!(Repair);
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_run_that_begins_again_has_its_whole_time_without_any_message() {
+        // The harness's own stage never ends its run.
+        let harness = flowpipe_plugin::harness!(Repair, &json!({ "remember": false })).unwrap();
+        let config = json!({ "seconds": 0.6, "remember": false });
+        let config = serde_json::from_value(config).unwrap();
+        let mut stage = Repair::new(config, &harness.host()).unwrap();
+        std::thread::sleep(Duration::from_millis(500));
+        stage.reset().unwrap();
+        let began = Instant::now();
+        while harness.ended().is_none() {
+            assert!(began.elapsed() < Duration::from_secs(60), "it does not end");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let took = began.elapsed();
+        assert!(took > Duration::from_millis(600), "{took:?}");
+        let (_, reason) = harness.ended().unwrap();
+        assert!(reason.contains("no picture came"), "{reason}");
+    }
+}

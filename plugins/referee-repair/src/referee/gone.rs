@@ -32,7 +32,7 @@ impl Referee {
             self.refusal = Some(format!("{reason} (step: {step})"));
         }
         self.note_lost(now);
-        let (Some(acted_at), Some(board)) = (self.acted_at, &mut self.board) else {
+        let (Some(acted_at), Some(board)) = (self.acted_at, &mut self.session.board) else {
             return;
         };
         let may_be_solved = board.may_vanish() && board.window == sighting.frame.window;
@@ -44,7 +44,7 @@ impl Referee {
             return;
         }
         // A game whose partly drawn boards can't be read may show one.
-        let may_be_there = is_made_out && !self.findings.reads_partial();
+        let may_be_there = is_made_out && !self.session.findings.reads_partial();
         let may_try = is_made_out && board.cleared < MOST_CLEARED;
         let fate = board.vanishing.note(Absence {
             captured,
@@ -54,18 +54,18 @@ impl Referee {
             was_asked_whole: board.was_asked_whole(),
             confidence: match may_be_there {
                 true => (0.0, 0),
-                false => self.findings.confidence(),
+                false => self.session.findings.confidence(),
             },
         });
         match fate {
             Fate::Open => {}
             Fate::Solved => {
                 board.counted_gone = Some(GoneAs::Solved);
-                self.close(None, actions);
+                self.session.close(None, actions);
             }
             Fate::Unknown { unseen } => {
                 if !(may_try && self.clear(sighting, captured, now, actions)) {
-                    self.close_unknown(unseen, actions);
+                    self.session.close_unknown(unseen, actions);
                 }
             }
         }
@@ -80,7 +80,7 @@ impl Referee {
         now: i64,
         actions: &mut Vec<Action>,
     ) -> bool {
-        let Some(board) = &mut self.board else {
+        let Some(board) = &mut self.session.board else {
             return false;
         };
         let latest = self.latest.as_ref().map(|(latest, _)| latest);
@@ -96,13 +96,13 @@ impl Referee {
         board.vanishing.end();
         board.cleared += 1;
         (board.unseen, board.is_seen_after) = (None, false);
-        self.findings.spoil();
+        self.session.findings.spoil();
         let mut colours: Vec<_> = seen.puzzle.terminals().iter().map(|it| it.colour).collect();
         colours.sort_unstable();
         colours.dedup();
         // A message of the game may lie over a board of a game whose boards are read: a click could press its button, a
         // drag presses none. What it changes of the board can be read.
-        let draw = match self.findings.reads_partial() {
+        let draw = match self.session.findings.reads_partial() {
             true => {
                 board.asked = colours;
                 Draw::All
@@ -117,31 +117,10 @@ impl Referee {
         seen.state = BoardState::Partial;
         let before = Sighting::new(sighting.frame.clone(), Reading::board(seen));
         let mut asked = Solved::new(answer.solver, answer.verdict, before).with_draw(draw);
-        asked.profile = Some(self.findings.profile());
+        asked.profile = Some(self.session.findings.profile());
         asked.stroke_end = Some(StrokeEnd::InTerminal);
         self.acting.begin(captured, now);
         actions.push(Action::Play(Box::new(asked)));
         true
-    }
-
-    /// The current board has gone right after its last stroke, and so many flows were not seen drawn.
-    fn close_unknown(&mut self, unseen: usize, actions: &mut Vec<Action>) {
-        let Some(board) = self.board.as_mut().filter(|board| !board.closed) else {
-            return;
-        };
-        // If it comes back empty it is played again.
-        (board.closed, board.solved) = (true, true);
-        board.counted_gone = Some(GoneAs::Unknown);
-        self.reported += 1;
-        self.unknown += 1;
-        let flows = if unseen == 1 {
-            "flow was"
-        } else {
-            "flows were"
-        };
-        let reason = format!("it is gone, and {unseen} {flows} not seen drawn");
-        let result = board.result(self.reported, Some(reason)).with_unknown();
-        actions.push(Action::Report(Box::new(result)));
-        self.end_after_boards(actions);
     }
 }

@@ -1,7 +1,10 @@
-use flowpipe_plugin::puzzle::message::{FrameNote, Profile, Reading, StrokeEnd, StrokeOutcome};
+use flowpipe_plugin::puzzle::message::{
+    BoardState, Draw, FrameNote, Profile, Reading, SeenBoard, StrokeEnd, StrokeOutcome, Verdict,
+};
 use flowpipe_plugin::puzzle::{Board as Cells, Flow, Geometry, Puzzle, Rules, Solution, Terminal};
 
 use super::*;
+use crate::board::Board;
 use crate::games::Games;
 
 mod memory;

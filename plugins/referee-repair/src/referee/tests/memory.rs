@@ -12,13 +12,14 @@ fn swapped(table: Table, config: Config) -> Table {
 
 /// The same, from a state with the key that older versions wrote.
 fn swapped_by(table: Table, config: Config, uses_older_key: bool) -> Table {
-    let mut memory = serde_json::to_value(table.referee.memory()).unwrap();
+    let mut memory = serde_json::to_value(Memory::of(&table.referee)).unwrap();
     if uses_older_key {
         let reported = memory.as_object_mut().unwrap().remove("reported").unwrap();
         memory[OLDER] = reported;
     }
     let mut referee = Referee::new(config, Findings::new(Games::none()), false);
-    referee.take_over(serde_json::from_value(memory).unwrap());
+    let memory: Memory = serde_json::from_value(memory).unwrap();
+    memory.restore(&mut referee);
     Table { referee, ..table }
 }
 

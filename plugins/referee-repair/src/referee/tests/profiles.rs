@@ -156,7 +156,7 @@ fn a_game_that_takes_more_than_it_did_is_played_faster_again() {
     // Boards of two and three flows alternating, 125 flows in all.
     assert!(game.board(2).solved && game.board(3).solved);
     // Something that was missed and drawn again has shown that a trial does no harm.
-    game.table.referee.findings.note_repair();
+    game.table.referee.session.findings.note_repair();
     for _ in 1..25 {
         assert!(game.board(2).solved && game.board(3).solved);
     }

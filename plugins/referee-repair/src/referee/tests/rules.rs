@@ -115,7 +115,7 @@ fn a_board_that_is_not_won_confirms_nothing() {
 fn boards_of_numbers_confirm_nothing_and_count_for_nothing() {
     let inked = |game: &mut Game, rows, rules| {
         game.draw(rows, rules);
-        let board = game.table.referee.board.as_mut().unwrap();
+        let board = game.table.referee.session.board.as_mut().unwrap();
         let numbers = || vec![[0, 0, 0], [10, 10, 10], [64, 60, 50]];
         let mut seen = SeenBoard::new(
             board.puzzle.clone(),

@@ -120,10 +120,16 @@ fn a_board_that_comes_back_after_it_was_counted_is_played_on() {
 
     // One that is solved when it comes back is no longer unknown.
     let mut table = played(Some(1), None);
-    table.referee.config.boards = None;
+    table.referee.session.run.boards = None;
     assert_eq!(away(&mut table, 32, &refused()), ["unknown"]);
     assert_eq!(table.see(100, done()), ["solved"]);
-    assert_eq!((table.referee.solved, table.referee.unknown), (1, 0));
+    assert_eq!(
+        (
+            table.referee.session.run.solved,
+            table.referee.session.run.unknown
+        ),
+        (1, 0)
+    );
 
     // One that counted as solved, too.
     let mut table = played(None, Some(&[0, 1]));
@@ -131,7 +137,7 @@ fn a_board_that_comes_back_after_it_was_counted_is_played_on() {
     assert_eq!(table.see(100, done()), [""; 0]);
     let half = sighting(3, &[0, 1], BoardState::Partial);
     assert_eq!(table.see(100, half), ["play"]);
-    assert_eq!(table.referee.solved, 0);
+    assert_eq!(table.referee.session.run.solved, 0);
 }
 
 #[test]
@@ -419,7 +425,7 @@ fn a_board_that_cant_be_cleared_is_given_up_as_unknown() {
 #[test]
 fn nothing_is_clicked_in_a_game_whose_partly_drawn_boards_are_read() {
     let mut table = played(None, None);
-    table.referee.findings.note_partial();
+    table.referee.session.findings.note_partial();
     let actions = until_asked(&mut table, &made_out());
     assert!(matches!(&actions[..], [Action::Play(again)] if again.draw == Draw::All));
     // Nor where nothing of a board is made out.
