@@ -12,9 +12,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::vanishing::Vanishing;
 
-/// The ink of numbers differs by at most so many levels of 255 in each channel: the thinner the lines, the fainter.
-const INK: u8 = 64;
-
 /// The current board.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Board {
@@ -97,15 +94,6 @@ fn none_yet() -> usize {
     usize::MAX
 }
 
-/// Whether all flows have the same paint, as numbers have: the ink. One flow alone may be of either kind.
-fn look_alike(palette: &[[u8; 3]]) -> bool {
-    (0..3).all(|channel| {
-        let levels = || palette.iter().map(|paint| paint[channel]);
-        let (least, most) = (levels().min(), levels().max());
-        most.unwrap_or_default() - least.unwrap_or_default() <= INK
-    })
-}
-
 /// As what a board was counted that had gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -149,7 +137,7 @@ impl Board {
             solved: seen.state == BoardState::Solved,
             counted_gone: None,
             confirms_rules: false,
-            is_of_numbers: look_alike(&seen.palette),
+            is_of_numbers: seen.numbers,
         }
     }
 

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::FrameNote;
+use super::answer::is_false;
 use crate::colour;
 use crate::geometry::Geometry;
 use crate::puzzle::Puzzle;
@@ -122,6 +123,9 @@ pub struct SeenBoard {
     pub state: BoardState,
     /// How sure vision is of the reading, from 0 to 1.
     pub confidence: f64,
+    /// Its terminals are numbers, as in puzzles on paper, and not coloured. Such puzzles need not cover the board.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub numbers: bool,
 }
 
 impl SeenBoard {
@@ -136,6 +140,7 @@ impl SeenBoard {
             drawn: Vec::new(),
             state: BoardState::Empty,
             confidence: 1.0,
+            numbers: false,
         }
     }
 
@@ -156,6 +161,13 @@ impl SeenBoard {
     pub fn with_drawn(mut self, drawn: Vec<Flow>, state: BoardState) -> Self {
         self.drawn = drawn;
         self.state = state;
+        self
+    }
+
+    /// The same board, and whether its terminals are numbers.
+    #[must_use]
+    pub fn with_numbers(mut self, numbers: bool) -> Self {
+        self.numbers = numbers;
         self
     }
 

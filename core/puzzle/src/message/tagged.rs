@@ -26,6 +26,8 @@ struct ReadingFields {
     state: Option<BoardState>,
     #[serde(default, deserialize_with = "present")]
     confidence: Option<f64>,
+    #[serde(default)]
+    numbers: bool,
     #[serde(default, deserialize_with = "present")]
     step: Option<String>,
     #[serde(default, deserialize_with = "present")]
@@ -81,6 +83,7 @@ impl<'de> Deserialize<'de> for Reading {
                 drawn: fields.drawn,
                 state: required(fields.state, "state")?,
                 confidence: required(fields.confidence, "confidence")?,
+                numbers: fields.numbers,
             })),
             Status::Refused => Self::Refused {
                 step: required(fields.step, "step")?,

@@ -23,6 +23,7 @@ fn sighting() -> Sighting {
         }],
         state: BoardState::Partial,
         confidence: 0.987_654_321_012_345_6,
+        numbers: false,
     };
     Sighting::new(frame(), Reading::Board(Box::new(board)))
 }
@@ -119,6 +120,16 @@ fn messages_read_back_as_the_same_bytes() {
     ];
     lines.extend(verdicts.iter().map(canonical));
     crate::snapshot::settings().bind(|| insta::assert_snapshot!("messages", lines.join("\n")));
+}
+
+#[test]
+fn that_terminals_are_numbers_is_written_only_where_they_are() {
+    let coloured = sighting();
+    let board = coloured.board().unwrap().clone();
+    assert!(!canonical(&coloured).contains("numbers"));
+    let numbers = Reading::board(board.with_numbers(true));
+    let json = canonical(&Sighting::new(frame(), numbers));
+    assert!(json.contains(r#","numbers":true}"#), "{json}");
 }
 
 #[test]

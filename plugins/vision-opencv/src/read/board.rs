@@ -213,6 +213,7 @@ fn read_contents(
     let board = Box::new(
         SeenBoard::new(puzzle, grid.geometry(), paints.palette.clone())
             .with_drawn(drawn.flows, drawn.state)
+            .with_numbers(paints.pipes == PipeLook::Inked)
             .with_confidence(paints.clearness.min(lines.faintest.min(1.0))),
     );
     let home = grid.clone();

@@ -83,6 +83,9 @@ impl Board {
             Reading::Board(board) if !same(&board, &self.face(flows)) => {
                 Some("other terminals".to_owned())
             }
+            Reading::Board(board) if board.numbers != (self.theme == Theme::Digits) => {
+                Some("terminals of another kind".to_owned())
+            }
             Reading::Board(board) => {
                 let (seen, drawn) = (visible(&board.drawn, &self.puzzle), self.shown(flows));
                 (seen != drawn).then(|| format!("{seen:?} for {drawn:?}"))
