@@ -9,7 +9,6 @@ use flowpipe_plugin::tracing;
 use serde::{Deserialize, Serialize};
 
 use crate::games::Games;
-use crate::games::rule_words::in_words;
 
 /// After so many won boards in a row that needed less, looser rules are forgotten.
 const FORGOTTEN_AFTER: usize = 5;
@@ -45,7 +44,7 @@ impl RuleRecord {
             since: None,
         };
         let known = self.known()?;
-        let (game, words) = (&known.source, in_words(known.rules));
+        let (game, words) = (&known.source, known.rules.in_short());
         tracing::info!("{game}: begins with rules \"{words}\", found earlier");
         Some(known)
     }

@@ -8,7 +8,7 @@
 //! rules = "strict"
 //! ```
 
-pub mod rule_words;
+mod rule_words;
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read as _};
@@ -29,8 +29,8 @@ const MAX_BYTES: u64 = 1 << 20;
 /// What the file begins with.
 const HEADER: &str = "\
 # What games were found to need from the mouse, by the title of their window. `profile` is events, segments,
-# turns, cells, frames, slow or clicks. `rules` are those by which its boards were won: strict, or touch where flows
-# may touch themselves, empty where cells may stay empty. Delete a game to have it measured again.
+# turns, cells, frames, slow or clicks. `rules` are those by which its boards were won, in the words that vision-opencv
+# takes for its own `rules`. Delete a game to have it measured again.
 ";
 
 /// What is known of a game. A key that is missing is not known.
@@ -139,7 +139,7 @@ impl Games {
 
     /// Keeps the rules by which boards of a game were won, and leaves what else is known of it.
     pub fn keep_rules(&self, game: &str, rules: Rules) {
-        let what = format!("rules \"{}\"", rule_words::in_words(rules));
+        let what = format!("rules \"{}\"", rules.in_short());
         self.change(game, &what, |before| before.rules = Some(rules));
     }
 

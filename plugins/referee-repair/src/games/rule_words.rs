@@ -1,30 +1,16 @@
-//! Rules in the file of known games: the words that the config of vision has for them.
+//! Rules in the file of known games: in short, as in the config of vision.
 
 use flowpipe_plugin::puzzle::Rules;
-use flowpipe_plugin::puzzle::text::RulesError;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serializer};
 
-/// The word for Flow Free's rules.
-const STRICT: &str = "strict";
-
-/// Rules in words, as they are kept: `strict`, or what is permitted beyond that.
-pub fn in_words(rules: Rules) -> &'static str {
-    match (rules.cover, rules.touch) {
-        (true, false) => STRICT,
-        (true, true) => "touch",
-        (false, false) => "empty",
-        (false, true) => "empty, touch",
-    }
-}
-
-/// For serde: writes rules in words.
+/// For serde: writes rules in short.
 ///
 /// # Errors
 /// The serializer's.
 pub fn serialize<S: Serializer>(rules: &Option<Rules>, serializer: S) -> Result<S::Ok, S::Error> {
     match rules {
-        Some(rules) => serializer.serialize_str(in_words(*rules)),
+        Some(rules) => serializer.serialize_str(&rules.in_short()),
         None => serializer.serialize_none(),
     }
 }
@@ -35,13 +21,13 @@ pub fn serialize<S: Serializer>(rules: &Option<Rules>, serializer: S) -> Result<
 /// What is expected.
 pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Rules>, D::Error> {
     let text = String::deserialize(deserializer)?;
-    match text.trim() {
-        STRICT => Ok(Some(Rules::default())),
-        words => words.parse().map(Some).map_err(|error: RulesError| {
-            let expected = "expected \"strict\", \"touch\", \"empty\" or \"empty, touch\"";
-            D::Error::custom(format!("rules: {expected}, found \"{}\"", error.word))
-        }),
-    }
+    let rules = Rules::from_short(&text).map_err(|error| {
+        let strict = Rules::STRICT;
+        D::Error::custom(format!(
+            "rules: expected \"{strict}\" or rules as in puzzle files: {error}"
+        ))
+    });
+    rules.map(Some)
 }
 
 #[cfg(test)]

@@ -27,10 +27,10 @@ pub struct Config {
     pub min_cell_pixels: u32,
     /// The rules of the game. `"strict"`: Flow Free's (for boards of numbers those of puzzles on paper); a board
     /// without a solution is refused. `"auto"`: where several captures show the same board without a solution, it is
-    /// played by looser rules, first with flows that touch themselves, then with empty cells; fewer captures are enough
-    /// for rules that are known of the game. Words as in puzzle files, such as `"touch"` or `"empty, touch"`: these
+    /// played by looser rules: first those by which flows may touch themselves, then those by which cells may stay empty
+    /// as well; fewer captures are enough for rules that are known of the game. Words as in puzzle files, such as `"touch"` or `"empty, touch"`: these
     /// rules for all boards.
-    #[schemars(regex(pattern = r"^\s*(strict|auto|((cover|empty|touch|no-touch)[\s,]*)+)$"))]
+    #[schemars(regex(pattern = RuleSetting::pattern()))]
     pub rules: RuleSetting,
     /// Report with each reading what it cost, by step. Readings then differ from run to run.
     pub timed: bool,

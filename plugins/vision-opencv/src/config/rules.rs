@@ -18,15 +18,29 @@ pub enum RuleSetting {
     Fixed(Rules),
 }
 
+/// The word for [`RuleSetting::Auto`].
+const AUTO: &str = "auto";
+
+impl RuleSetting {
+    /// What each text that is a setting matches, for the schema of the config.
+    pub fn pattern() -> String {
+        let (strict, words) = (Rules::STRICT, Rules::WORDS.join("|"));
+        format!(r"^\s*({strict}|{AUTO}|(({words})[\s,]*)+)$")
+    }
+}
+
 impl TryFrom<String> for RuleSetting {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
         match text.trim() {
-            "strict" => Ok(Self::Strict),
-            "auto" => Ok(Self::Auto),
+            Rules::STRICT => Ok(Self::Strict),
+            AUTO => Ok(Self::Auto),
             words => words.parse().map(Self::Fixed).map_err(|error| {
-                format!("rules: expected \"strict\", \"auto\" or rules as in puzzle files: {error}")
+                let strict = Rules::STRICT;
+                format!(
+                    "rules: expected \"{strict}\", \"{AUTO}\" or rules as in puzzle files: {error}"
+                )
             }),
         }
     }

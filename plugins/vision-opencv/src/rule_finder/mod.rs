@@ -34,7 +34,7 @@ const ENOUGH_FOR_KNOWN: Evidence = Evidence {
 };
 /// The least confidence of each of them: that of the least clear real screenshots that are read.
 const CONFIDENCE: f64 = 0.6;
-/// Looser rules, in the order in which they are tried.
+/// Looser rules, in the order in which they are tried: flows may touch themselves, then cells may stay empty as well.
 const LOOSER: [Rules; 2] = [Rules::new(true, true), Rules::new(false, true)];
 /// Boards whose rules are remembered: more than a player goes back.
 const KEPT: usize = 32;
@@ -209,11 +209,12 @@ impl RuleFinder {
         }
         let freedom = match rules.cover {
             true => "flows may touch themselves",
-            false => "cells may stay empty",
+            false => "flows may touch themselves and cells may stay empty",
         };
+        let (words, strict) = (rules.in_short(), Rules::STRICT);
         tracing::warn!(
-            "the game's boards have no solution by Flow Free's rules: plays those where {freedom} (rules = \"{rules}\" \
-             in the config of vision-opencv sets that for all boards, \"strict\" refuses them)"
+            "the game's boards have no solution by Flow Free's rules: plays those where {freedom} (rules = \"{words}\" \
+             in the config of vision-opencv sets that for all boards, \"{strict}\" refuses them)"
         );
     }
 }
