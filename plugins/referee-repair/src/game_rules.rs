@@ -43,14 +43,14 @@ impl RuleRecord {
             rules: games.rules(&frame.source),
             since: None,
         };
-        let known = self.known()?;
+        let known = self.for_vision()?;
         let (game, words) = (&known.source, known.rules.in_short());
         tracing::info!("{game}: begins with rules \"{words}\", found earlier");
         Some(known)
     }
 
     /// What vision is to know of the current game. One that was restarted knows Flow Free's rules only.
-    pub fn known(&self) -> Option<GameRules> {
+    pub fn for_vision(&self) -> Option<GameRules> {
         let rules = self.rules.filter(|rules| *rules != Rules::default())?;
         Some(GameRules::new(self.game.clone()?, rules))
     }

@@ -3,7 +3,7 @@
 //! ```toml
 //! [games."flowpipe play"]
 //! profile = "segments"
-//! stroke_end = "in-terminal"
+//! stroke_end = "beside-terminal"
 //! confidence = 0.98
 //! rules = "strict"
 //! ```
@@ -30,16 +30,20 @@ const MAX_BYTES: u64 = 1 << 20;
 const HEADER: &str = "\
 # What games were found to need from the mouse, by the title of their window. `profile` is events, segments,
 # turns, cells, frames, slow or clicks. `rules` are those by which its boards were won, in the words that vision-opencv
-# takes for its own `rules`. Delete a game to have it measured again.
+# takes for its own `rules`. With `searching = true` faster profiles were not all tried yet. Delete a game to have it
+# measured again.
 ";
 
 /// What is known of a game. A key that is missing is not known.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct KnownGame {
+pub struct GameEntry {
     /// How the mouse is to be moved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<Profile>,
+    /// Faster profiles were not all tried yet: the search begins again.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub searching: bool,
     /// Where strokes have to end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stroke_end: Option<StrokeEnd>,
@@ -52,6 +56,13 @@ pub struct KnownGame {
     /// The rules by which its boards were won.
     #[serde(skip_serializing_if = "Option::is_none", with = "rule_words")]
     pub rules: Option<Rules>,
+}
+
+impl GameEntry {
+    /// The profile, once faster ones were tried.
+    pub fn found_profile(&self) -> Option<Profile> {
+        self.profile.filter(|_| !self.searching)
+    }
 }
 
 /// The file. What can't be read or written is a warning in the log and no failure: without it, it is
@@ -67,16 +78,16 @@ struct Kept {
     /// What older versions wrote.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     profiles: BTreeMap<String, Profile>,
-    games: BTreeMap<String, KnownGame>,
+    games: BTreeMap<String, GameEntry>,
 }
 
 impl Kept {
-    fn get(&self, game: &str) -> Option<KnownGame> {
+    fn get(&self, game: &str) -> Option<GameEntry> {
         let older = || {
             let profile = self.profiles.get(game).copied()?;
-            Some(KnownGame {
+            Some(GameEntry {
                 profile: Some(profile),
-                ..KnownGame::default()
+                ..GameEntry::default()
             })
         };
         self.games.get(game).cloned().or_else(older)
@@ -105,14 +116,14 @@ impl Games {
     }
 
     /// What was found of a game.
-    pub fn get(&self, game: &str) -> Option<KnownGame> {
+    pub fn get(&self, game: &str) -> Option<GameEntry> {
         let file = self.file.as_deref()?;
         let kept = read(file).unwrap_or_else(|error| {
             tracing::warn!("{}: {error}", file.display());
             Kept::default()
         });
         let known = kept.get(game)?;
-        if let Some(profile) = known.profile {
+        if let Some(profile) = known.found_profile() {
             let name = profile.name();
             tracing::info!(
                 "{game}: begins with profile {name}, found earlier ({})",
@@ -128,7 +139,7 @@ impl Games {
     }
 
     /// Keeps what was found of a game. Rules that are known already stay if none are given.
-    pub fn keep(&self, game: &str, known: &KnownGame) {
+    pub fn keep(&self, game: &str, known: &GameEntry) {
         let what = format!("profile {}", known.profile.map_or("auto", Profile::name));
         self.change(game, &what, |before| {
             let rules = known.rules.or(before.rules);
@@ -143,7 +154,7 @@ impl Games {
         self.change(game, &what, |before| before.rules = Some(rules));
     }
 
-    fn change(&self, game: &str, what: &str, change: impl FnOnce(&mut KnownGame)) {
+    fn change(&self, game: &str, what: &str, change: impl FnOnce(&mut GameEntry)) {
         let Some(file) = self.file.as_deref() else {
             return;
         };
@@ -175,7 +186,7 @@ fn read(file: &Path) -> io::Result<Kept> {
 
 /// A reader sees the file as it was before or as it is afterwards. One that can't be read is
 /// left as it is: a person has edited it.
-fn write(file: &Path, game: &str, change: impl FnOnce(&mut KnownGame)) -> io::Result<()> {
+fn write(file: &Path, game: &str, change: impl FnOnce(&mut GameEntry)) -> io::Result<()> {
     let mut kept = read(file)?;
     let mut known = kept.get(game).unwrap_or_default();
     change(&mut known);
@@ -193,10 +204,10 @@ fn write(file: &Path, game: &str, change: impl FnOnce(&mut KnownGame)) -> io::Re
 mod tests {
     use super::*;
 
-    fn needs(profile: Profile) -> KnownGame {
-        KnownGame {
+    fn needs(profile: Profile) -> GameEntry {
+        GameEntry {
             profile: Some(profile),
-            ..KnownGame::default()
+            ..GameEntry::default()
         }
     }
 
@@ -208,8 +219,9 @@ mod tests {
         assert_eq!(games.get("a game"), None);
         games.keep("a game", &needs(Profile::Cells));
         games.keep("\"quoted\" = [x]", &needs(Profile::Slow));
-        let all = KnownGame {
+        let all = GameEntry {
             profile: Some(Profile::Turns),
+            searching: false,
             stroke_end: Some(StrokeEnd::InTerminal),
             confidence: Some(0.95),
             careful: true,
@@ -232,7 +244,7 @@ mod tests {
         assert_eq!(games.rules("a game"), all.rules);
         games.keep("a game", &all);
         games.keep_rules("a game", Rules::default());
-        let strict = KnownGame {
+        let strict = GameEntry {
             rules: Some(Rules::default()),
             ..all
         };

@@ -1,8 +1,8 @@
 //! Referee stage: has new puzzles solved, asks for what is missing, again if need be, and counts.
 //!
 //! [`referee`] decides, [`board`] is the board that is played, [`vanishing`] judges one that is gone, [`acting`] is whether
-//! strokes are being played, [`answers`] remembers the solver's answers. [`findings`] is what the game needs from the
-//! mouse, judged by what became of strokes ([`finder`]), what they left ([`leftovers`], [`clearing`]) and how busy the
+//! strokes are being played, [`answers`] remembers the solver's answers. [`calibration`] is what the game needs from the
+//! mouse, judged by what became of strokes ([`profile_search`]), what they left ([`leftovers`], [`clearing`]) and how busy the
 //! machine was ([`load`]), and kept ([`games`]). [`game_rules`] is by which rules its boards are won. [`standstill`] logs
 //! why nothing is played, [`misfit`] that strokes draw too little; [`stuck`] is why a run ends that does not get on,
 //! [`alarm`] ends one without frames. [`config`] is what can be set; here is the stage around them.
@@ -11,15 +11,15 @@ mod acting;
 mod alarm;
 mod answers;
 mod board;
+mod calibration;
 mod clearing;
 mod config;
-mod finder;
-mod findings;
 mod game_rules;
 mod games;
 mod leftovers;
 mod load;
 mod misfit;
+mod profile_search;
 mod referee;
 mod standstill;
 mod stuck;
@@ -36,8 +36,8 @@ use flowpipe_plugin::{
 use serde_json::Value;
 
 use crate::alarm::{Alarm, lock};
+use crate::calibration::Calibration;
 use crate::config::Config;
-use crate::findings::Findings;
 use crate::games::Games;
 use crate::referee::{Action, Memory, Referee};
 
@@ -170,7 +170,7 @@ fn begin(config: &Config, host: Host) -> (Arc<Mutex<Referee>>, Option<Alarm>) {
     } else {
         Games::none()
     };
-    let mut referee = Referee::new(config.clone(), Findings::new(games), host.is_dry());
+    let mut referee = Referee::new(config.clone(), Calibration::new(games), host.is_dry());
     // Nothing is due yet.
     let _ = referee.tick(host.now_ns());
     let may_end = referee.due().is_some();

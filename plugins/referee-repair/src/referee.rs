@@ -24,8 +24,8 @@ use session::Session;
 
 use crate::acting::Acting;
 use crate::answers::{Answer, Answers};
+use crate::calibration::Calibration;
 use crate::config::Config;
-use crate::findings::Findings;
 use crate::load::Load;
 use crate::misfit::Misfit;
 use crate::standstill::{Hindrance, Standstill};
@@ -71,13 +71,13 @@ pub struct Referee {
 }
 
 impl Referee {
-    pub fn new(config: Config, findings: Findings, dry: bool) -> Self {
+    pub fn new(config: Config, calibration: Calibration, dry: bool) -> Self {
         Self {
             dry,
             answers: Answers::default(),
             session: Session {
                 board: None,
-                findings,
+                calibration,
                 misfit: Misfit::default(),
                 run: Run::new(&config),
             },
@@ -124,7 +124,7 @@ impl Referee {
                 unread: self.refusal.as_deref().filter(|_| self.is_unread),
                 refused: self.refused.as_deref(),
                 answers: &self.answers,
-                findings: &self.session.findings,
+                calibration: &self.session.calibration,
             }
             .in_words(self.config.stuck_seconds),
         }
@@ -137,7 +137,7 @@ impl Referee {
             return actions;
         }
         self.load.note(captured, now);
-        let known = self.session.findings.meet_game(&sighting.frame);
+        let known = self.session.calibration.meet_game(&sighting.frame);
         actions.extend(known.map(|known| Action::Rules(Box::new(known))));
         self.is_unread = sighting.board().is_none();
         let Some(seen) = sighting.board() else {
@@ -197,7 +197,7 @@ impl Referee {
     pub fn outcome(&mut self, outcome: &Outcome, descends: i64, now: i64) -> Vec<Action> {
         self.acting.outcome(descends);
         self.acted_at = Some(now);
-        self.session.findings.played(outcome);
+        self.session.calibration.played(outcome);
         self.refused.clone_from(&outcome.refused);
         let played = outcome.act_ns > 0;
         if played {

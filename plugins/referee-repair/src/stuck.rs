@@ -4,7 +4,7 @@ use flowpipe_plugin::puzzle::message::{BoardState, Sighting};
 
 use crate::answers::Answers;
 use crate::board::Board;
-use crate::findings::Findings;
+use crate::calibration::Calibration;
 
 /// What is known when a run does not get on.
 pub struct Stuck<'a> {
@@ -19,7 +19,7 @@ pub struct Stuck<'a> {
     /// The solver's answers.
     pub answers: &'a Answers,
     /// What is found of the game.
-    pub findings: &'a Findings,
+    pub calibration: &'a Calibration,
 }
 
 impl Stuck<'_> {
@@ -102,7 +102,7 @@ impl Stuck<'_> {
         format!(
             "{missing} after {} {attempts} (flows taken by profile: {})",
             board.attempts,
-            self.findings.summary()
+            self.calibration.summary()
         )
     }
 }

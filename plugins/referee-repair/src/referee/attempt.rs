@@ -33,7 +33,7 @@ impl Session {
             return;
         };
         if seen.state == BoardState::Partial {
-            self.findings.note_partial();
+            self.calibration.note_partial();
             board.was_partial = true;
         }
         board.vanishing.end();
@@ -64,7 +64,9 @@ impl Session {
             return false;
         };
         let is_late = context.load.was_late_since(board.asked_at);
-        let judgement = self.findings.look(&solution.flows, missing, drawn, is_late);
+        let judgement = self
+            .calibration
+            .look(&solution.flows, missing, drawn, is_late);
         let missing = missing.len();
         if missing < board.missing {
             board.futile = 0;
@@ -103,7 +105,7 @@ impl Session {
         }
         if board.futile > 0 && board.futile == context.attempts / 2 {
             // What lies there may be in the way.
-            self.findings.start_over();
+            self.calibration.start_over();
         }
         true
     }
@@ -125,7 +127,7 @@ impl Session {
         board.asked_at = now;
         (board.unseen, board.is_seen_after) = (None, false);
         let colours = missing.iter().map(|flow| flow.colour).collect();
-        let (needs, draw) = self.findings.ask(&solution.flows, missing, &seen.drawn);
+        let (needs, draw) = self.calibration.ask(&solution.flows, missing, &seen.drawn);
         board.asked = match &draw {
             Draw::Only(colours) => colours.clone(),
             Draw::Clear(_) => Vec::new(),

@@ -44,7 +44,7 @@ impl Referee {
             return;
         }
         // A game whose partly drawn boards can't be read may show one.
-        let may_be_there = is_made_out && !self.session.findings.reads_partial();
+        let may_be_there = is_made_out && !self.session.calibration.reads_partial();
         let may_try = is_made_out && board.cleared < MOST_CLEARED;
         let fate = board.vanishing.note(Absence {
             captured,
@@ -54,7 +54,7 @@ impl Referee {
             was_asked_whole: board.was_asked_whole(),
             confidence: match may_be_there {
                 true => (0.0, 0),
-                false => self.session.findings.confidence(),
+                false => self.session.calibration.confidence(),
             },
         });
         match fate {
@@ -96,13 +96,13 @@ impl Referee {
         board.vanishing.end();
         board.cleared += 1;
         (board.unseen, board.is_seen_after) = (None, false);
-        self.session.findings.spoil();
+        self.session.calibration.spoil();
         let mut colours: Vec<_> = seen.puzzle.terminals().iter().map(|it| it.colour).collect();
         colours.sort_unstable();
         colours.dedup();
         // A message of the game may lie over a board of a game whose boards are read: a click could press its button, a
         // drag presses none. What it changes of the board can be read.
-        let draw = match self.session.findings.reads_partial() {
+        let draw = match self.session.calibration.reads_partial() {
             true => {
                 board.asked = colours;
                 Draw::All
@@ -117,7 +117,7 @@ impl Referee {
         seen.state = BoardState::Partial;
         let before = Sighting::new(sighting.frame.clone(), Reading::board(seen));
         let mut asked = Solved::new(answer.solver, answer.verdict, before).with_draw(draw);
-        asked.profile = Some(self.session.findings.profile());
+        asked.profile = Some(self.session.calibration.profile());
         asked.stroke_end = Some(StrokeEnd::InTerminal);
         self.acting.begin(captured, now);
         actions.push(Action::Play(Box::new(asked)));

@@ -7,7 +7,7 @@ use super::Referee;
 use crate::acting::Acting;
 use crate::answers::Answers;
 use crate::board::Board;
-use crate::findings::Found;
+use crate::calibration::CalibrationState;
 use crate::load::Load;
 
 /// What a referee remembers. Times are the run's clock.
@@ -15,7 +15,8 @@ use crate::load::Load;
 #[serde(deny_unknown_fields)]
 pub struct Memory {
     answers: Answers,
-    found: Found,
+    #[serde(rename = "found")]
+    calibration: CalibrationState,
     board: Option<Board>,
     latest: Option<(Sighting, i64)>,
     acting: Acting,
@@ -42,7 +43,7 @@ impl Memory {
         let (session, run) = (&referee.session, &referee.session.run);
         Self {
             answers: referee.answers.clone(),
-            found: session.findings.found().clone(),
+            calibration: session.calibration.state().clone(),
             board: session.board.clone(),
             latest: referee.latest.clone(),
             acting: referee.acting.clone(),
@@ -61,7 +62,7 @@ impl Memory {
     /// Has another referee of the same run continue from here.
     pub fn restore(self, referee: &mut Referee) {
         let Referee { session, .. } = referee;
-        session.findings.take_over(self.found);
+        session.calibration.take_over(self.calibration);
         session.board = self.board;
         session.run.first_stroke_at = self.first_stroke_at;
         session.run.began_at = self.began_at.or(session.run.began_at);

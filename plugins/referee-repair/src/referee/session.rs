@@ -5,7 +5,7 @@ use flowpipe_plugin::puzzle::message::{BoardState, FrameNote, SeenBoard};
 use super::Action;
 use super::run::Run;
 use crate::board::{Board, GoneAs};
-use crate::findings::Findings;
+use crate::calibration::Calibration;
 use crate::misfit::Misfit;
 
 /// What is played.
@@ -13,7 +13,7 @@ pub struct Session {
     /// The current board.
     pub board: Option<Board>,
     /// What is found of its game.
-    pub findings: Findings,
+    pub calibration: Calibration,
     pub misfit: Misfit,
     pub run: Run,
 }
@@ -58,10 +58,10 @@ impl Session {
         }
         self.misfit.end();
         self.run.progressed_at = Some(now);
-        self.findings.meet(frame);
+        self.calibration.meet(frame);
         // Vision may have been restarted since.
         if !actions.iter().any(|it| matches!(it, Action::Rules(_))) {
-            let known = self.findings.rules_of_game();
+            let known = self.calibration.rules_of_game();
             actions.extend(known.map(|known| Action::Rules(Box::new(known))));
         }
         self.board = Some(Board::new(seen, frame, captured));
@@ -91,7 +91,7 @@ impl Session {
             return;
         };
         board.confirms_rules = true;
-        let known = self.findings.won_by(board.puzzle.rules());
+        let known = self.calibration.won_by(board.puzzle.rules());
         actions.extend(known.map(|known| Action::Rules(Box::new(known))));
     }
 
@@ -105,7 +105,7 @@ impl Session {
         board.given_up.clone_from(&reason);
         self.run.reported += 1;
         if solved {
-            self.findings.solved();
+            self.calibration.solved();
             self.misfit.end();
         }
         self.run.solved += usize::from(solved);

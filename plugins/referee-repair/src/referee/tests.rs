@@ -110,7 +110,7 @@ impl Table {
 
     fn keeping(config: Config, games: Games) -> Self {
         Self {
-            referee: Referee::new(config, Findings::new(games), false),
+            referee: Referee::new(config, Calibration::new(games), false),
             now: 1000 * MS,
             captured: 0,
         }
@@ -375,7 +375,7 @@ fn a_refused_try_is_no_attempt() {
 #[test]
 fn a_dry_run_plays_each_board_once() {
     let mut table = Table::new(Config::default());
-    table.referee = Referee::new(Config::default(), Findings::new(Games::none()), true);
+    table.referee = Referee::new(Config::default(), Calibration::new(Games::none()), true);
     table.see(1, empty(2));
     assert_eq!(table.answer(1, 2), ["play"]);
     let dry = outcome(2).with_act_ns(0);

@@ -87,14 +87,14 @@ impl RuleFinder {
     }
 
     /// The game that is read next, by the source of its frames.
-    pub fn game_is(&mut self, source: &str) {
+    pub fn set_source(&mut self, source: &str) {
         if self.source != source {
             source.clone_into(&mut self.source);
         }
     }
 
     /// Boards of a game were won by these rules.
-    pub fn know(&mut self, rules: GameRules) {
+    pub fn set_game_rules(&mut self, rules: GameRules) {
         if let Some(candidate) = &mut self.candidate {
             candidate.is_beyond_known = false;
         }
@@ -133,7 +133,7 @@ impl RuleFinder {
             RuleSetting::Strict => Err(Refusal::Unsolvable),
             RuleSetting::Fixed(_) => self.solvable(board),
             RuleSetting::Auto => {
-                let played = self.known(&board.puzzle);
+                let played = self.found_for(&board.puzzle);
                 let played = played.or_else(|| self.find(board, captured_ns));
                 let played = played.ok_or(Refusal::Unsolvable)?;
                 play_by(board, played);
@@ -148,7 +148,7 @@ impl RuleFinder {
     }
 
     /// The puzzle with the rules that were found for it.
-    fn known(&self, puzzle: &Puzzle) -> Option<Puzzle> {
+    fn found_for(&self, puzzle: &Puzzle) -> Option<Puzzle> {
         let is_it = |found: &&Puzzle| {
             found.board() == puzzle.board() && found.terminals() == puzzle.terminals()
         };

@@ -151,9 +151,9 @@ fn rules_that_boards_were_won_by_need_fewer_captures() {
         (Some(loose), 2, 2),
     ] {
         let mut finder = RuleFinder::new(RuleSetting::Auto);
-        finder.game_is("a game");
+        finder.set_source("a game");
         if let Some(rules) = known {
-            finder.know(GameRules::new("a game", rules));
+            finder.set_game_rules(GameRules::new("a game", rules));
         }
         for (board, rules, needed) in [
             (touching(), touch, touching_needs),
@@ -170,8 +170,8 @@ fn rules_that_boards_were_won_by_need_fewer_captures() {
 fn known_rules_replace_neither_time_nor_confidence_nor_strict_rules() {
     let known = |source: &str| {
         let mut finder = RuleFinder::new(RuleSetting::Auto);
-        finder.game_is("a game");
-        finder.know(GameRules::new(source, Rules::new(false, true)));
+        finder.set_source("a game");
+        finder.set_game_rules(GameRules::new(source, Rules::new(false, true)));
         finder
     };
     // Many captures in a moment are no evidence.
@@ -195,27 +195,27 @@ fn known_rules_replace_neither_time_nor_confidence_nor_strict_rules() {
     let mut other = known("another game");
     assert_eq!(played(&mut other, &touching(), 4), [None; 4]);
     other.unseen();
-    other.game_is("another game");
+    other.set_source("another game");
     assert!(played(&mut other, &touching(), 3)[2].is_some());
     // Of a config that refuses such boards neither.
     let mut refusing = RuleFinder::new(RuleSetting::Strict);
-    refusing.game_is("a game");
-    refusing.know(GameRules::new("a game", Rules::new(false, true)));
+    refusing.set_source("a game");
+    refusing.set_game_rules(GameRules::new("a game", Rules::new(false, true)));
     assert_eq!(played(&mut refusing, &touching(), 9), [None; 9]);
 }
 
 #[test]
 fn what_becomes_known_counts_for_the_board_that_is_seen() {
     let mut finder = RuleFinder::new(RuleSetting::Auto);
-    finder.game_is("a game");
+    finder.set_source("a game");
     let at = |finder: &mut RuleFinder, captures: std::ops::Range<i64>| {
         let seen = captures.map(|it| finder.unsolvable(&mut empty(), it * APART).is_ok());
         seen.collect::<Vec<_>>()
     };
     assert_eq!(at(&mut finder, 0..1), [false]);
-    finder.know(GameRules::new("a game", Rules::new(true, true)));
+    finder.set_game_rules(GameRules::new("a game", Rules::new(true, true)));
     assert_eq!(at(&mut finder, 1..3), [false; 2], "cells stay empty");
-    finder.know(GameRules::new("a game", Rules::new(false, true)));
+    finder.set_game_rules(GameRules::new("a game", Rules::new(false, true)));
     assert_eq!(at(&mut finder, 3..4), [true]);
     finder.reset();
     assert_eq!(at(&mut finder, 4..7), [false; 3], "forgotten");

@@ -94,13 +94,13 @@ impl Reader {
 
     /// Sets what the next picture shows, and when it was captured, by the host's clock, in nanoseconds.
     pub fn captured(&mut self, source: &str, captured_ns: i64) {
-        self.rules.game_is(source);
+        self.rules.set_source(source);
         self.captured_ns = captured_ns;
     }
 
     /// What is known of the rules of a game.
     pub fn rules_are_known(&mut self, known: GameRules) {
-        self.rules.know(known);
+        self.rules.set_game_rules(known);
     }
 
     /// Forgets what was seen in the last picture, but not where boards are.

@@ -17,7 +17,7 @@ fn swapped_by(table: Table, config: Config, uses_older_key: bool) -> Table {
         let reported = memory.as_object_mut().unwrap().remove("reported").unwrap();
         memory[OLDER] = reported;
     }
-    let mut referee = Referee::new(config, Findings::new(Games::none()), false);
+    let mut referee = Referee::new(config, Calibration::new(Games::none()), false);
     let memory: Memory = serde_json::from_value(memory).unwrap();
     memory.restore(&mut referee);
     Table { referee, ..table }

@@ -84,7 +84,13 @@ fn what_the_game_needs_is_found_and_kept() {
     let result = first.board(3);
     assert!(result.solved);
     assert_eq!((result.attempts, result.profile), (1, Some(Slow)));
-    assert!(!file.exists(), "faster profiles were not tried yet");
+    let known = games().get("a game").unwrap();
+    assert_eq!((known.profile, known.searching), (Some(Slow), true));
+    assert_eq!(known.stroke_end, Some(StrokeEnd::BesideTerminal));
+    assert_eq!(
+        (known.confidence, known.rules),
+        (Some(1.0), Some(Rules::default()))
+    );
     for _ in 0..4 {
         assert!(first.board(4).solved && first.board(3).solved);
     }
@@ -147,7 +153,7 @@ fn a_game_that_takes_more_than_it_did_is_played_faster_again() {
     use Profile::{Segments, Turns};
     let folder = tempfile::tempdir().unwrap();
     let games = Games::new(Some(folder.path().join("games.toml")));
-    let known = crate::games::KnownGame {
+    let known = crate::games::GameEntry {
         profile: Some(Turns),
         ..Default::default()
     };
@@ -156,7 +162,7 @@ fn a_game_that_takes_more_than_it_did_is_played_faster_again() {
     // Boards of two and three flows alternating, 125 flows in all.
     assert!(game.board(2).solved && game.board(3).solved);
     // Something that was missed and drawn again has shown that a trial does no harm.
-    game.table.referee.session.findings.note_repair();
+    game.table.referee.session.calibration.note_repair();
     for _ in 1..25 {
         assert!(game.board(2).solved && game.board(3).solved);
     }
@@ -168,6 +174,30 @@ fn a_game_that_takes_more_than_it_did_is_played_faster_again() {
     let games = Games::new(Some(folder.path().join("games.toml")));
     let known = games.get("a game").unwrap();
     assert_eq!(known.profile, Some(Segments));
+}
+
+#[test]
+fn what_was_found_stays_while_the_search_begins_again() {
+    use Profile::{Slow, Turns};
+    let folder = tempfile::tempdir().unwrap();
+    let games = || Games::new(Some(folder.path().join("games.toml")));
+    let found = crate::games::GameEntry {
+        profile: Some(Turns),
+        confidence: Some(0.9),
+        ..Default::default()
+    };
+    games().keep("a game", &found);
+    // It has become slower, or the machine is busy.
+    let mut game = Picky::new(games(), &[Slow]);
+    assert!(game.board(3).solved);
+    assert_eq!(game.asked, [Turns, Slow]);
+    let known = games().get("a game").unwrap();
+    let expected = crate::games::GameEntry {
+        stroke_end: Some(StrokeEnd::BesideTerminal),
+        rules: Some(Rules::default()),
+        ..found
+    };
+    assert_eq!(known, expected);
 }
 
 #[test]

@@ -25,7 +25,7 @@ fn short(rows: usize) -> Sighting {
 fn pipes_that_end_beside_their_terminals_are_drawn_into_them_with_the_same_profile() {
     let folder = tempfile::tempdir().unwrap();
     let games = || Games::new(Some(folder.path().join("games.toml")));
-    let known = crate::games::KnownGame {
+    let known = crate::games::GameEntry {
         profile: Some(Profile::Events),
         ..Default::default()
     };

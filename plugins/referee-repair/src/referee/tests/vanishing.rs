@@ -65,7 +65,7 @@ fn what_was_seen_too_little_of_is_unknown_and_counts() {
 fn what_solved_a_board_that_is_gone_is_kept() {
     let folder = tempfile::tempdir().unwrap();
     let games = || Games::new(Some(folder.path().join("games.toml")));
-    let kept = |profile, confidence| crate::games::KnownGame {
+    let kept = |profile, confidence| crate::games::GameEntry {
         profile: Some(profile),
         confidence,
         ..Default::default()
@@ -78,8 +78,16 @@ fn what_solved_a_board_that_is_gone_is_kept() {
     table.now += 20 * MS;
     table.outcome(&outcome(3).with_profile(Profile::Events));
     assert_eq!(away(&mut table, 12, &refused()), ["solved"]);
+    let won = crate::games::GameEntry {
+        stroke_end: Some(StrokeEnd::BesideTerminal),
+        ..kept(Profile::Events, Some(1.0))
+    };
+    assert_eq!(games().get("window"), Some(won.clone()));
+    // Its rules are those of the game once another one has come.
+    table.see(100, empty(2));
+    let rules = Some(Rules::default());
     let known = games().get("window").unwrap();
-    assert_eq!(known, kept(Profile::Events, Some(1.0)));
+    assert_eq!(known, crate::games::GameEntry { rules, ..won });
 }
 
 #[test]
@@ -355,7 +363,7 @@ fn until_asked(table: &mut Table, sighting: &Sighting) -> Vec<Action> {
 fn a_board_that_cant_be_read_after_strokes_is_cleared_and_drawn_more_slowly() {
     let folder = tempfile::tempdir().unwrap();
     let games = Games::new(Some(folder.path().join("games.toml")));
-    let known = crate::games::KnownGame {
+    let known = crate::games::GameEntry {
         profile: Some(Profile::Events),
         ..Default::default()
     };
@@ -425,7 +433,7 @@ fn a_board_that_cant_be_cleared_is_given_up_as_unknown() {
 #[test]
 fn nothing_is_clicked_in_a_game_whose_partly_drawn_boards_are_read() {
     let mut table = played(None, None);
-    table.referee.session.findings.note_partial();
+    table.referee.session.calibration.note_partial();
     let actions = until_asked(&mut table, &made_out());
     assert!(matches!(&actions[..], [Action::Play(again)] if again.draw == Draw::All));
     // Nor where nothing of a board is made out.

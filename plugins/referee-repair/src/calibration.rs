@@ -1,4 +1,4 @@
-//! What is found about the current game: the experiments, their results, and what is kept.
+//! Calibration to the current game: the experiments, their results, and what is kept of them.
 //!
 //! It is judged only by what was played as it was asked for: a planner with a profile of its own
 //! is ignored. What a machine missed that was busy says nothing either, nor does a flow that was drawn over leftovers,
@@ -15,10 +15,10 @@ use flowpipe_plugin::tracing;
 use serde::{Deserialize, Serialize};
 
 use crate::clearing::Clearing;
-use crate::finder::Finder;
 use crate::game_rules::RuleRecord;
-use crate::games::{Games, KnownGame};
+use crate::games::{GameEntry, Games};
 use crate::leftovers::{is_clean, is_short};
+use crate::profile_search::ProfileSearch;
 
 /// After so many attempts in a row that can't be judged, the next one is judged as it is: it may go on like that.
 const UNJUDGED: usize = 1;
@@ -34,16 +34,17 @@ pub struct Judgement {
     pub is_damaged: bool,
 }
 
-/// What is found of games.
-pub struct Findings {
+/// What the current game needs from the mouse, and by which rules it is played.
+pub struct Calibration {
     games: Games,
-    found: Found,
+    state: CalibrationState,
 }
 
-/// What is found about the current game.
+/// What is found about the current game, and what is being tried.
 #[derive(Clone, Serialize, Deserialize)]
-pub struct Found {
-    finder: Finder,
+pub struct CalibrationState {
+    #[serde(rename = "finder")]
+    search: ProfileSearch,
     game: Option<Game>,
     /// What the planner was asked for last, until it is known what became of it.
     asked: Option<Asked>,
@@ -77,7 +78,7 @@ struct Game {
     window: Option<u64>,
     /// Its window's title when its first board was seen; some change theirs from board to board.
     title: String,
-    kept: Option<KnownGame>,
+    kept: Option<GameEntry>,
 }
 
 #[derive(Clone, Serialize, Deserialize)]
@@ -94,12 +95,12 @@ struct Asked {
     is_played: bool,
 }
 
-impl Findings {
+impl Calibration {
     pub fn new(games: Games) -> Self {
         Self {
             games,
-            found: Found {
-                finder: Finder::new(None, false),
+            state: CalibrationState {
+                search: ProfileSearch::new(None, false),
                 game: None,
                 asked: None,
                 played: None,
@@ -115,94 +116,101 @@ impl Findings {
     }
 
     /// What is found, for a state transfer.
-    pub fn found(&self) -> &Found {
-        &self.found
+    pub fn state(&self) -> &CalibrationState {
+        &self.state
     }
 
-    /// Restores the findings of another referee.
-    pub fn take_over(&mut self, found: Found) {
-        self.found = found;
+    /// Restores the calibration of another referee.
+    pub fn take_over(&mut self, state: CalibrationState) {
+        self.state = state;
     }
 
     /// The share of the latest flows that the game took, from 0 to 1, and how many those are.
     pub fn confidence(&self) -> (f64, usize) {
-        self.found.finder.confidence()
+        self.state.search.confidence()
     }
 
     /// The current board is to be cleared as a whole, and drawn again.
     pub fn start_over(&mut self) {
-        self.found.clearing.start_over();
+        self.state.clearing.start_over();
     }
 
     /// The profiles that were judged, each with the flows that were taken, in words.
     pub fn summary(&self) -> String {
-        self.found.finder.summary()
+        self.state.search.summary()
     }
 
     /// A board of the current game is read that is partly drawn.
     pub fn note_partial(&mut self) {
-        self.found.reads_partial = true;
+        self.state.reads_partial = true;
     }
 
     /// The profile to draw with now.
     pub fn profile(&self) -> Profile {
-        self.found.finder.profile()
+        self.state.search.profile()
     }
 
     /// Whether a board of the current game was ever read that was partly drawn.
     pub fn reads_partial(&self) -> bool {
-        self.found.reads_partial
+        self.state.reads_partial
     }
 
     /// A flow that was missed was drawn again.
     #[cfg(test)]
     pub fn note_repair(&mut self) {
-        self.found.finder.note_repair();
+        self.state.search.note_repair();
     }
 
     /// Strokes have left a board that can't be read.
     pub fn spoil(&mut self) {
-        self.found.asked = None;
-        self.found.finder.spoil();
+        self.state.asked = None;
+        self.state.search.spoil();
     }
 
     /// A frame was captured, with a board that can be read or without. Returns what vision is to know of the game.
     pub fn meet_game(&mut self, frame: &FrameNote) -> Option<GameRules> {
-        self.found.rules.meet(frame, &self.games)
+        self.state.rules.meet(frame, &self.games)
     }
 
     /// What vision is to know of the current game.
     pub fn rules_of_game(&self) -> Option<GameRules> {
-        self.found.rules.known()
+        self.state.rules.for_vision()
     }
 
     /// A board was won that was played by these rules. Returns what vision is to know of the game now.
     pub fn won_by(&mut self, rules: Rules) -> Option<GameRules> {
-        let news = self.found.rules.won(rules, &self.games)?;
-        let kept = self.found.game.as_mut().and_then(|game| game.kept.as_mut());
-        if let Some(kept) = kept {
-            kept.rules = Some(news.rules);
+        let news = self.state.rules.won(rules, &self.games);
+        // They may be known only after the entry was written.
+        let known = self.state.rules.rules();
+        if let Some(game) = &mut self.state.game
+            && let Some(kept) = game.kept.as_mut().filter(|kept| kept.rules != known)
+        {
+            kept.rules = known;
+            if let (None, Some(rules)) = (&news, known) {
+                self.games.keep_rules(&game.title, rules);
+            }
         }
-        Some(news)
+        news
     }
 
     /// A new board is seen in a frame.
     pub fn meet(&mut self, frame: &FrameNote) {
-        let found = &mut self.found;
-        (found.asked, found.played) = (None, None);
-        found.missed.clear();
-        found.clearing = Clearing::default();
+        let state = &mut self.state;
+        (state.asked, state.played) = (None, None);
+        state.missed.clear();
+        state.clearing = Clearing::default();
         let is_known = |game: &Game| game.window == frame.window;
-        if found.game.as_ref().is_some_and(is_known) {
+        if state.game.as_ref().is_some_and(is_known) {
             return;
         }
         // A source other than a window has no lasting name.
         let kept = frame.window.and_then(|_| self.games.get(&frame.source));
         let is_careful = kept.as_ref().is_some_and(|kept| kept.careful);
-        found.finder = Finder::new(kept.as_ref().and_then(|kept| kept.profile), is_careful);
-        found.stroke_end = kept.as_ref().and_then(|kept| kept.stroke_end);
-        found.reads_partial = false;
-        found.game = Some(Game {
+        state.search =
+            ProfileSearch::new(kept.as_ref().and_then(GameEntry::found_profile), is_careful);
+        state.stroke_end = kept.as_ref().and_then(|kept| kept.stroke_end);
+        state.reads_partial = false;
+        state.game = Some(Game {
             window: frame.window,
             title: frame.source.clone(),
             kept,
@@ -216,21 +224,21 @@ impl Findings {
         mut missing: Vec<Flow>,
         drawn: &[Flow],
     ) -> (GameNeeds, Draw) {
-        let profile = self.found.finder.profile();
-        let left = self.found.clearing.ask(solution, &missing, drawn);
+        let profile = self.state.search.profile();
+        let left = self.state.clearing.ask(solution, &missing, drawn);
         if !left.is_empty() {
             // There is nothing to judge afterwards.
-            self.found.asked = None;
-            let needs = GameNeeds::of(Some(profile)).with_stroke_end(self.found.stroke_end);
+            self.state.asked = None;
+            let needs = GameNeeds::of(Some(profile)).with_stroke_end(self.state.stroke_end);
             return (needs, Draw::Clear(left));
         }
-        let batch = self.found.finder.batch();
-        if self.found.finder.is_trying() && !self.found.reads_partial {
+        let batch = self.state.search.batch();
+        if self.state.search.is_trying() && !self.state.reads_partial {
             // What is drawn of a board can't be looked at: it is drawn as a whole, and as surely as can be.
-            self.found.stroke_end = Some(StrokeEnd::InTerminal);
+            self.state.stroke_end = Some(StrokeEnd::InTerminal);
         }
-        let stroke_end = self.found.stroke_end;
-        let is_some = |batch: &usize| self.found.reads_partial && *batch < missing.len();
+        let stroke_end = self.state.stroke_end;
+        let is_some = |batch: &usize| self.state.reads_partial && *batch < missing.len();
         let draw = match batch.filter(is_some) {
             Some(batch) => {
                 // Long flows where nothing lies show most.
@@ -241,7 +249,7 @@ impl Findings {
             None => Draw::All,
         };
         let clean = missing.iter().filter(|flow| is_clean(flow, drawn));
-        self.found.asked = Some(Asked {
+        self.state.asked = Some(Asked {
             profile,
             stroke_end,
             clean: clean.cloned().collect(),
@@ -255,9 +263,9 @@ impl Findings {
     /// The actuator is done with what was asked for.
     pub fn played(&mut self, outcome: &Outcome) {
         let is_complete = outcome.act_ns > 0 && outcome.refused.is_none();
-        self.found.clearing.played(is_complete);
-        self.found.asked = self
-            .found
+        self.state.clearing.played(is_complete);
+        self.state.asked = self
+            .state
             .asked
             .take()
             .filter(|asked| is_complete && outcome.profile == Some(asked.profile))
@@ -266,7 +274,7 @@ impl Findings {
                 ..asked
             });
         if outcome.act_ns > 0 {
-            self.found.played = self.found.asked.as_ref().map(|asked| asked.profile);
+            self.state.played = self.state.asked.as_ref().map(|asked| asked.profile);
         }
     }
 
@@ -279,14 +287,14 @@ impl Findings {
         drawn: &[Flow],
         is_late: bool,
     ) -> Judgement {
-        let Some(asked) = self.found.asked.take_if(|asked| asked.is_played) else {
+        let Some(asked) = self.state.asked.take_if(|asked| asked.is_played) else {
             return Judgement::default();
         };
-        let is_damaged = self.found.clearing.look(solution, &asked.flows, drawn);
-        if is_damaged && !self.found.finder.is_careful() {
+        let is_damaged = self.state.clearing.look(solution, &asked.flows, drawn);
+        if is_damaged && !self.state.search.is_careful() {
             tracing::info!("what is drawn wrongly stays in this game: it is played carefully");
-            self.found.finder.be_careful();
-            self.keep();
+            self.state.search.be_careful();
+            self.keep(None);
         }
         Judgement {
             is_exhausted: self.judge(&asked, missing, drawn, is_late),
@@ -302,18 +310,18 @@ impl Findings {
         let short = |flow: &&Flow| ends_beside && is_missing(flow) && is_short(flow, drawn);
         if asked.flows.iter().any(|flow| short(&flow)) {
             tracing::info!("pipes end beside their terminals: asks for strokes into them");
-            self.found.stroke_end = Some(StrokeEnd::InTerminal);
+            self.state.stroke_end = Some(StrokeEnd::InTerminal);
         }
         // A short one was led through all other cells.
         let is_missed = |flow: &&Flow| is_missing(flow) && !short(flow);
         let missed = asked.flows.iter().filter(is_missed).cloned().collect();
-        let before = std::mem::replace(&mut self.found.missed, missed);
+        let before = std::mem::replace(&mut self.state.missed, missed);
         let is_repaired = |flow: &Flow| before.contains(flow) && !is_missing(&flow);
         if asked.flows.iter().any(is_repaired) {
-            self.found.finder.note_repair();
+            self.state.search.note_repair();
         }
         // What another profile has left says nothing of this one: some games clear it at the first stroke.
-        let is_same = self.found.missed_with.replace(asked.profile) == Some(asked.profile);
+        let is_same = self.state.missed_with.replace(asked.profile) == Some(asked.profile);
         let is_again = |flow: &&Flow| is_same && is_missed(flow) && before.contains(flow);
         let is_first = |flow: &&Flow| is_missed(flow) && !before.contains(flow);
         let is_busy = is_late && asked.clean.iter().any(|flow| is_first(&flow));
@@ -322,47 +330,66 @@ impl Findings {
         let judged = asked.flows.iter().filter(may_judge);
         let mut misses: Vec<bool> = judged.map(|flow| is_missed(&flow)).collect();
         if misses.is_empty() && !asked.flows.is_empty() {
-            self.found.unjudged += 1;
-            if self.found.unjudged <= UNJUDGED {
+            self.state.unjudged += 1;
+            if self.state.unjudged <= UNJUDGED {
                 return false;
             }
             misses = asked.flows.iter().map(|flow| is_missed(&flow)).collect();
         }
-        self.found.unjudged = 0;
-        self.found.finder.judge(misses)
+        self.state.unjudged = 0;
+        self.state.search.judge(misses)
     }
 
     /// The current board is solved: no stroke was missed. What solved it is kept, if it is new.
     pub fn solved(&mut self) {
+        let played = self.state.asked.as_ref().filter(|asked| asked.is_played);
+        // Nothing else was asked for: the game joins pipes that end beside their terminals.
+        let stroke_end = played.map(|asked| asked.stroke_end.unwrap_or(StrokeEnd::BesideTerminal));
         self.look(&[], &[], &[], false);
-        if self.found.played == Some(self.found.finder.settled()) {
-            self.keep();
+        if self.state.played == Some(self.state.search.settled()) {
+            self.keep(stroke_end);
         }
     }
 
-    /// Keeps what is found of the current game, if it is new.
-    fn keep(&mut self) {
-        let found = &mut self.found;
-        let Some(game) = found.game.as_mut().filter(|game| game.window.is_some()) else {
+    /// Keeps what is found of the current game, if it is new. `stroke_end`: where strokes ended that won a board.
+    fn keep(&mut self, stroke_end: Option<StrokeEnd>) {
+        let state = &mut self.state;
+        let Some(game) = state.game.as_mut().filter(|game| game.window.is_some()) else {
             return;
         };
-        let (share, flows) = found.finder.confidence();
-        let known = KnownGame {
-            profile: found.finder.found(),
-            stroke_end: found.stroke_end,
-            confidence: (flows > 0).then(|| (share * 100.0).round() / 100.0),
-            careful: found.finder.is_careful(),
-            rules: found.rules.rules(),
+        let (share, flows) = state.search.confidence();
+        let confidence = (flows > 0).then(|| (share * 100.0).round() / 100.0);
+        let before = game.kept.as_ref();
+        let known = GameEntry {
+            profile: Some(state.search.settled()),
+            searching: state.search.found().is_none(),
+            confidence,
+            stroke_end: state
+                .stroke_end
+                .or(stroke_end)
+                .or(before.and_then(|kept| kept.stroke_end)),
+            careful: state.search.is_careful(),
+            rules: state.rules.rules(),
         };
-        if known.profile.is_none() && known.stroke_end.is_none() && !known.careful {
-            return;
-        }
-        let is_same = |kept: &KnownGame| {
+        // What was found stays until something else is.
+        let known = match before.filter(|kept| known.searching && kept.found_profile().is_some()) {
+            Some(kept) => GameEntry {
+                profile: kept.profile,
+                searching: false,
+                confidence: kept.confidence,
+                ..known
+            },
+            None => known,
+        };
+        let is_same = |kept: &GameEntry| {
             let off = kept.confidence.unwrap_or(1.0) - known.confidence.unwrap_or(1.0);
-            let without = |it: &KnownGame| (it.profile, it.stroke_end, it.careful, it.rules);
+            let without = |it: &GameEntry| GameEntry {
+                confidence: None,
+                ..it.clone()
+            };
             without(kept) == without(&known) && off.abs() <= NEWS
         };
-        if !game.kept.as_ref().is_some_and(is_same) {
+        if !before.is_some_and(is_same) {
             self.games.keep(&game.title, &known);
             game.kept = Some(known);
         }

@@ -46,7 +46,7 @@ const TOO_MANY_AT_ONCE: f64 = 0.25;
 /// misses too many, until each was tried; then goes to the next slower one, and to the best of all where each is too bad.
 /// Tries what was taken at some time again after longer and longer.
 #[derive(Clone, Serialize, Deserialize)]
-pub struct Finder {
+pub struct ProfileSearch {
     /// The profile that the game seems to need.
     settled: Profile,
     /// A faster one that is tried now.
@@ -106,7 +106,7 @@ impl Record {
     }
 }
 
-impl Finder {
+impl ProfileSearch {
     /// Begins with what was found in an earlier run, or slowly.
     pub fn new(earlier: Option<Profile>, is_careful: bool) -> Self {
         Self {
