@@ -133,8 +133,11 @@ impl Conversion<'_> {
             let is_end = ends && index + 1 == last;
             last_stay = stay(is_end);
             // A nudge changes nothing, and the last point lies on a terminal.
-            let is_shown = !is_end && !(index == 0 && nudged.is_some());
-            let until_shown_ms = if is_shown { pace.until_shown_ms } else { 0.0 };
+            let is_nudge = index == 0 && nudged.is_some();
+            let until_shown_ms = match is_end || is_nudge {
+                true => 0.0,
+                false => pace.until_shown_ms,
+            };
             // Each segment has at least one place: its end.
             if let Some(end) = actions.pop() {
                 let end = end.with_stay_ms(last_stay);

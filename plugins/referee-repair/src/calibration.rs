@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::clearing::Clearing;
 use crate::game_rules::RuleRecord;
 use crate::games::{GameEntry, Games};
-use crate::leftovers::{is_clean, is_short};
+use crate::leftovers::{is_clean, is_short, wrong};
 use crate::profile_search::ProfileSearch;
 
 /// After so many attempts in a row that can't be judged, the next one is judged as it is: it may go on like that.
@@ -295,6 +295,10 @@ impl Calibration {
             tracing::info!("what is drawn wrongly stays in this game: it is played carefully");
             self.state.search.be_careful();
             self.keep(None);
+        }
+        let is_asked = |pipe: &Flow| asked.flows.iter().any(|flow| flow.colour == pipe.colour);
+        if wrong(solution, drawn).any(is_asked) {
+            self.state.search.note_strays();
         }
         Judgement {
             is_exhausted: self.judge(&asked, missing, drawn, is_late),

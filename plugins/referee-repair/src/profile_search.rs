@@ -22,8 +22,8 @@ const TRIALS: [Profile; 5] = [
     Profile::Segments,
     Profile::Events,
     Profile::Turns,
-    Profile::Cells,
     Profile::Frames,
+    Profile::Cells,
 ];
 /// After so many flows in a row that such a game took, the first of them is tried.
 const EVIDENCE: usize = 3;
@@ -71,6 +71,14 @@ pub struct ProfileSearch {
     /// A flow that was missed was drawn again, so that trials do no harm.
     #[serde(default)]
     is_repaired: bool,
+    /// A pointer that went faster than the game drew had it draw a way of its own, over other flows.
+    #[serde(default)]
+    is_outrun: bool,
+}
+
+/// Whether the pointer waits until the game has drawn.
+fn follows_display(profile: Profile) -> bool {
+    profile.manner().pace.until_shown_ms > 0.0
 }
 
 /// What became of the flows that were drawn for a profile.
@@ -120,6 +128,7 @@ impl ProfileSearch {
             left: None,
             is_recovering: false,
             is_repaired: false,
+            is_outrun: false,
         }
     }
 
@@ -138,6 +147,21 @@ impl ProfileSearch {
     /// A flow that was missed was drawn again.
     pub fn note_repair(&mut self) {
         self.is_repaired = true;
+    }
+
+    /// Strokes of the profile have drawn over other flows. Where they were faster than the game, no other profile that may
+    /// be so is tried any more.
+    pub fn note_strays(&mut self) {
+        if !follows_display(self.profile()) && !std::mem::replace(&mut self.is_outrun, true) {
+            tracing::info!(
+                "the game draws ways of its own where the mouse is faster: tries only what follows its display"
+            );
+        }
+    }
+
+    /// Whether a profile may be tried.
+    fn may_try(&self, profile: Profile) -> bool {
+        !self.is_outrun || follows_display(profile)
     }
 
     /// Strokes have left a board that can't be read: their profile is too fast, whatever was taken of it.
@@ -263,7 +287,8 @@ impl ProfileSearch {
     fn first_trial(&self) -> Option<Profile> {
         let is_new = |it: &Profile| {
             let is_slower = self.left.is_none_or(|left| *it > left);
-            is_slower && *it < self.settled && !self.records.contains_key(it)
+            let is_open = self.may_try(*it) && !self.records.contains_key(it);
+            is_slower && is_open && *it < self.settled
         };
         TRIALS
             .into_iter()
@@ -282,7 +307,12 @@ impl ProfileSearch {
         };
         let is_due = self.taken >= patience;
         let left = self.left.filter(|left| *left < self.settled);
-        left.or_else(|| self.settled.faster()).filter(|_| is_due)
+        let left = left.filter(|left| self.may_try(*left));
+        let faster = || {
+            let mut faster = std::iter::successors(self.settled.faster(), |it| it.faster());
+            faster.find(|it| self.may_try(*it))
+        };
+        left.or_else(faster).filter(|_| is_due)
     }
 
     /// A profile misses too much.

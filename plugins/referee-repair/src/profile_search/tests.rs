@@ -102,7 +102,7 @@ fn play(search: &mut ProfileSearch, takes: &[Profile], flows: usize) -> Vec<Prof
 
 #[test]
 fn an_unknown_game_is_begun_slowly_and_soon_played_as_fast_as_it_takes() {
-    use Profile::{Cells, Events, Segments, Slow, Turns};
+    use Profile::{Cells, Events, Frames, Segments, Slow, Turns};
     let begin = |takes: &[Profile], flows| {
         let mut search = ProfileSearch::new(None, false);
         let asked = play(&mut search, takes, flows);
@@ -112,8 +112,9 @@ fn an_unknown_game_is_begun_slowly_and_soon_played_as_fast_as_it_takes() {
     assert_eq!(found, (vec![Slow, Segments], Segments));
     let found = begin(&[Events, Cells, Slow], 3 + 2 + 3 + PASSED);
     assert_eq!(found, (vec![Slow, Segments, Slow, Events], Events));
-    let found = begin(&[Cells, Slow], 4 * 3 + 3 * 2 + PASSED);
-    let asked = vec![Slow, Segments, Slow, Events, Slow, Turns, Slow, Cells];
+    let found = begin(&[Cells, Slow], 5 * 3 + 4 * 2 + PASSED);
+    let mut asked = vec![Slow, Segments, Slow, Events, Slow, Turns, Slow, Frames];
+    asked.extend([Slow, Cells]);
     assert_eq!(found, (asked, Cells));
     let (asked, settled) = begin(&[Slow], 100);
     assert_eq!(
@@ -133,8 +134,26 @@ fn a_profile_that_is_left_is_tried_again() {
     assert_eq!(search.settled(), Slow);
     // What is slower than it is tried at once, and it is tried again later; what is faster is not.
     let asked = play(&mut search, &[Turns, Slow], 3 + 2 + 3 + 2 + 30 + PASSED);
-    assert_eq!(asked, [Slow, Cells, Slow, Frames, Slow, Turns]);
+    assert_eq!(asked, [Slow, Frames, Slow, Cells, Slow, Turns]);
     assert_eq!(search.settled(), Turns);
+}
+
+#[test]
+fn where_strokes_stray_only_what_follows_the_display_is_tried() {
+    use Profile::{Frames, Segments, Slow, Turns};
+    let mut search = ProfileSearch::new(None, false);
+    search.judge(flows(0, 3));
+    assert_eq!(search.profile(), Segments);
+    search.note_strays();
+    search.judge(flows(2, 2));
+    let asked = play(&mut search, &[Frames, Slow], 3 + 2 + 3 + PASSED);
+    assert_eq!(asked, [Slow, Turns, Slow, Frames]);
+    // The next faster one is left out, and the one before it is tried again.
+    assert_eq!(play(&mut search, &[Frames], 30 + 2), [Frames, Turns]);
+    // What a profile has drawn that waits for the game says nothing of others.
+    let mut search = ProfileSearch::new(Some(Slow), false);
+    search.note_strays();
+    assert!(search.may_try(Segments));
 }
 
 #[test]

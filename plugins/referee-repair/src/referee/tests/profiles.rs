@@ -76,7 +76,7 @@ impl<'a> Picky<'a> {
 
 #[test]
 fn what_the_game_needs_is_found_and_kept() {
-    use Profile::{Cells, Events, Segments, Slow, Turns};
+    use Profile::{Cells, Events, Frames, Segments, Slow, Turns};
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("games.toml");
     let games = || Games::new(Some(file.clone()));
@@ -91,12 +91,14 @@ fn what_the_game_needs_is_found_and_kept() {
         (known.confidence, known.rules),
         (Some(1.0), Some(Rules::default()))
     );
-    for _ in 0..4 {
+    for _ in 0..5 {
         assert!(first.board(4).solved && first.board(3).solved);
     }
-    let tried = [Slow, Segments, Slow, Events, Slow, Turns, Slow];
-    assert_eq!(first.asked[..7], tried);
-    assert_eq!(first.asked[7..], [Cells; 5]);
+    let tried = [
+        Slow, Segments, Slow, Events, Slow, Turns, Slow, Frames, Slow,
+    ];
+    assert_eq!(first.asked[..9], tried);
+    assert_eq!(first.asked[9..], [Cells; 5]);
     first.board(4);
     // The next run begins with it; another game does not.
     let mut second = Picky::new(games(), &[Cells]);
