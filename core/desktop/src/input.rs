@@ -27,6 +27,14 @@ pub trait InputDevice: Send {
     /// # Errors
     /// When the system does not answer.
     fn release(&mut self, input: Input) -> Result<()>;
+    /// Whether all that was sent was passed on to the program below the pointer. Some compositors do that once for each frame
+    /// that they draw. Most do it at once.
+    ///
+    /// # Errors
+    /// When the system does not answer.
+    fn is_passed_on(&mut self) -> Result<bool> {
+        Ok(true)
+    }
     /// Whether [`InputDevice::place`] also reports a pointer that a person moved.
     fn reports_place(&self) -> bool {
         true

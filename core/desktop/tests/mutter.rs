@@ -14,11 +14,11 @@ mod wayland_window;
 
 use std::time::Duration;
 
-use flowpipe_desktop::input::Input;
+use flowpipe_desktop::input::{Input, InputDevice};
 use flowpipe_desktop::{Desktop, Grabber, Rect};
 use mutter::{CONNECTOR, Mutter};
 use wayland_click::{click, wait_for};
-use wayland_window::WaylandWindow;
+use wayland_window::{LEFT, PointerEvent, WaylandWindow};
 
 const RED: [u8; 3] = [200, 10, 20];
 const GREEN: [u8; 3] = [30, 180, 40];
@@ -248,6 +248,48 @@ fn place(desktop: &Desktop, colour: [u8; 3]) -> Rect {
         width: units(f64::from(area.width)) as u32,
         height: units(f64::from(area.height)) as u32,
     }
+}
+
+#[test]
+fn all_moves_are_passed_on() {
+    let mutter = Mutter::start([1280, 800], "1");
+    let desktop = connect(&mutter);
+    let red = open(&mutter, "red", [200, 100], RED);
+    let place = place(&desktop, RED);
+    let mut input = desktop.input().unwrap();
+    let passed_on = |input: &mut dyn InputDevice| {
+        wait_for("input", || input.is_passed_on().unwrap().then_some(()));
+    };
+    passed_on(&mut *input);
+    // Without another pointer on this screen, the window learns only now that there is one.
+    input.put([place.x, place.y]).unwrap();
+    passed_on(&mut *input);
+    wait_for("the pointer", || (!red.events().is_empty()).then_some(()));
+    // Many in each frame, with a press and a release among them.
+    red.take();
+    let mut sent = Vec::new();
+    for x in 1..=60 {
+        input.put([place.x + x, place.y + 7]).unwrap();
+        sent.push(PointerEvent::At(f64::from(x), 7.0));
+        if x == 20 {
+            input.press(Input::Button(1)).unwrap();
+            sent.push(PointerEvent::Pressed(LEFT));
+        }
+    }
+    input.release(Input::Button(1)).unwrap();
+    sent.push(PointerEvent::Released(LEFT));
+    passed_on(&mut *input);
+    let is_up = || red.events().contains(&PointerEvent::Released(LEFT));
+    wait_for("a release", || is_up().then_some(()));
+    let pixels = red.take().into_iter().map(|event| match event {
+        PointerEvent::At(x, y) => PointerEvent::At(x.floor(), y.floor()),
+        button => button,
+    });
+    assert_eq!(pixels.collect::<Vec<_>>(), sent);
+    // One more alone.
+    input.put([place.x + 9, place.y + 9]).unwrap();
+    passed_on(&mut *input);
+    wait_for("a move", || (red.events().len() == 1).then_some(()));
 }
 
 #[test]

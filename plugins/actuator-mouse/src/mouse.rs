@@ -21,6 +21,10 @@ pub trait Mouse: Send {
     fn check(&mut self) -> Result<()>;
     /// Releases a button or a key.
     fn release(&mut self, input: Input) -> Result<()>;
+    /// Whether the desktop has passed on all that was sent.
+    fn is_passed_on(&mut self) -> Result<bool> {
+        Ok(true)
+    }
     /// Whether pictures of the screen may contain the pointer.
     fn is_captured(&self) -> bool {
         false
@@ -131,6 +135,10 @@ impl Mouse for SystemMouse {
             guardian.released(input);
         }
         Ok(())
+    }
+
+    fn is_passed_on(&mut self) -> Result<bool> {
+        Ok(self.device.is_passed_on()?)
     }
 
     fn is_captured(&self) -> bool {

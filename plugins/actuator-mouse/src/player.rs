@@ -150,8 +150,21 @@ impl Player {
             }
         }
         playing.release_all()?;
+        let played = gestures.gestures.len();
+        // What is captured from now on shows what became of them.
+        match playing.player.pass_on(acting, cancel) {
+            Ok(()) => {}
+            Err(Halt::Board(reason)) => {
+                return Ok(End {
+                    played,
+                    refused: Some(reason),
+                    has_begun: true,
+                });
+            }
+            Err(Halt::Error(error)) => return Err(error),
+        }
         Ok(End {
-            played: gestures.gestures.len(),
+            played,
             refused: None,
             has_begun: true,
         })
@@ -225,6 +238,31 @@ impl Player {
                 "nothing is pressed: the pointer is at {x}, {y} on the screen, outside of the bounds of the gestures"
             ))),
         }
+    }
+
+    /// Waits until the desktop has passed on what was sent: from then on it takes effect.
+    fn pass_on(
+        &mut self,
+        acting: &mut Acting<'_, '_>,
+        cancel: &Cancel<'_>,
+    ) -> std::result::Result<(), Halt> {
+        /// The longest time that a desktop which works may take, in nanoseconds.
+        const PATIENCE: i64 = 2_000_000_000;
+        /// Between two questions, in nanoseconds.
+        const EVERY: i64 = 1_000_000;
+        let began = acting.host().now_ns();
+        while !self.mouse.is_passed_on()? {
+            let now = acting.host().now_ns();
+            if now - began > PATIENCE {
+                return Err(Halt::Board(
+                    "the desktop does not pass on what the mouse does: check that its screen is on"
+                        .to_owned(),
+                ));
+            }
+            self.check(acting, cancel)?;
+            acting.wait_until(now + EVERY)?;
+        }
+        Ok(())
     }
 
     /// Waits until the pointer is where it should be, as long as input may be held back. Where it is then, if it is not
@@ -310,7 +348,7 @@ impl Player {
         Ok(())
     }
 
-    /// Waits, and continues to check.
+    /// Waits from when the desktop has passed on what was sent, and continues to check.
     fn stay(
         &mut self,
         stay_ms: f64,
@@ -319,6 +357,10 @@ impl Player {
     ) -> std::result::Result<(), Halt> {
         /// The time between two checks, in nanoseconds.
         const CHECK_EVERY: i64 = 4_000_000;
+        // What needs no wait may be passed on at once with what follows.
+        if stay_ms > 0.0 {
+            self.pass_on(acting, cancel)?;
+        }
         let until = acting.host().now_ns() + (stay_ms * MS) as i64;
         loop {
             let left = until - acting.host().now_ns();

@@ -56,6 +56,10 @@ enum Mischief {
     Unguarded,
     /// The button is not released at once.
     Stuck,
+    /// What is sent is passed on late: two questions are answered with no.
+    Frames,
+    /// Nothing is ever passed on.
+    Asleep,
     /// The place of the pointer is reported late, as behind a window manager that looks at presses first.
     Late,
 }
@@ -91,6 +95,19 @@ impl Mouse for RecordingMouse {
     fn press(&mut self, input: Pressed) -> Result<()> {
         LOG.with_borrow_mut(|log| log.events.push(format!("{}down", prefix(input))));
         Ok(())
+    }
+
+    fn is_passed_on(&mut self) -> Result<bool> {
+        LOG.with_borrow_mut(|log| match log.mischief {
+            Mischief::Asleep => Ok(false),
+            Mischief::Frames => {
+                let is_second = log.events.ends_with(&["no".to_owned(), "no".to_owned()]);
+                let answer = if is_second { "yes" } else { "no" };
+                log.events.push(answer.to_owned());
+                Ok(is_second)
+            }
+            _ => Ok(true),
+        })
     }
 
     fn check(&mut self) -> Result<()> {

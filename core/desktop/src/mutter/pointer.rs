@@ -1,8 +1,13 @@
 //! The pointer, by `org.gnome.Mutter.RemoteDesktop`: a device of its own, beside those of the person.
+//!
+//! Mutter collects input until it draws its next frame, and passes it on then. Of moves that follow each other it passes on
+//! the last one alone. So a scroll by nothing follows each move: no window scrolls by it, and all moves are passed on. When that was, `org.gnome.Mutter.IdleMonitor` reports: a person is idle since the last input that was passed on.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use flowpipe_guardian::{BusPointer, button_code};
+use zbus::message::Message;
 use zbus::zvariant::OwnedObjectPath;
 
 use super::Mutter;
@@ -21,10 +26,29 @@ pub(super) struct RemotePointer {
     guarded: Arc<BusPointer>,
     /// Where it was put last.
     put: Option<[i32; 2]>,
+    /// What is not known to be passed on.
+    sent: Option<Sent>,
 }
 
+/// What was sent, in part or as a whole.
+#[derive(Clone, Copy)]
+struct Sent {
+    /// When the last part of it was sent, or a moment before.
+    at: Instant,
+    /// There is one part.
+    is_alone: bool,
+}
+
+const IDLE: Object<'_> = Object {
+    service: "org.gnome.Mutter.IdleMonitor",
+    path: "/org/gnome/Mutter/IdleMonitor/Core",
+    interface: "org.gnome.Mutter.IdleMonitor",
+};
 const BUTTON: &str = "NotifyPointerButton";
 const MOTION: &str = "NotifyPointerMotionAbsolute";
+const SCROLL: &str = "NotifyPointerAxis";
+/// To the right, down, without flags.
+const BY_NOTHING: (f64, f64, u32) = (0.0, 0.0, 0);
 
 impl RemotePointer {
     pub(super) fn new(mutter: Arc<Mutter>) -> Result<Self> {
@@ -45,6 +69,7 @@ impl RemotePointer {
             streams,
             guarded: Arc::new(guarded),
             put: None,
+            sent: None,
         })
     }
 
@@ -52,6 +77,7 @@ impl RemotePointer {
         let Input::Button(number) = input else {
             return Err(DesktopError::Unsupported("pressing keys"));
         };
+        self.note_sent();
         let control = control(&self.session)?;
         // Mutter does what was sent before first.
         let question = (button_code(number) as i32, is_down);
@@ -59,6 +85,26 @@ impl RemotePointer {
             .bus()
             .call(control, BUTTON, &question)
             .map_err(|error| self.failure(&error))
+    }
+
+    /// Something is about to be sent.
+    fn note_sent(&mut self) {
+        self.sent = Some(Sent {
+            at: Instant::now(),
+            is_alone: self.sent.is_none(),
+        });
+    }
+
+    fn send(&self, message: zbus::Result<Message>) -> Result<()> {
+        message
+            .and_then(|message| self.session.bus().send(&message))
+            .map_err(|error| self.failure(&error))
+    }
+
+    /// For how long Mutter has passed nothing on, in whole milliseconds.
+    fn idle_ms(&self) -> Result<u64> {
+        let asked = self.session.bus().call(IDLE, "GetIdletime", &());
+        asked.map_err(|error| self.failure(&error))
     }
 
     /// Where a place of the screen lies on a monitor, in pixels of its picture, and what names places there.
@@ -121,6 +167,16 @@ fn guarded(session: &MutterSession) -> zbus::Result<BusPointer> {
     })
 }
 
+/// Whether input was passed on since something was sent. `idle_ms`: for how long none was, as a question of a time was
+/// answered, in whole milliseconds.
+fn passed_on_after(sent: Instant, asked: Instant, idle_ms: u64) -> bool {
+    // Up to one more has passed, and none of the time until the question arrived is counted.
+    let at_most = Duration::from_millis(idle_ms.saturating_add(1));
+    asked
+        .checked_sub(at_most)
+        .is_some_and(|passed_on| passed_on >= sent)
+}
+
 impl InputDevice for RemotePointer {
     fn place(&mut self) -> Result<[i32; 2]> {
         self.put
@@ -135,11 +191,35 @@ impl InputDevice for RemotePointer {
                 at[0], at[1]
             ))
         })?;
-        order(control, MOTION, &(stream.as_str(), x, y))
-            .and_then(|message| self.session.bus().send(&message))
-            .map_err(|error| self.failure(&error))?;
+        let motion = order(control, MOTION, &(stream.as_str(), x, y));
+        let scroll = order(control, SCROLL, &BY_NOTHING);
+        self.note_sent();
+        self.send(motion)?;
+        self.send(scroll)?;
         self.put = Some(at);
         Ok(())
+    }
+
+    fn is_passed_on(&mut self) -> Result<bool> {
+        let Some(sent) = self.sent else {
+            return Ok(true);
+        };
+        let asked = Instant::now();
+        let idle_ms = self.idle_ms()?;
+        if !sent.is_alone {
+            // What was passed on since the last part was sent may be an earlier part. Mutter has all parts now that it has
+            // answered, so that they are passed on before what is sent now, or with it.
+            self.sent = None;
+            self.note_sent();
+            let control = control(&self.session)?;
+            self.send(order(control, SCROLL, &BY_NOTHING))?;
+            return Ok(false);
+        }
+        let is_passed_on = passed_on_after(sent.at, asked, idle_ms);
+        if is_passed_on {
+            self.sent = None;
+        }
+        Ok(is_passed_on)
     }
 
     fn press(&mut self, input: Input) -> Result<()> {
@@ -164,5 +244,21 @@ impl InputDevice for RemotePointer {
 
     fn display_server(&self) -> Option<DisplayServer> {
         Some(DisplayServer::Mutter(Arc::clone(&self.guarded)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_passed_on_before_does_not_count() {
+        let sent = Instant::now();
+        let after = |ms: u64| sent + Duration::from_millis(ms);
+        assert!(!passed_on_after(sent, sent, 0));
+        assert!(passed_on_after(sent, after(1), 0));
+        assert!(!passed_on_after(sent, after(5), 5));
+        assert!(passed_on_after(sent, after(5), 4));
+        assert!(!passed_on_after(sent, after(5), u64::MAX));
     }
 }

@@ -54,6 +54,32 @@ fn a_stroke_can_be_two_clicks_with_moves_between() {
 }
 
 #[test]
+fn it_stays_from_when_the_desktop_has_passed_on_what_was_sent() {
+    let mut strokes = strokes(&[0.5]);
+    // What needs no wait is passed on together, and what is captured afterwards shows all of it.
+    let (_, outcome, events) = play_all(Mischief::Frames, &json!({}), &strokes);
+    assert_eq!(events, "105,55 down 115,55 125,55 135,55 up no no yes");
+    assert_eq!(outcome.unwrap().strokes.len(), 1);
+    let stops = Pace {
+        dwell_ms: 0.5,
+        ..manner(Hold::Drag).pace
+    };
+    strokes.strokes[0].points.insert(1, [1.5, 0.5]);
+    strokes.manner = Some(Manner::new(stops));
+    let (_, _, events) = play_all(Mischief::Frames, &json!({}), &strokes);
+    assert_eq!(
+        events,
+        "105,55 down 115,55 no no yes 125,55 135,55 up no no yes"
+    );
+    // A desktop that passes nothing on: the button goes up, and the board may be played later.
+    let (harness, outcome, events) = play_all(Mischief::Asleep, &json!({}), &strokes);
+    assert_eq!(events, "105,55 down 115,55 up");
+    let refused = outcome.unwrap().refused.unwrap();
+    assert!(refused.contains("check that its screen is on"), "{refused}");
+    assert_eq!(harness.ended(), None);
+}
+
+#[test]
 fn a_nudge_comes_after_the_press() {
     let mut strokes = strokes(&[0.5]);
     strokes.manner = Some(manner(Hold::Drag).with_nudge(0.3));
