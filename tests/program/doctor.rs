@@ -5,12 +5,15 @@ use std::process::Command;
 use flowpipe_tests::{Ran, built, flowpipe};
 use serde_json::Value;
 
+use crate::mutter::Mutter;
 use crate::screen::Screen;
 use crate::sway::Sway;
 
 fn doctor(display: Option<&str>, more: impl FnOnce(&mut Command)) -> Ran {
     let mut command = flowpipe(&["doctor", "--json"]);
-    command.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY");
+    for name in ["DISPLAY", "WAYLAND_DISPLAY", "XDG_SESSION_TYPE"] {
+        command.env_remove(name);
+    }
     if let Some(display) = display {
         command.env("DISPLAY", display);
     }
@@ -46,6 +49,9 @@ fn a_screen_with_a_window_manager_is_all_that_is_needed() {
     expect(&printed, "window-manager", "ok", "lackbox");
     expect(&printed, "xtest", "ok", "XTEST");
     expect(&printed, "wayland", "ok", "not a Wayland session");
+    let words = "\"auto\" is x11: it reports windows, what covers them, the pointer's place and";
+    expect(&printed, "desktop", "ok", words);
+    expect(&printed, "desktop", "ok", screen.display());
     expect(&printed, "opencv", "ok", "vision-opencv loads");
     expect(&printed, "plugins", "ok", " in ");
     assert_eq!(printed["problems"], 0);
@@ -76,6 +82,8 @@ fn a_wayland_session_is_described() {
         "ok",
         "pictures, monitors, mouse, windows (sway)",
     );
+    let words = "\"auto\" is wlroots (sway): it reports windows, not the pointer's place";
+    expect(&printed, "desktop", "ok", words);
     let without_sway = |command: &mut Command| {
         sway.set(command);
         command.env_remove("SWAYSOCK");
@@ -87,6 +95,42 @@ fn a_wayland_session_is_described() {
         "warning",
         "where windows are is unknown",
     );
+    let words = "\"auto\" is wlroots: it reports neither windows";
+    expect(&printed, "desktop", "ok", words);
+}
+
+#[test]
+fn a_session_of_gnome_is_described() {
+    let mutter = Mutter::start([800, 600], "1");
+    let described = |change: &dyn Fn(&mut Command)| {
+        let set = |command: &mut Command| {
+            mutter.set(command);
+            change(command);
+        };
+        doctor(None, set).expect(0).json()
+    };
+    let printed = described(&|_| {});
+    let words = "of GNOME: pictures, monitors, mouse; where windows are is unknown";
+    expect(&printed, "wayland", "warning", words);
+    let words = "\"auto\" is mutter (GNOME): it reports neither windows";
+    expect(&printed, "desktop", "ok", words);
+    // The type of the session is enough.
+    let printed = described(&|command| {
+        command.env_remove("WAYLAND_DISPLAY");
+    });
+    let words = "(by XDG_SESSION_TYPE=wayland)";
+    expect(&printed, "desktop", "ok", words);
+    let printed = described(&|command| {
+        command.env("PIPEWIRE_REMOTE", "nowhere");
+    });
+    expect(&printed, "wayland", "warning", "GNOME, without PipeWire");
+    let printed = described(&|command| {
+        command.env("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nowhere");
+    });
+    let words = "without wlroots' protocols for: pictures";
+    expect(&printed, "wayland", "warning", words);
+    let words = "\"auto\" is the desktop portal, with which nobody has played";
+    expect(&printed, "desktop", "ok", words);
 }
 
 #[test]
@@ -106,6 +150,7 @@ fn no_window_manager_is_a_warning() {
 fn no_display_is_a_warning_and_an_unreachable_one_a_problem() {
     let printed = doctor(None, |_| {}).expect(0).json();
     expect(&printed, "display", "warning", "neither DISPLAY nor");
+    expect(&printed, "desktop", "skipped", "neither DISPLAY nor");
     expect(&printed, "xtest", "skipped", "no X11 display");
     let printed = doctor(Some(":4711"), |_| {}).expect(1).json();
     expect(&printed, "display", "problem", "DISPLAY=:4711: ");

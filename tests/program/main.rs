@@ -19,6 +19,9 @@ mod entries;
 mod going;
 #[path = "../support/live_play.rs"]
 mod live_play;
+#[cfg(target_os = "linux")]
+#[path = "../support/mutter.rs"]
+mod mutter;
 #[path = "../support/pty.rs"]
 mod pty;
 #[path = "../support/screen.rs"]

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::backend::Backend;
+use crate::choice::DesktopChoice;
 use crate::error::DesktopError;
 use crate::grabber::Grabber;
 use crate::key::Key;
@@ -23,7 +24,16 @@ impl Desktop {
     /// # Errors
     /// [`DesktopError::NoDesktop`] when there is none that can be reached.
     pub fn connect() -> Result<Self, DesktopError> {
-        let backend = session::connect()?;
+        Self::connect_by(DesktopChoice::Auto)
+    }
+
+    /// Connects to the desktop by a way that is chosen.
+    ///
+    /// # Errors
+    /// [`DesktopError::NoDesktop`] when there is none that can be reached; [`DesktopError::Unfit`] when it is another one than
+    /// was chosen.
+    pub fn connect_by(choice: DesktopChoice) -> Result<Self, DesktopError> {
+        let backend = session::connect(choice)?;
         Ok(Self { backend })
     }
 

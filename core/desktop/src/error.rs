@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 
+use crate::choice::DesktopChoice;
 use crate::permission;
 
 pub(crate) type Result<T> = std::result::Result<T, DesktopError>;
@@ -13,6 +14,17 @@ pub enum DesktopError {
     #[error("can't reach a desktop: {reason}{}", permission::remedy())]
     NoDesktop {
         /// Why.
+        reason: String,
+    },
+    /// The desktop that was chosen is not there.
+    #[error(
+        "can't reach a desktop: desktop = \"{choice}\", but {reason}: remove the key `desktop`, or set it to \"auto\", to \
+         use the desktop of this session; `flowpipe doctor` names it"
+    )]
+    Unfit {
+        /// What was chosen.
+        choice: DesktopChoice,
+        /// Why it can't be used.
         reason: String,
     },
     /// The connection broke, or the desktop failed.

@@ -1,5 +1,6 @@
 //! What a pipeline can set.
 
+use flowpipe_desktop::DesktopChoice;
 use flowpipe_plugin::puzzle::gestures::Drags;
 use flowpipe_plugin::puzzle::message::{Manner, Pace};
 use flowpipe_plugin::{Error, JsonSchema, Result};
@@ -35,6 +36,8 @@ pub struct Config {
     pub any_window: bool,
     /// What this desktop does not report, and you accept: without it, a run that would rely on that does not start.
     pub accept: Vec<Accepted>,
+    /// Which way to the desktop is used. Set capture-screen to the same.
+    pub desktop: DesktopChoice,
 }
 
 /// What some desktops do not report.
@@ -57,6 +60,7 @@ impl Default for Config {
             by_hand: true,
             any_window: false,
             accept: Vec::new(),
+            desktop: DesktopChoice::Auto,
         }
     }
 }

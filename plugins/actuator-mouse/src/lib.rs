@@ -238,7 +238,7 @@ impl MouseActuator {
 
 impl Mechanism {
     fn new(config: &Config, host: Host) -> Result<Self> {
-        let desktop = Desktop::connect()?;
+        let desktop = Desktop::connect_by(config.desktop)?;
         if !config.hotkey.is_empty()
             && let Err(error @ flowpipe_desktop::DesktopError::UnknownKey { .. }) =
                 desktop.key_is_down(&config.hotkey)

@@ -1,6 +1,6 @@
 //! What a pipeline can set.
 
-use flowpipe_desktop::Rect;
+use flowpipe_desktop::{DesktopChoice, Rect};
 use flowpipe_plugin::{Error, JsonSchema, Result};
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +37,8 @@ pub struct Config {
     pub resend: Interval,
     /// Wait for the window when it is not there, or not any more. Otherwise that is an error.
     pub wait_for_window: bool,
+    /// Which way to the desktop is used. Set actuator-mouse to the same.
+    pub desktop: DesktopChoice,
 }
 
 /// A part of the screen, in screen pixels.
@@ -76,6 +78,7 @@ impl Default for Config {
             skip_identical: true,
             resend: Interval::from_millis(100),
             wait_for_window: true,
+            desktop: DesktopChoice::Auto,
         }
     }
 }

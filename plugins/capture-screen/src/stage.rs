@@ -34,7 +34,7 @@ impl Capture for CaptureScreen {
     fn new(config: Config, _host: &Host) -> Result<Self> {
         // Before anything else: a wrong config is reported even where there is no screen.
         config.check()?;
-        Self::on(Desktop::connect()?, &config)
+        Self::on(Desktop::connect_by(config.desktop)?, &config)
     }
 
     fn capture(&mut self, sink: &mut FrameSink<'_, '_>, _: &Cancel<'_>) -> Result<Next> {

@@ -5,6 +5,7 @@ use x11rb::errors::ReplyError;
 use x11rb::protocol::xproto::{AtomEnum, ConnectionExt as _, Window};
 use x11rb::rust_connection::RustConnection;
 
+use super::desktop::{self, Variables};
 use super::time_limit::within_time;
 use super::{Diagnosis, wayland};
 
@@ -42,7 +43,16 @@ pub fn findings() -> Vec<Diagnosis> {
             Err(reason) => unreachable_display(display, &reason),
         },
     };
-    findings.push(wayland::finding(wayland.as_deref()));
+    let variables = Variables {
+        display: display.as_deref(),
+        wayland: wayland.as_deref(),
+        is_wayland: variable("XDG_SESSION_TYPE").as_deref() == Some("wayland"),
+    };
+    let (session, compositor) = match variables.choose_wayland() {
+        true => wayland::session(variables.wayland),
+        false => wayland::none(),
+    };
+    findings.extend([session, desktop::finding(&variables, compositor)]);
     findings
 }
 

@@ -1,14 +1,19 @@
 //! What `flowpipe doctor` consists of: it checks what playing needs, and changes nothing.
 //!
-//! - [`display`]: the display, its window manager, XTEST. [`wayland`]: what a Wayland session is good for.
+//! - [`display`]: the display, its window manager, XTEST. [`wayland`]: what a Wayland session is good for, and `gnome` one
+//!   of GNOME. [`desktop`]: which of them is used.
 //! - [`loaded`]: plugin folders, and vision-opencv.
 //! - [`system`]: permissions, confinement, disk space. [`time_limit`]: questions that may get no answer.
 
+#[cfg(all(unix, not(target_os = "macos")))]
+mod desktop;
 #[cfg(all(unix, not(target_os = "macos")))]
 mod display;
 #[cfg(not(all(unix, not(target_os = "macos"))))]
 #[path = "display_other.rs"]
 mod display;
+#[cfg(target_os = "linux")]
+mod gnome;
 mod loaded;
 mod system;
 #[cfg(all(unix, not(target_os = "macos")))]

@@ -7,12 +7,12 @@ use wayland_client::{Connection, Dispatch, QueueHandle};
 use super::Diagnosis;
 use super::time_limit::within_time;
 
-const WAYLAND: &str = "wayland";
+pub const WAYLAND: &str = "wayland";
 
 const UNREACHABLE_ADVICE: &str =
     "check that the compositor of WAYLAND_DISPLAY runs, and that XDG_RUNTIME_DIR names its folder";
-const LACKING_ADVICE: &str = "log in to an X11 session, or to one of sway, labwc or another compositor with wlroots' protocols: \
-     under others capture-screen asks the desktop portal, and actuator-mouse is untested";
+const LACKING_ADVICE: &str = "log in to an X11 session, or to one of GNOME, sway, labwc or another compositor with wlroots' \
+     protocols: under others capture-screen asks the desktop portal, and actuator-mouse is untested";
 const NO_WINDOWS_ADVICE: &str = "capture a monitor or a region, and set any_window = true and accept = [\"pointer\"] of \
      actuator-mouse. Windows are found by their titles under sway, with SWAYSOCK set";
 
@@ -21,16 +21,37 @@ const PICTURES: &str = "zwlr_screencopy_manager_v1";
 const MOUSE: &str = "zwlr_virtual_pointer_manager_v1";
 const MONITORS: &str = "zxdg_output_manager_v1";
 
-/// What the session that WAYLAND_DISPLAY names is good for. `None`: it names none.
-pub fn finding(name: Option<&str>) -> Diagnosis {
-    let Some(name) = name else {
-        return Diagnosis::ok(WAYLAND, "not a Wayland session");
+/// How a compositor is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compositor {
+    /// By wlroots' protocols, and by sway's own interface.
+    Sway,
+    /// By wlroots' protocols.
+    Wlroots,
+    /// By Mutter's interfaces.
+    Gnome,
+    /// Through the desktop portal.
+    Other,
+}
+
+/// There is no Wayland session.
+pub fn none() -> (Diagnosis, Option<Compositor>) {
+    (Diagnosis::ok(WAYLAND, "not a Wayland session"), None)
+}
+
+/// What the session is good for, of which this is WAYLAND_DISPLAY, and how it is used, if it answers.
+pub fn session(name: Option<&str>) -> (Diagnosis, Option<Compositor>) {
+    let session = format!("a Wayland session ({})", name.unwrap_or("without a name"));
+    let asked = match name {
+        Some(_) => within_time(interfaces),
+        None => Ok(Vec::new()),
     };
-    let session = format!("a Wayland session ({name})");
-    let interfaces = match within_time(interfaces) {
+    let interfaces = match asked {
         Ok(interfaces) => interfaces,
         Err(reason) => {
-            return Diagnosis::warning(WAYLAND, format!("{session}: {reason}"), UNREACHABLE_ADVICE);
+            let found = format!("{session}: {reason}");
+            let finding = Diagnosis::warning(WAYLAND, found, UNREACHABLE_ADVICE);
+            return (finding, None);
         }
     };
     let needed = [
@@ -47,22 +68,26 @@ pub fn finding(name: Option<&str>) -> Diagnosis {
         words.join(", ")
     };
     if !missing.is_empty() {
+        #[cfg(target_os = "linux")]
+        if let Some(finding) = super::gnome::finding(&session) {
+            return (finding, Some(Compositor::Gnome));
+        }
         let found = format!(
             "{session} without wlroots' protocols for: {}",
             words(missing)
         );
-        return Diagnosis::warning(WAYLAND, found, LACKING_ADVICE);
+        let finding = Diagnosis::warning(WAYLAND, found, LACKING_ADVICE);
+        return (finding, Some(Compositor::Other));
     }
     let is_sway = std::env::var_os("SWAYSOCK").is_some_and(|path| !path.is_empty());
     if !is_sway {
         let found = format!("{session}: {}; where windows are is unknown", words(there));
-        return Diagnosis::warning(WAYLAND, found, NO_WINDOWS_ADVICE);
+        let finding = Diagnosis::warning(WAYLAND, found, NO_WINDOWS_ADVICE);
+        return (finding, Some(Compositor::Wlroots));
     }
     let blind = "not the pointer's place (set accept = [\"pointer\"] of actuator-mouse) and keys";
-    Diagnosis::ok(
-        WAYLAND,
-        format!("{session}: {}, windows (sway); {blind}", words(there)),
-    )
+    let found = format!("{session}: {}, windows (sway); {blind}", words(there));
+    (Diagnosis::ok(WAYLAND, found), Some(Compositor::Sway))
 }
 
 /// The interfaces of the compositor.
