@@ -29,6 +29,9 @@ mod screen;
 #[cfg(target_os = "linux")]
 #[path = "../support/sway.rs"]
 mod sway;
+#[cfg(target_os = "linux")]
+#[path = "../support/wayland_boards.rs"]
+mod wayland_boards;
 
 mod any_schema;
 mod book;
@@ -51,6 +54,8 @@ mod foxglove;
 #[cfg(target_os = "linux")]
 mod fuzz_commands;
 mod generate;
+#[cfg(target_os = "linux")]
+mod gnome_live;
 #[cfg(target_os = "linux")]
 mod guardian;
 mod hints;

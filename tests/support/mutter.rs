@@ -101,7 +101,8 @@ impl Mutter {
         // GNOME scales by fractions only where it is set so. New windows have their places in the middle.
         let settings = "[org/gnome/mutter]\n\
                         experimental-features=['scale-monitor-framebuffer']\n\
-                        center-new-windows=true\n";
+                        center-new-windows=true\n\
+                        auto-maximize=false\n";
         let monitors = format!(
             "<monitors version=\"2\"><configuration><logicalmonitor>\
              <x>0</x><y>0</y><scale>{scale}</scale><primary>yes</primary>\

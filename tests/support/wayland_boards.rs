@@ -1,0 +1,118 @@
+//! What is tested of the live pipeline under each Wayland compositor: that it plays boards, and lets go.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test helper that can't go on should panic"
+)]
+
+use serde_json::Value;
+
+use crate::live_play::{LiveScreen, Player, Table, ready};
+use crate::screen::wait_for;
+
+/// Every size that boards of the real game have, squares first.
+const SIZES: &str = "5,6,7,8,9,10,11,12,13,14,15,5x7,6x8,7x9,8x10,8x11,10x12,12x15,13x17,15x18";
+/// So slow that a test can step in between a press and its release.
+const SLOW: &str = "pace = { step = 1.0, dwell_ms = 400.0, ends_ms = 400.0, repeats = 1 }";
+
+/// How the game is played under a compositor.
+#[derive(Clone, Copy, Debug)]
+pub struct Configs {
+    /// Of the stage `screen`, as in `monitor = 1`.
+    pub screen: &'static str,
+    /// Of the stage `mouse`.
+    pub mouse: &'static str,
+    /// Arguments of the game.
+    pub game: &'static [&'static str],
+}
+
+impl Configs {
+    /// Starts the game on a screen.
+    pub fn table<S: LiveScreen>(self, screen: S, args: &[&str]) -> Table<S> {
+        Table::on(screen, &[self.game, args].concat())
+    }
+}
+
+/// Plays so many boards of all sizes, and none of the pointer's events comes when the board takes none.
+pub fn plays<S: LiveScreen>(screen: S, configs: Configs, boards: usize) {
+    let table = configs.table(
+        screen,
+        &["--size", SIZES, "--seed", "11", "--time-trial", "1h"],
+    );
+    let report = boards_played(&table, &pipeline(configs, boards));
+    assert_eq!(report["boards"]["accepted"], boards, "{report:#}");
+    table.wait_for("solved", boards);
+    for line in table.log() {
+        if ["press", "move", "release"].contains(&line["event"].as_str().unwrap()) {
+            assert!(line["ignored"].is_null(), "{line}");
+        }
+    }
+    assert_eq!(table.count("press"), table.count("release"));
+}
+
+/// Plays two boards with the screen and the mouse in processes of their own.
+pub fn plays_isolated<S: LiveScreen>(screen: S, configs: Configs) {
+    let table = configs.table(
+        screen,
+        &["--size", "5,6", "--seed", "3", "--time-trial", "1h"],
+    );
+    let mut pipeline: toml::Table = pipeline(configs, 2).parse().unwrap();
+    for name in ["screen", "mouse"] {
+        let stage = pipeline["stages"][name].as_table_mut().unwrap();
+        stage.insert("isolation".into(), "process".into());
+    }
+    let report = boards_played(&table, &pipeline.to_string());
+    assert_eq!(report["boards"]["accepted"], 2, "{report:#}");
+}
+
+/// Stops a run while the button is down: by a signal that it handles, and by one that it can't.
+pub fn lets_go<S: LiveScreen>(screen: S, configs: Configs) {
+    let table = configs.table(screen, &["--size", "6", "--seed", "1"]);
+    let player = mid_drag(&table, configs);
+    player.signal("INT");
+    player.ended().expect(130);
+    is_released(&table);
+    let player = mid_drag(&table, configs);
+    player.signal("KILL");
+    assert_eq!(player.ended().code, None);
+    wait_for("release", || (!is_down(&table)).then_some(()));
+}
+
+/// Starts to drag, slowly, and returns while the button is down.
+pub fn mid_drag<S: LiveScreen>(table: &Table<S>, configs: Configs) -> Player {
+    let Configs { screen, mouse, .. } = configs;
+    let mouse = format!("{SLOW}, {mouse}");
+    let stops = ("planner", "profile = \"segments\"");
+    let pipeline = ready("live.toml", &[("screen", screen), ("mouse", &mouse), stops]);
+    let player = table.play(&pipeline, &["--json"]);
+    wait_for("press", || is_down(table).then_some(()));
+    player
+}
+
+/// Whether the game has the button down.
+pub fn is_down<S: LiveScreen>(table: &Table<S>) -> bool {
+    table.count("press") > table.count("release")
+}
+
+/// Waits until the button is up, and stays so.
+pub fn is_released<S: LiveScreen>(table: &Table<S>) {
+    wait_for("release", || (!is_down(table)).then_some(()));
+    let presses = table.count("press");
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    assert_eq!(table.count("press"), presses);
+}
+
+fn pipeline(configs: Configs, boards: usize) -> String {
+    let referee = format!("boards = {boards}");
+    let stages = [
+        ("screen", configs.screen),
+        ("mouse", configs.mouse),
+        ("referee", &referee),
+    ];
+    ready("live.toml", &stages)
+}
+
+/// Runs a pipeline to its end. Returns its report.
+fn boards_played<S: LiveScreen>(table: &Table<S>, pipeline: &str) -> Value {
+    table.play(pipeline, &["--json"]).ended().expect(0).json()
+}
