@@ -9,6 +9,7 @@
 //! `q` close the window.
 
 mod artist;
+mod changes;
 mod connection;
 mod delay;
 mod screen;

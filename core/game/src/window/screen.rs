@@ -8,8 +8,9 @@ use softbuffer::{Context, Rect, Surface};
 use winit::window::Window;
 
 use super::WindowError;
+use super::changes::Changes;
 use super::connection::Connection;
-use crate::render::{Area, Picture};
+use crate::render::Picture;
 
 /// A window and what is written into it.
 pub(super) struct WindowScreen {
@@ -17,24 +18,19 @@ pub(super) struct WindowScreen {
     // Dropped before the connection that it works with.
     surface: Surface<Arc<Connection>, Arc<Window>>,
     connection: Arc<Connection>,
-    /// What changed from one of the last pictures to the next, the newest first.
-    changes: Vec<Vec<Area>>,
+    changes: Changes,
 }
-
-/// How many pictures back changes are remembered: as many as systems keep buffers.
-const BUFFERS: usize = 3;
 
 impl WindowScreen {
     pub(super) fn new(window: Arc<Window>) -> Result<Self, WindowError> {
         let connection = Arc::new(Connection::open(Arc::clone(&window)).map_err(draw_error)?);
         let context = Context::new(Arc::clone(&connection)).map_err(draw_error)?;
         let surface = Surface::new(&context, Arc::clone(&window)).map_err(draw_error)?;
-        let changes = Vec::new();
         Ok(Self {
             window,
             surface,
             connection,
-            changes,
+            changes: Changes::default(),
         })
     }
 
@@ -47,20 +43,9 @@ impl WindowScreen {
             .resize(side(width), side(height))
             .map_err(draw_error)?;
         let mut buffer = self.surface.buffer_mut().map_err(draw_error)?;
-        let all = vec![Area::whole((width, height))];
-        let changed = if whole {
-            all.clone()
-        } else {
-            picture.changed.clone()
-        };
-        self.changes.insert(0, changed.clone());
-        self.changes.truncate(BUFFERS);
-        // The buffer holds what it held so many pictures ago; nothing, or nothing of use, at 0.
-        let age = usize::from(buffer.age());
-        let stale = match self.changes.get(..age) {
-            None | Some([]) => &all,
-            Some(changes) => &changes.concat(),
-        };
+        let changed = (!whole).then_some(&*picture.changed);
+        let changed = self.changes.note((width, height), changed);
+        let stale = self.changes.since(usize::from(buffer.age()));
         let row = width as usize;
         for area in stale {
             for y in area.top as usize..area.bottom() as usize {
