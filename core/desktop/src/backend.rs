@@ -47,6 +47,10 @@ pub(crate) trait Backend: Send + Sync {
     }
     #[cfg(feature = "input")]
     fn input(self: Arc<Self>) -> Result<Box<dyn crate::input::InputDevice>>;
+    /// Whether a picture of a few pixels comes within a millisecond or so, whatever the screen does.
+    fn gives_pixels_at_once(&self) -> bool {
+        false
+    }
     /// `plain`: without what makes it fast.
     fn grabber(self: Arc<Self>, plain: bool) -> Result<Box<dyn Grab>>;
 }

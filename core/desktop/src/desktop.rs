@@ -216,6 +216,13 @@ impl Desktop {
         })
     }
 
+    /// Whether a picture of a few pixels comes at once, as on X11. Wayland compositors send pictures with their next frame,
+    /// which may never come.
+    #[must_use]
+    pub fn gives_pixels_at_once(&self) -> bool {
+        self.backend.gives_pixels_at_once()
+    }
+
     /// What takes pictures of the screen: by shared memory where the X server is on this machine.
     ///
     /// # Errors

@@ -22,7 +22,8 @@
 //! - `input` (with the feature of that name): the mouse and the keyboard, for X11, Windows and macOS in `system_input`.
 //! - [`rect`], [`window`], [`monitor`], [`key`]: the parts of a desktop. [`error`]: what can go wrong.
 //! - [`permission`]: what systems want to be asked before they show anything.
-//! - [`choice`]: which of them is used. `session`: which one fits. `backend`: what each of them does. `own`: which windows are those of this program.
+//! - [`choice`]: which of them is used. `session`: which one fits. `backend`: what each of them does. `own`: which
+//!   windows are those of this program.
 //! - `x11`: X11, used directly, because that is many times faster. `wlroots`: Wayland compositors with wlroots' protocols.
 //!   `mutter`: GNOME on Wayland. `other`: other Wayland sessions, Windows and macOS, through the crate xcap.
 

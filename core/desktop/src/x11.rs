@@ -162,6 +162,10 @@ impl Backend for X11 {
         Ok(Box::new(crate::system_input::SystemInput::new()?))
     }
 
+    fn gives_pixels_at_once(&self) -> bool {
+        true
+    }
+
     fn grabber(self: Arc<Self>, plain: bool) -> Result<Box<dyn Grab>> {
         Ok(Box::new(grab::X11Grabber::new(self, plain)?))
     }

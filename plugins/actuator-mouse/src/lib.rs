@@ -5,8 +5,7 @@
 //! # Layout
 //! [`config`]: what can be set. [`area`]: where gestures are on the screen. [`mouse`]: the mouse and the keyboard.
 //! [`keys`]: keys by their names. [`surroundings`]: windows, keys, the pointer. [`guard`], [`watch`]: when to let go.
-//! [`rest`]: where the pointer is left. [`shown`]: whether the
-//! program has drawn where it went. [`player`] joins them.
+//! [`rest`]: where the pointer is left. [`shown`]: whether the program has drawn where it went. [`player`] joins them.
 
 mod area;
 mod config;

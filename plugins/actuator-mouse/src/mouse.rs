@@ -7,7 +7,7 @@ use flowpipe_plugin::message::Button;
 use flowpipe_plugin::{Error, Result, tracing};
 
 use crate::config::{Accepted, Config};
-use crate::shown::Eye;
+use crate::shown::ScreenPixels;
 
 /// Moves the pointer, and presses buttons and keys. Places are in screen pixels.
 pub trait Mouse: Send {
@@ -29,8 +29,8 @@ pub trait Mouse: Send {
     fn is_captured(&self) -> bool {
         false
     }
-    /// The pixels of a part of the screen, where that can be seen.
-    fn look(&mut self, _part: Rect) -> Option<Vec<u8>> {
+    /// The pixels of a part of the screen, where the desktop gives them at once.
+    fn pixels(&mut self, _part: Rect) -> Option<Vec<u8>> {
         None
     }
 }
@@ -40,7 +40,7 @@ pub struct SystemMouse {
     device: Box<dyn InputDevice>,
     /// `None` on systems that have none.
     guardian: Option<Guardian>,
-    eye: Eye,
+    pixels: ScreenPixels,
 }
 
 impl SystemMouse {
@@ -67,7 +67,7 @@ impl SystemMouse {
         Ok(Self {
             device,
             guardian,
-            eye: Eye::Closed(desktop.clone()),
+            pixels: ScreenPixels::of(desktop),
         })
     }
 }
@@ -145,7 +145,7 @@ impl Mouse for SystemMouse {
         self.device.is_captured()
     }
 
-    fn look(&mut self, part: Rect) -> Option<Vec<u8>> {
-        self.eye.look(part)
+    fn pixels(&mut self, part: Rect) -> Option<Vec<u8>> {
+        self.pixels.read(part)
     }
 }

@@ -13,7 +13,7 @@ use crate::guard::{Guard, Trouble};
 use crate::keys::Keys;
 use crate::mouse::{self, Mouse};
 use crate::rest;
-use crate::shown::{self, Watching};
+use crate::shown::{self, ChangeWait};
 use crate::watch::{MOVED_BY_HAND, is_elsewhere};
 
 /// Nanoseconds in a millisecond.
@@ -132,10 +132,10 @@ impl Player {
             asked,
             down: Vec::new(),
             is_first_move: false,
-            watching: Watching::default(),
+            change_wait: ChangeWait::default(),
         };
         for (played, gesture) in gestures.gestures.iter().enumerate() {
-            playing.watching.begin();
+            playing.change_wait.begin();
             let mut rest = (0..gesture.actions.len()).map(|at| &gesture.actions[at..]);
             match rest.try_for_each(|actions| playing.act(actions, acting, cancel)) {
                 Ok(()) => {}
@@ -385,7 +385,7 @@ struct Playing<'a> {
     down: Vec<Input>,
     /// Whether a button was pressed and the pointer has not moved since.
     is_first_move: bool,
-    watching: Watching,
+    change_wait: ChangeWait,
 }
 
 impl Playing<'_> {
@@ -448,13 +448,13 @@ impl Playing<'_> {
 
     /// Takes a picture of the next place where the pointer waits until a change is shown.
     fn look_ahead(&mut self, actions: &[Action]) {
-        if !self.watching.wants_picture() {
+        if self.change_wait.has_picture() {
             return;
         }
         let waits = |action: &&Action| shown::limit_ms(action).is_some();
         if let Some(place) = actions.iter().find(waits).and_then(Action::place) {
-            let picture = self.look_at(place);
-            self.watching.will_go(picture);
+            let pixels = self.pixels_around(place);
+            self.change_wait.will_go(pixels);
         }
     }
 
@@ -470,14 +470,15 @@ impl Playing<'_> {
         let (Some(limit_ms), Some(place)) = (shown::limit_ms(action), action.place()) else {
             return Ok(());
         };
+        let limit_ms = self.change_wait.limit_ms(limit_ms);
         let until = acting.host().now_ns() + (limit_ms * MS) as i64;
-        while self.watching.has_picture() {
-            let picture = self.look_at(place);
+        while self.change_wait.has_picture() {
+            let pixels = self.pixels_around(place);
             let now = acting.host().now_ns();
-            if self.watching.has_changed(picture.as_deref()) {
-                self.watching.leave(true);
+            if self.change_wait.has_changed(pixels.as_deref()) {
+                self.change_wait.leave(true);
             } else if now >= until {
-                self.watching.leave(false);
+                self.change_wait.leave(false);
             } else {
                 acting.wait_until(until.min(now + LOOK_EVERY))?;
                 self.player.check(acting, cancel)?;
@@ -486,10 +487,10 @@ impl Playing<'_> {
         Ok(())
     }
 
-    /// The picture around a place.
-    fn look_at(&mut self, place: Point) -> Option<Vec<u8>> {
+    /// The pixels around a place.
+    fn pixels_around(&mut self, place: Point) -> Option<Vec<u8>> {
         let part = shown::around(self.area.pixel(place)).intersection(self.bounds)?;
-        self.player.mouse.look(part)
+        self.player.mouse.pixels(part)
     }
 
     fn go(

@@ -6,8 +6,8 @@ use flowpipe_plugin::tracing;
 
 /// How far around a place the picture is looked at, in screen pixels: less than a pipe is wide.
 const AROUND: i32 = 2;
-/// After so many places in a row where nothing changed, the rest of a gesture is played without waiting.
-const PATIENCE: u32 = 3;
+/// After so many places in a row where nothing changed, the pointer no longer waits, until a place is seen that has changed.
+const MOST_UNCHANGED: u32 = 3;
 
 /// The part of the screen that is looked at for a place.
 pub fn around([x, y]: [i32; 2]) -> Rect {
@@ -20,7 +20,7 @@ pub fn around([x, y]: [i32; 2]) -> Rect {
     }
 }
 
-/// The longest time in milliseconds that an action waits until a change is shown, if it does.
+/// The longest time in milliseconds that an action asks to wait until a change is shown, if it does.
 pub fn limit_ms(action: &Action) -> Option<f64> {
     match action {
         Action::Move { until_shown_ms, .. } => Some(*until_shown_ms).filter(|ms| *ms > 0.0),
@@ -28,31 +28,32 @@ pub fn limit_ms(action: &Action) -> Option<f64> {
     }
 }
 
-/// What was seen of the places of gestures.
+/// What was seen of the places of the gestures of a message.
 #[derive(Default)]
-pub struct Watching {
+pub struct ChangeWait {
     /// The next place that the pointer waits at, as it was before the pointer went there.
     before: Option<Vec<u8>>,
     /// Places in a row where nothing changed.
     unchanged: u32,
 }
 
-impl Watching {
+impl ChangeWait {
     /// Another gesture begins.
     pub fn begin(&mut self) {
         self.before = None;
-        // Where nothing changed in the one before, one place is enough to know.
-        self.unchanged = self.unchanged.min(PATIENCE - 1);
-    }
-
-    /// Whether a picture of the next place is needed.
-    pub fn wants_picture(&self) -> bool {
-        self.before.is_none() && self.unchanged < PATIENCE
     }
 
     /// Whether there is a picture to compare with.
     pub fn has_picture(&self) -> bool {
         self.before.is_some()
+    }
+
+    /// The longest time to wait at a place, in milliseconds, where an action asks for so many.
+    pub fn limit_ms(&self, asked: f64) -> f64 {
+        match self.unchanged < MOST_UNCHANGED {
+            true => asked,
+            false => 0.0,
+        }
     }
 
     /// The next place, before the pointer goes there.
@@ -68,23 +69,33 @@ impl Watching {
     /// The pointer no longer waits there.
     pub fn leave(&mut self, has_changed: bool) {
         self.before = None;
-        self.unchanged = if has_changed { 0 } else { self.unchanged + 1 };
+        self.unchanged = match has_changed {
+            true => 0,
+            false => self.unchanged.saturating_add(1),
+        };
     }
 }
 
-/// Takes pictures of a few pixels of the screen, from the first one that is asked for.
-pub enum Eye {
-    Closed(Desktop),
+/// Reads a few pixels of the screen, from the first time that they are asked for.
+pub enum ScreenPixels {
+    NotOpened(Desktop),
     Open(Grabber),
-    /// This desktop gives no pictures.
-    Blind,
+    Unavailable,
 }
 
-impl Eye {
+impl ScreenPixels {
+    /// Those of a desktop that gives them at once: nothing may hold the mouse up while a button is down.
+    pub fn of(desktop: &Desktop) -> Self {
+        match desktop.gives_pixels_at_once() {
+            true => Self::NotOpened(desktop.clone()),
+            false => Self::Unavailable,
+        }
+    }
+
     /// The pixels of a part of the screen.
-    pub fn look(&mut self, part: Rect) -> Option<Vec<u8>> {
-        if let Self::Closed(desktop) = self {
-            *self = desktop.plain_grabber().map_or_else(blind, Self::Open);
+    pub fn read(&mut self, part: Rect) -> Option<Vec<u8>> {
+        if let Self::NotOpened(desktop) = self {
+            *self = desktop.plain_grabber().map_or_else(unavailable, Self::Open);
         }
         let Self::Open(grabber) = self else {
             return None;
@@ -92,16 +103,16 @@ impl Eye {
         match grabber.grab(part) {
             Ok(picture) => picture.map(|picture| picture.pixels.to_vec()),
             Err(error) => {
-                *self = blind(error);
+                *self = unavailable(error);
                 None
             }
         }
     }
 }
 
-fn blind(error: impl std::fmt::Display) -> Eye {
-    tracing::warn!("the pointer does not wait until the game has drawn: {error}");
-    Eye::Blind
+fn unavailable(error: impl std::fmt::Display) -> ScreenPixels {
+    tracing::warn!("the mouse does not wait until the game has drawn: {error}");
+    ScreenPixels::Unavailable
 }
 
 #[cfg(test)]
@@ -109,29 +120,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_is_looked_at_until_nothing_changed_several_times_in_a_row() {
-        let mut watching = Watching::default();
-        for has_changed in [false, false, true, false, false, false] {
-            assert!(watching.wants_picture());
-            watching.will_go(Some(vec![1]));
-            assert!(!watching.wants_picture(), "it has one");
-            watching.leave(has_changed);
-        }
-        assert!(!watching.wants_picture());
-        watching.begin();
-        assert!(watching.wants_picture(), "once in the next gesture");
-        watching.will_go(Some(vec![1]));
-        watching.leave(false);
-        assert!(!watching.wants_picture());
+    fn where_nothing_changes_waiting_ends_until_something_does() {
+        let mut wait = ChangeWait::default();
+        let mut limits = |changes: &[bool]| -> Vec<f64> {
+            let limit = |has_changed: &bool| {
+                wait.will_go(Some(vec![1]));
+                assert!(wait.has_picture());
+                let limit = wait.limit_ms(9.0);
+                wait.leave(*has_changed);
+                assert!(!wait.has_picture());
+                limit
+            };
+            changes.iter().map(limit).collect()
+        };
+        assert_eq!(limits(&[true, false, false, true, false]), [9.0; 5]);
+        assert_eq!(limits(&[false, false, false, true]), [9.0, 9.0, 0.0, 0.0]);
+        assert_eq!(limits(&[true]), [9.0]);
     }
 
     #[test]
     fn without_a_picture_there_is_nothing_to_wait_for() {
-        let mut watching = Watching::default();
-        assert!(watching.has_changed(None));
-        watching.will_go(Some(vec![1]));
-        assert!(!watching.has_changed(Some(&[1])));
-        assert!(watching.has_changed(Some(&[2])));
-        assert!(watching.has_changed(None));
+        let mut wait = ChangeWait::default();
+        assert!(wait.has_changed(None));
+        wait.will_go(Some(vec![1]));
+        assert!(!wait.has_changed(Some(&[1])));
+        assert!(wait.has_changed(Some(&[2])));
+        assert!(wait.has_changed(None));
     }
 }

@@ -46,6 +46,8 @@ enum Mischief {
     None,
     /// A person takes the mouse at the third move.
     Person,
+    /// A person takes the mouse at the fourth look.
+    PersonWhileWaiting,
     /// Something covers the board at the third move.
     Cover,
     /// The mouse fails at the third move.
@@ -131,10 +133,13 @@ impl Mouse for RecordingMouse {
         })
     }
 
-    fn look(&mut self, _: Rect) -> Option<Vec<u8>> {
+    fn pixels(&mut self, _: Rect) -> Option<Vec<u8>> {
         LOG.with_borrow_mut(|log| {
             let changes_after = log.changes_after?;
             log.events.push("look".to_owned());
+            if log.mischief == Mischief::PersonWhileWaiting && log.looks == 3 {
+                log.place = [400, 300];
+            }
             let picture = log.looks / changes_after;
             log.looks += 1;
             Some(vec![picture as u8])

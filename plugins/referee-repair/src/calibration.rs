@@ -91,6 +91,9 @@ struct Asked {
     /// Those of them whose cells were all empty.
     #[serde(default)]
     clean: Vec<Flow>,
+    /// What was drawn then.
+    #[serde(default)]
+    drawn: Vec<Flow>,
     /// Whether they were played to their end.
     is_played: bool,
 }
@@ -207,7 +210,8 @@ impl Calibration {
         let kept = frame.window.and_then(|_| self.games.get(&frame.source));
         let is_careful = kept.as_ref().is_some_and(|kept| kept.careful);
         state.search =
-            ProfileSearch::new(kept.as_ref().and_then(GameEntry::found_profile), is_careful);
+            ProfileSearch::new(kept.as_ref().and_then(GameEntry::found_profile), is_careful)
+                .with_needs_display(kept.as_ref().is_some_and(|kept| kept.follow_display));
         state.stroke_end = kept.as_ref().and_then(|kept| kept.stroke_end);
         state.reads_partial = false;
         state.game = Some(Game {
@@ -253,6 +257,7 @@ impl Calibration {
             profile,
             stroke_end,
             clean: clean.cloned().collect(),
+            drawn: drawn.to_vec(),
             flows: missing,
             is_played: false,
         });
@@ -296,9 +301,10 @@ impl Calibration {
             self.state.search.be_careful();
             self.keep(None);
         }
-        let is_asked = |pipe: &Flow| asked.flows.iter().any(|flow| flow.colour == pipe.colour);
-        if wrong(solution, drawn).any(is_asked) {
-            self.state.search.note_strays();
+        let is_asked = |pipe: &&Flow| asked.flows.iter().any(|flow| flow.colour == pipe.colour);
+        let mut wrong = wrong(solution, drawn).filter(is_asked);
+        if !is_late && wrong.any(|pipe| !asked.drawn.contains(pipe)) {
+            self.state.search.note_wrong_pipes(asked.profile);
         }
         Judgement {
             is_exhausted: self.judge(&asked, missing, drawn, is_late),
@@ -373,6 +379,7 @@ impl Calibration {
                 .or(stroke_end)
                 .or(before.and_then(|kept| kept.stroke_end)),
             careful: state.search.is_careful(),
+            follow_display: state.search.needs_display(),
             rules: state.rules.rules(),
         };
         // What was found stays until something else is.

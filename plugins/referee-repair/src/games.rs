@@ -1,4 +1,4 @@
-//! The file of known games: by a game's name, the title of its window, what it needs from the mouse, and its rules.
+//! The file of known games: by a game's name, the text of `window` in the pipeline, what it needs from the mouse, and its rules.
 //!
 //! ```toml
 //! [games."flowpipe play"]
@@ -28,7 +28,7 @@ const MAX_BYTES: u64 = 1 << 20;
 
 /// What the file begins with.
 const HEADER: &str = "\
-# What games were found to need from the mouse, by the title of their window. `profile` is events, segments,
+# What games were found to need from the mouse, by the text of `window` in the pipeline. `profile` is events, segments,
 # turns, cells, frames, slow or clicks. `rules` are those by which its boards were won, in the words that vision-opencv
 # takes for its own `rules`. With `searching = true` faster profiles were not all tried yet. Delete a game to have it
 # measured again.
@@ -53,6 +53,9 @@ pub struct GameEntry {
     /// What is drawn wrongly stays: no faster profile is tried.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub careful: bool,
+    /// Where the mouse is faster than it draws, it draws over other flows: only profiles that follow the display are tried.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub follow_display: bool,
     /// The rules by which its boards were won.
     #[serde(skip_serializing_if = "Option::is_none", with = "rule_words")]
     pub rules: Option<Rules>,
@@ -225,6 +228,7 @@ mod tests {
             stroke_end: Some(StrokeEnd::InTerminal),
             confidence: Some(0.95),
             careful: true,
+            follow_display: true,
             rules: Some(Rules::new(false, true)),
         };
         games.keep("a game", &all);

@@ -71,9 +71,9 @@ pub struct ProfileSearch {
     /// A flow that was missed was drawn again, so that trials do no harm.
     #[serde(default)]
     is_repaired: bool,
-    /// A pointer that went faster than the game drew had it draw a way of its own, over other flows.
+    /// Where the pointer is faster than the game draws, the game draws the shortest way, also over other flows.
     #[serde(default)]
-    is_outrun: bool,
+    needs_display: bool,
 }
 
 /// Whether the pointer waits until the game has drawn.
@@ -128,7 +128,7 @@ impl ProfileSearch {
             left: None,
             is_recovering: false,
             is_repaired: false,
-            is_outrun: false,
+            needs_display: false,
         }
     }
 
@@ -149,19 +149,42 @@ impl ProfileSearch {
         self.is_repaired = true;
     }
 
-    /// Strokes of the profile have drawn over other flows. Where they were faster than the game, no other profile that may
-    /// be so is tried any more.
-    pub fn note_strays(&mut self) {
-        if !follows_display(self.profile()) && !std::mem::replace(&mut self.is_outrun, true) {
+    /// The same for a game of which this is known; see [`ProfileSearch::needs_display`].
+    pub fn with_needs_display(mut self, needs_display: bool) -> Self {
+        self.needs_display = needs_display;
+        self
+    }
+
+    /// Strokes with a profile have drawn over other flows. If it may be faster than the game, no such profile is tried any
+    /// more.
+    pub fn note_wrong_pipes(&mut self, profile: Profile) {
+        if !follows_display(profile) && !std::mem::replace(&mut self.needs_display, true) {
             tracing::info!(
-                "the game draws ways of its own where the mouse is faster: tries only what follows its display"
+                "the game draws over other flows where the mouse is faster: tries only profiles that follow its display"
             );
         }
     }
 
+    /// Whether only profiles that follow the display are tried.
+    pub fn needs_display(&self) -> bool {
+        self.needs_display
+    }
+
     /// Whether a profile may be tried.
     fn may_try(&self, profile: Profile) -> bool {
-        !self.is_outrun || follows_display(profile)
+        !self.needs_display || follows_display(profile)
+    }
+
+    /// The slower profiles that may be tried, the next one first.
+    fn slower(&self, than: Profile) -> impl Iterator<Item = Profile> {
+        let slower = std::iter::successors(than.slower(), |it| it.slower());
+        slower.filter(|it| self.may_try(*it))
+    }
+
+    /// The faster profiles that may be tried, the next one first.
+    fn faster(&self, than: Profile) -> impl Iterator<Item = Profile> {
+        let faster = std::iter::successors(than.faster(), |it| it.faster());
+        faster.filter(|it| self.may_try(*it))
     }
 
     /// Strokes have left a board that can't be read: their profile is too fast, whatever was taken of it.
@@ -171,7 +194,10 @@ impl ProfileSearch {
         self.records.entry(profile).or_default().has_failed = true;
         if self.trial.is_some() {
             self.leave(profile, WHY);
-        } else if let Some(slower) = profile.slower() {
+            return;
+        }
+        let slower = self.slower(profile).next();
+        if let Some(slower) = slower {
             self.settle(slower, WHY);
         }
     }
@@ -224,7 +250,8 @@ impl ProfileSearch {
         if !std::mem::replace(&mut self.is_careful, true) {
             self.trial = None;
             self.is_searching = false;
-            if let Some(slower) = self.settled.slower() {
+            let slower = self.slower(self.settled).next();
+            if let Some(slower) = slower {
                 self.settle(slower, "what is drawn wrongly stays");
             }
         }
@@ -267,9 +294,10 @@ impl ProfileSearch {
                 let why = format!("{taken} of {all} flows were taken");
                 self.trial = None;
                 self.next_trial = FIRST_TRIAL;
-                self.is_searching = false;
                 self.left = self.left.filter(|left| *left < profile);
                 self.settle(profile, &why);
+                // A game that takes it may take the same without waiting as well.
+                self.is_searching &= profile == Profile::Frames && self.first_trial().is_some();
             }
         } else if let Some(faster) = self.candidate()
             && !self.is_careful
@@ -308,11 +336,8 @@ impl ProfileSearch {
         let is_due = self.taken >= patience;
         let left = self.left.filter(|left| *left < self.settled);
         let left = left.filter(|left| self.may_try(*left));
-        let faster = || {
-            let mut faster = std::iter::successors(self.settled.faster(), |it| it.faster());
-            faster.find(|it| self.may_try(*it))
-        };
-        left.or_else(faster).filter(|_| is_due)
+        left.or_else(|| self.faster(self.settled).next())
+            .filter(|_| is_due)
     }
 
     /// A profile misses too much.
@@ -342,7 +367,7 @@ impl ProfileSearch {
         }
         let share = |profile| self.records.get(&profile).and_then(Record::share);
         let mut best = profile;
-        for other in Profile::LADDER {
+        for other in Profile::LADDER.into_iter().filter(|it| self.may_try(*it)) {
             if share(other) > share(best).map(|share| share + BETTER) {
                 best = other;
             }
@@ -356,9 +381,8 @@ impl ProfileSearch {
     /// The next slower profile that has not failed, or else the next faster one.
     fn untried(&self, profile: Profile) -> Option<Profile> {
         let has_failed = |it: &Profile| self.records.get(it).is_some_and(|it| it.has_failed);
-        let slower = std::iter::successors(profile.slower(), |it| it.slower());
-        let faster = std::iter::successors(profile.faster(), |it| it.faster());
-        slower.chain(faster).find(|it| !has_failed(it))
+        let mut others = self.slower(profile).chain(self.faster(profile));
+        others.find(|it| !has_failed(it))
     }
 
     fn settle(&mut self, profile: Profile, why: &str) {

@@ -28,7 +28,6 @@ use crate::calibration::Calibration;
 use crate::config::Config;
 use crate::load::Load;
 use crate::misfit::Misfit;
-use crate::response::Response;
 use crate::standstill::{Hindrance, Standstill};
 use crate::stuck::Stuck;
 
@@ -61,7 +60,6 @@ pub struct Referee {
     acting: Acting,
     /// When the last outcome came: what was captured before shows too little.
     acted_at: Option<i64>,
-    response: Response,
     /// Why vision read no board last.
     refusal: Option<String>,
     /// The newest frame shows no board that can be read.
@@ -87,7 +85,6 @@ impl Referee {
             latest: None,
             acting: Acting::default(),
             acted_at: None,
-            response: Response::default(),
             refusal: None,
             is_unread: false,
             refused: None,
@@ -153,9 +150,6 @@ impl Referee {
         let before = self.latest.as_ref().map(|(before, _)| before);
         if changes::has_changed(before, &sighting) {
             self.acting.board_changed(now);
-            if !self.acting.is_waiting() && changes::is_same_board(before, &sighting) {
-                self.response.board_changed(captured);
-            }
         }
         let moved = changes::has_moved(before, &sighting);
         let shown_by = self.shown_by().filter(|_| !self.acting.is_waiting());
@@ -203,7 +197,6 @@ impl Referee {
     pub fn outcome(&mut self, outcome: &Outcome, descends: i64, now: i64) -> Vec<Action> {
         self.acting.outcome(descends);
         self.acted_at = Some(now);
-        self.response.strokes_ended(now);
         self.session.calibration.played(outcome);
         self.refused.clone_from(&outcome.refused);
         let played = outcome.act_ns > 0;
@@ -316,9 +309,8 @@ impl Referee {
 
     /// When the game has had its time to show the last strokes.
     fn shown_by(&self) -> Option<i64> {
-        let least = self.config.patience_ms as i64 * 1_000_000;
-        let futile = self.session.board.as_ref().map_or(0, |board| board.futile);
-        self.response.shown_by(least, futile)
+        let patience = self.config.patience_ms as i64 * 1_000_000;
+        Some(self.acted_at?.saturating_add(patience))
     }
 }
 

@@ -18,17 +18,19 @@ fn gestures(of: Vec<Gesture>) -> Gestures {
 
 /// Plays gestures until the window has risen. Returns what became of them, and the events.
 fn play(of: Vec<Gesture>) -> (Result<GestureOutcome>, String) {
-    play_with(None, of)
+    play_with(None, Mischief::None, of)
 }
 
 /// The same on a screen that shows something else after so many looks, if it can be looked at.
 pub(super) fn play_with(
     changes_after: Option<usize>,
+    mischief: Mischief,
     of: Vec<Gesture>,
 ) -> (Result<GestureOutcome>, String) {
     LOG.with_borrow_mut(|log| {
         *log = MouseLog {
             changes_after,
+            mischief,
             ..MouseLog::default()
         };
     });

@@ -116,6 +116,12 @@ fn an_unknown_game_is_begun_slowly_and_soon_played_as_fast_as_it_takes() {
     let mut asked = vec![Slow, Segments, Slow, Events, Slow, Turns, Slow, Frames];
     asked.extend([Slow, Cells]);
     assert_eq!(found, (asked, Cells));
+    // Whatever takes cells takes frames too.
+    let found = begin(&[Cells, Frames, Slow], 4 * 3 + 3 * 2 + PASSED + 3 + PASSED);
+    let asked = vec![
+        Slow, Segments, Slow, Events, Slow, Turns, Slow, Frames, Cells,
+    ];
+    assert_eq!(found, (asked, Cells));
     let (asked, settled) = begin(&[Slow], 100);
     assert_eq!(
         (asked.len(), settled),
@@ -139,12 +145,12 @@ fn a_profile_that_is_left_is_tried_again() {
 }
 
 #[test]
-fn where_strokes_stray_only_what_follows_the_display_is_tried() {
+fn where_strokes_go_wrong_only_what_follows_the_display_is_tried() {
     use Profile::{Frames, Segments, Slow, Turns};
     let mut search = ProfileSearch::new(None, false);
     search.judge(flows(0, 3));
     assert_eq!(search.profile(), Segments);
-    search.note_strays();
+    search.note_wrong_pipes(Segments);
     search.judge(flows(2, 2));
     let asked = play(&mut search, &[Frames, Slow], 3 + 2 + 3 + PASSED);
     assert_eq!(asked, [Slow, Turns, Slow, Frames]);
@@ -152,7 +158,7 @@ fn where_strokes_stray_only_what_follows_the_display_is_tried() {
     assert_eq!(play(&mut search, &[Frames], 30 + 2), [Frames, Turns]);
     // What a profile has drawn that waits for the game says nothing of others.
     let mut search = ProfileSearch::new(Some(Slow), false);
-    search.note_strays();
+    search.note_wrong_pipes(Slow);
     assert!(search.may_try(Segments));
 }
 
@@ -248,6 +254,31 @@ proptest! {
             prop_assert!(search.profile() <= search.settled());
             let (share, count) = search.confidence();
             prop_assert!((0.0..=1.0).contains(&share) && count <= WINDOW);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn nothing_that_may_outrun_the_game_is_chosen_once_that_did_damage(
+        earlier in proptest::sample::select(&Profile::LADDER[..]),
+        taken in prop::collection::vec(any::<bool>(), 1..400),
+        steps in prop::collection::vec(0..12_u8, 400),
+    ) {
+        let mut search = ProfileSearch::new(Some(earlier), false).with_needs_display(true);
+        for (missed, step) in taken.into_iter().zip(steps) {
+            let before = search.profile();
+            match step {
+                0 => search.spoil(),
+                1 => search.be_careful(),
+                _ => {
+                    search.judge([missed]);
+                }
+            }
+            let now = search.profile();
+            prop_assert!(now == before || follows_display(now) || now == earlier, "{before:?} {now:?}");
         }
     }
 }

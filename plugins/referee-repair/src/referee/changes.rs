@@ -16,12 +16,6 @@ pub fn has_changed(before: Option<&Sighting>, sighting: &Sighting) -> bool {
     before.and_then(shown) != shown(sighting)
 }
 
-/// Whether it is a board of the same puzzle.
-pub fn is_same_board(before: Option<&Sighting>, sighting: &Sighting) -> bool {
-    let puzzle = |sighting: &Sighting| sighting.board().map(|board| board.puzzle.clone());
-    before.and_then(puzzle) == puzzle(sighting)
-}
-
 fn shown(sighting: &Sighting) -> Option<(&Puzzle, &[Flow], BoardState)> {
     let board = sighting.board()?;
     Some((&board.puzzle, &board.drawn, board.state))

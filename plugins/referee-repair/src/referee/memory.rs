@@ -9,7 +9,6 @@ use crate::answers::Answers;
 use crate::board::Board;
 use crate::calibration::CalibrationState;
 use crate::load::Load;
-use crate::response::Response;
 
 /// What a referee remembers. Times are the run's clock.
 #[derive(Clone, Serialize, Deserialize)]
@@ -22,8 +21,6 @@ pub struct Memory {
     latest: Option<(Sighting, i64)>,
     acting: Acting,
     acted_at: Option<i64>,
-    #[serde(default)]
-    response: Response,
     first_stroke_at: Option<i64>,
     #[serde(default)]
     began_at: Option<i64>,
@@ -51,7 +48,6 @@ impl Memory {
             latest: referee.latest.clone(),
             acting: referee.acting.clone(),
             acted_at: referee.acted_at,
-            response: referee.response,
             first_stroke_at: run.first_stroke_at,
             began_at: run.began_at,
             refusal: referee.refusal.clone(),
@@ -78,7 +74,6 @@ impl Memory {
         referee.latest = self.latest;
         referee.acting = self.acting;
         referee.acted_at = self.acted_at;
-        referee.response = self.response;
         referee.refusal = self.refusal;
         referee.load = self.load;
     }

@@ -223,24 +223,6 @@ fn what_is_missing_is_drawn_again_once_the_game_had_its_time() {
 }
 
 #[test]
-fn a_game_that_still_draws_or_drew_nothing_gets_more_time() {
-    let mut table = Table::new(Config::default());
-    table.see(1, empty(2));
-    table.answer(1, 2);
-    table.played(20, 2);
-    let half = || sighting(2, &[1], BoardState::Partial);
-    assert_eq!(table.see(100, half()), [""; 0]);
-    assert_eq!(table.see(100, half()), [""; 0], "more may come");
-    assert_eq!(table.see(60, half()), ["play"]);
-    // Nothing more is drawn, twice.
-    table.played(10, 1);
-    assert_eq!(table.see(250, half()), ["play"]);
-    table.played(10, 1);
-    assert_eq!(table.see(250, half()), [""; 0]);
-    assert_eq!(table.see(60, half()), ["play"]);
-}
-
-#[test]
 fn what_was_captured_before_the_last_stroke_is_no_evidence() {
     let mut table = Table::new(Config::default());
     table.see(1, empty(2));

@@ -46,7 +46,12 @@ impl<'a> Picky<'a> {
             self.table.captured,
             self.table.now,
         ));
-        loop {
+        let mut state = BoardState::Empty;
+        // The game gets more time after strokes that drew nothing: it is seen again until something is done.
+        for _ in 0..10_000 {
+            if actions.is_empty() {
+                actions = self.see_all(rows, state);
+            }
             for action in std::mem::take(&mut actions) {
                 match action {
                     Action::Report(result) => return *result,
@@ -59,18 +64,25 @@ impl<'a> Picky<'a> {
                         self.table
                             .referee
                             .outcome(&played, self.table.captured, self.table.now);
-                        let all: Vec<usize> = (0..rows).collect();
-                        actions = if self.takes.contains(&profile) {
-                            self.see(rows, &all, BoardState::Solved)
-                        } else {
-                            self.see(rows, &[], BoardState::Empty)
+                        state = match self.takes.contains(&profile) {
+                            true => BoardState::Solved,
+                            false => BoardState::Empty,
                         };
+                        actions = self.see_all(rows, state);
                     }
                     Action::Warn(text) => self.warnings.push(text),
                     _ => {}
                 }
             }
         }
+        panic!("the board comes to no end");
+    }
+
+    /// The board with all flows drawn where it is solved, and none elsewhere.
+    fn see_all(&mut self, rows: usize, state: BoardState) -> Vec<Action> {
+        let is_solved = state == BoardState::Solved;
+        let drawn: Vec<usize> = (0..rows).filter(|_| is_solved).collect();
+        self.see(rows, &drawn, state)
     }
 }
 
@@ -98,7 +110,7 @@ fn what_the_game_needs_is_found_and_kept() {
         Slow, Segments, Slow, Events, Slow, Turns, Slow, Frames, Slow,
     ];
     assert_eq!(first.asked[..9], tried);
-    assert_eq!(first.asked[9..], [Cells; 5]);
+    assert_eq!(first.asked[9..], [Cells; 6]);
     first.board(4);
     // The next run begins with it; another game does not.
     let mut second = Picky::new(games(), &[Cells]);
