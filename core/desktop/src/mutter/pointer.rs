@@ -2,8 +2,8 @@
 //!
 //! Mutter collects input until it draws its next frame, and passes it on then. Of moves that follow each other it passes
 //! on the last one alone. So a scroll by nothing follows each move: no window scrolls by it, and all moves are passed on.
-//! `org.gnome.Mutter.IdleMonitor` reports when input was passed on last. It does not tell the input of this device from
-//! that of a person, whose input may make a move count as passed on too early.
+//! `org.gnome.Mutter.IdleMonitor` reports when input was passed on last: that of this device and that of a person alike,
+//! so that a person who types may make a move count as passed on too early.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
