@@ -324,6 +324,7 @@ fn every_plugin_declares_its_effects() {
     let expected = [
         "actuator-exec runs-commands",
         "actuator-mouse drives-mouse",
+        "actuator-mouse reads-screen",
         "actuator-simulated writes-files",
         "capture-exec runs-commands",
         "capture-files reads-files",

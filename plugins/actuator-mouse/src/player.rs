@@ -135,7 +135,7 @@ impl Player {
             change_wait: ChangeWait::default(),
         };
         for (played, gesture) in gestures.gestures.iter().enumerate() {
-            playing.change_wait.begin();
+            playing.change_wait.begin(&gesture.actions);
             let mut rest = (0..gesture.actions.len()).map(|at| &gesture.actions[at..]);
             match rest.try_for_each(|actions| playing.act(actions, acting, cancel)) {
                 Ok(()) => {}
@@ -448,7 +448,7 @@ impl Playing<'_> {
 
     /// Takes a picture of the next place where the pointer waits until a change is shown.
     fn look_ahead(&mut self, actions: &[Action]) {
-        if self.change_wait.has_picture() {
+        if !self.change_wait.wants_picture() {
             return;
         }
         let waits = |action: &&Action| shown::limit_ms(action).is_some();

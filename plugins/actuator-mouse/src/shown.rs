@@ -35,12 +35,20 @@ pub struct ChangeWait {
     before: Option<Vec<u8>>,
     /// Places in a row where nothing changed.
     unchanged: u32,
+    /// No place of the gesture is waited at, or there are no pictures.
+    is_idle: bool,
 }
 
 impl ChangeWait {
-    /// Another gesture begins.
-    pub fn begin(&mut self) {
+    /// A gesture of these actions begins.
+    pub fn begin(&mut self, actions: &[Action]) {
         self.before = None;
+        self.is_idle = !actions.iter().any(|action| limit_ms(action).is_some());
+    }
+
+    /// Whether a picture of the next place is needed.
+    pub fn wants_picture(&self) -> bool {
+        self.before.is_none() && !self.is_idle
     }
 
     /// Whether there is a picture to compare with.
@@ -58,6 +66,7 @@ impl ChangeWait {
 
     /// The next place, before the pointer goes there.
     pub fn will_go(&mut self, picture: Option<Vec<u8>>) {
+        self.is_idle = picture.is_none();
         self.before = picture;
     }
 
@@ -136,6 +145,17 @@ mod tests {
         assert_eq!(limits(&[true, false, false, true, false]), [9.0; 5]);
         assert_eq!(limits(&[false, false, false, true]), [9.0, 9.0, 0.0, 0.0]);
         assert_eq!(limits(&[true]), [9.0]);
+    }
+
+    #[test]
+    fn pictures_are_wanted_where_a_place_is_waited_at() {
+        let mut wait = ChangeWait::default();
+        wait.begin(&[Action::press([1.0, 1.0]), Action::release()]);
+        assert!(!wait.wants_picture());
+        wait.begin(&[Action::move_to([1.0, 1.0]).with_until_shown_ms(5.0)]);
+        assert!(wait.wants_picture());
+        wait.will_go(None);
+        assert!(!wait.wants_picture(), "there are none");
     }
 
     #[test]

@@ -181,10 +181,22 @@ fn read(file: &Path) -> io::Result<Kept> {
         String::from_utf8(bytes).map_err(io::Error::other)
     });
     match text {
-        Ok(text) => toml::from_str(&text).map_err(io::Error::other),
+        Ok(text) => toml::from_str(&text).map_err(|error| io::Error::other(wrong(&text, &error))),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Kept::default()),
         Err(error) => Err(error),
     }
+}
+
+/// What is wrong with the file, in one line, and what to do. The line itself is not quoted: it may be very long.
+fn wrong(text: &str, error: &toml::de::Error) -> String {
+    let line = error.span().and_then(|span| text.get(..span.start));
+    let place = line.map_or_else(String::new, |before| {
+        format!("line {}: ", before.matches('\n').count() + 1)
+    });
+    let what: String = error.message().trim().chars().take(200).collect();
+    format!(
+        "{place}{what}. The file is not used, and nothing is kept, until you correct or delete it"
+    )
 }
 
 /// A reader sees the file as it was before or as it is afterwards. One that can't be read is
@@ -298,6 +310,32 @@ mod tests {
         assert_eq!(games.get("game"), None);
         games.keep("game", &needs(Profile::Cells));
         Games::new(Some(file.join("games.toml"))).keep("game", &needs(Profile::Cells));
+    }
+
+    #[test]
+    fn what_is_wrong_is_a_line_with_its_number_and_what_to_do() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("games.toml");
+        let wrong = |text: &str| {
+            std::fs::write(&file, text).unwrap();
+            read(&file).err().unwrap().to_string()
+        };
+        let text = wrong("[games.game]\nprofile = \"sluggish\"\n");
+        assert!(
+            text.starts_with("line 2: unknown variant `sluggish`, expected"),
+            "{text}"
+        );
+        assert!(
+            text.ends_with("nothing is kept, until you correct or delete it"),
+            "{text}"
+        );
+        for text in [
+            format!("a = {}", "[".repeat(100_000)),
+            format!("[{}a]", "a.".repeat(100_000)),
+        ] {
+            let text = wrong(&text);
+            assert!(text.len() < 400 && !text.contains('\n'), "{text}");
+        }
     }
 
     #[test]

@@ -293,11 +293,14 @@ impl ProfileSearch {
             if all >= PASSED {
                 let why = format!("{taken} of {all} flows were taken");
                 self.trial = None;
-                self.next_trial = FIRST_TRIAL;
+                // A game that takes stops of a frame in each cell may take shorter ones as well.
+                self.next_trial = match profile {
+                    Profile::Frames if self.may_try(Profile::Cells) => EVIDENCE,
+                    _ => FIRST_TRIAL,
+                };
+                self.is_searching = false;
                 self.left = self.left.filter(|left| *left < profile);
                 self.settle(profile, &why);
-                // A game that takes it may take the same without waiting as well.
-                self.is_searching &= profile == Profile::Frames && self.first_trial().is_some();
             }
         } else if let Some(faster) = self.candidate()
             && !self.is_careful
@@ -344,7 +347,7 @@ impl ProfileSearch {
     fn leave(&mut self, profile: Profile, why: &str) -> bool {
         if self.trial.take().is_some() {
             if !self.is_searching {
-                self.next_trial = (self.next_trial * 2).min(LAST_TRIAL);
+                self.next_trial = (self.next_trial * 2).clamp(FIRST_TRIAL, LAST_TRIAL);
             }
             let settled = self.settled;
             self.settle(settled, why);
