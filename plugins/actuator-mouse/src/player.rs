@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use flowpipe_desktop::Rect;
 use flowpipe_guardian::Input;
-use flowpipe_plugin::message::{Action, Button, Gestures, Point};
+use flowpipe_plugin::message::{Action, Button, Gesture, Gestures, Point};
 use flowpipe_plugin::{Acting, Cancel, Error, Result};
 
 use crate::area::Area;
@@ -134,38 +134,24 @@ impl Player {
             is_first_move: false,
             change_wait: ChangeWait::default(),
         };
-        for (played, gesture) in gestures.gestures.iter().enumerate() {
-            playing.change_wait.begin(&gesture.actions);
-            let mut rest = (0..gesture.actions.len()).map(|at| &gesture.actions[at..]);
-            match rest.try_for_each(|actions| playing.act(actions, acting, cancel)) {
-                Ok(()) => {}
-                Err(Halt::Board(reason)) => {
-                    return Ok(End {
-                        played,
-                        refused: Some(reason),
-                        has_begun: true,
-                    });
-                }
-                Err(Halt::Error(error)) => return Err(error),
+        let mut played = 0;
+        let mut play_all = || {
+            for gesture in &gestures.gestures {
+                playing.play(gesture, acting, cancel)?;
+                played += 1;
             }
-        }
-        playing.release_all()?;
-        let played = gestures.gestures.len();
-        // What is captured from now on shows what became of them.
-        match playing.player.pass_on(acting, cancel) {
-            Ok(()) => {}
-            Err(Halt::Board(reason)) => {
-                return Ok(End {
-                    played,
-                    refused: Some(reason),
-                    has_begun: true,
-                });
-            }
+            playing.release_all()?;
+            // What is captured from now on shows what became of them.
+            playing.player.pass_on(acting, cancel)
+        };
+        let refused = match play_all() {
+            Ok(()) => None,
+            Err(Halt::Board(reason)) => Some(reason),
             Err(Halt::Error(error)) => return Err(error),
-        }
+        };
         Ok(End {
             played,
-            refused: None,
+            refused,
             has_begun: true,
         })
     }
@@ -389,17 +375,26 @@ struct Playing<'a> {
 }
 
 impl Playing<'_> {
-    /// Does the first of these actions.
-    fn act(
+    fn play(
         &mut self,
-        actions: &[Action],
+        gesture: &Gesture,
         acting: &mut Acting<'_, '_>,
         cancel: &Cancel<'_>,
     ) -> std::result::Result<(), Halt> {
-        let Some(action) = actions.first() else {
-            return Ok(());
-        };
-        self.look_ahead(actions);
+        self.change_wait.begin(&gesture.actions);
+        for (at, action) in gesture.actions.iter().enumerate() {
+            self.look_ahead(&gesture.actions[at..]);
+            self.act(action, acting, cancel)?;
+        }
+        Ok(())
+    }
+
+    fn act(
+        &mut self,
+        action: &Action,
+        acting: &mut Acting<'_, '_>,
+        cancel: &Cancel<'_>,
+    ) -> std::result::Result<(), Halt> {
         match action {
             Action::Press { at, button, .. } => {
                 match at {

@@ -88,9 +88,6 @@ struct Asked {
     stroke_end: Option<StrokeEnd>,
     /// The flows that were missing.
     flows: Vec<Flow>,
-    /// Those of them whose cells were all empty.
-    #[serde(default)]
-    clean: Vec<Flow>,
     /// What was drawn then.
     #[serde(default)]
     drawn: Vec<Flow>,
@@ -252,11 +249,9 @@ impl Calibration {
             }
             None => Draw::All,
         };
-        let clean = missing.iter().filter(|flow| is_clean(flow, drawn));
         self.state.asked = Some(Asked {
             profile,
             stroke_end,
-            clean: clean.cloned().collect(),
             drawn: drawn.to_vec(),
             flows: missing,
             is_played: false,
@@ -334,9 +329,11 @@ impl Calibration {
         let is_same = self.state.missed_with.replace(asked.profile) == Some(asked.profile);
         let is_again = |flow: &&Flow| is_same && is_missed(flow) && before.contains(flow);
         let is_first = |flow: &&Flow| is_missed(flow) && !before.contains(flow);
-        let is_busy = is_late && asked.clean.iter().any(|flow| is_first(&flow));
+        let was_clean = |flow: &&Flow| is_clean(flow, &asked.drawn);
+        let mut clean = asked.flows.iter().filter(was_clean);
+        let is_busy = is_late && clean.any(|flow| is_first(&flow));
         // What is missed twice in a row counts whatever lies there: a board must not stay half drawn.
-        let may_judge = |flow: &&Flow| is_again(flow) || !is_busy && asked.clean.contains(flow);
+        let may_judge = |flow: &&Flow| is_again(flow) || !is_busy && was_clean(flow);
         let judged = asked.flows.iter().filter(may_judge);
         let mut misses: Vec<bool> = judged.map(|flow| is_missed(&flow)).collect();
         if misses.is_empty() && !asked.flows.is_empty() {

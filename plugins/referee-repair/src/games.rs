@@ -1,4 +1,5 @@
-//! The file of known games: by a game's name, the text of `window` in the pipeline, what it needs from the mouse, and its rules.
+//! The file of known games: by a game's name, the text of `window` in the pipeline, what it needs from the mouse, and
+//! its rules.
 //!
 //! ```toml
 //! [games."flowpipe play"]

@@ -1,11 +1,11 @@
 //! Referee stage: has new puzzles solved, asks for what is missing, again if need be, and counts.
 //!
 //! [`referee`] decides, [`board`] is the board that is played, [`vanishing`] judges one that is gone, [`acting`] is
-//! whether strokes are being played, [`answers`] remembers the solver's answers. [`calibration`] is what the game needs from the mouse, judged by what became of strokes ([`profile_search`]),
-//! what they left ([`leftovers`], [`clearing`]) and how busy the machine was ([`load`]), and kept ([`games`]).
-//! [`game_rules`] is by which rules its boards are won. [`standstill`] logs why nothing is played, [`misfit`] that strokes
-//! draw too little; [`stuck`] is why a run ends that does not get on, [`alarm`] ends one without frames. [`config`] is what
-//! can be set; here is the stage around them.
+//! whether strokes are being played, [`answers`] remembers the solver's answers. [`calibration`] is what the game needs
+//! from the mouse, judged by what became of strokes ([`profile_search`]), what they left ([`leftovers`], [`clearing`]) and
+//! how busy the machine was ([`load`]), and kept ([`games`]). [`game_rules`] is by which rules its boards are won.
+//! [`standstill`] logs why nothing is played, [`misfit`] that strokes draw too little; [`stuck`] is why a run ends that does
+//! not get on, [`alarm`] ends one without frames. [`config`] is what can be set; here is the stage around them.
 
 mod acting;
 mod alarm;
