@@ -41,8 +41,8 @@ pub struct Config {
     /// one was drawn, with the reason.
     #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1_000_000))]
     pub stuck_seconds: f64,
-    /// How long a game may take to show what was drawn, in milliseconds. What is missing then is
-    /// drawn again.
+    /// How long a game may take to show what was drawn, in milliseconds. What is missing then is drawn again. A game that
+    /// was found to be slow gets twice the longest time that it took for the last eight changes.
     pub patience_ms: u64,
     /// Give a board up after so many attempts in which nothing more was drawn, and wait for another.
     #[schemars(range(min = 1))]

@@ -14,6 +14,7 @@ mod board;
 mod calibration;
 mod clearing;
 mod config;
+mod display_delay;
 mod game_rules;
 mod games;
 mod leftovers;

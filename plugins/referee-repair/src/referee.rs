@@ -26,6 +26,7 @@ use crate::acting::Acting;
 use crate::answers::{Answer, Answers};
 use crate::calibration::Calibration;
 use crate::config::Config;
+use crate::display_delay::DisplayDelay;
 use crate::load::Load;
 use crate::misfit::Misfit;
 use crate::standstill::{Hindrance, Standstill};
@@ -67,6 +68,7 @@ pub struct Referee {
     /// Why the last strokes were not played, if they were not.
     refused: Option<String>,
     load: Load,
+    display_delay: DisplayDelay,
     standstill: Standstill,
 }
 
@@ -89,6 +91,7 @@ impl Referee {
             is_unread: false,
             refused: None,
             load: Load::default(),
+            display_delay: DisplayDelay::default(),
             standstill: Standstill::default(),
         }
     }
@@ -152,10 +155,15 @@ impl Referee {
             self.acting.board_changed(now);
         }
         let moved = changes::has_moved(before, &sighting);
-        let shown_by = self.shown_by().filter(|_| !self.acting.is_waiting());
+        let is_waiting = self.acting.is_waiting();
+        let shown_by = self.shown_by().filter(|_| !is_waiting);
         let answer = self.answers.get(&seen.puzzle);
-        self.session
+        let shows_more = self
+            .session
             .look_at_flows(seen, answer, shown_by, captured, now);
+        if shows_more {
+            self.display_delay.shown(captured, is_waiting);
+        }
         self.latest = Some((sighting, captured));
         let hindrance = match moved {
             true => Some(Hindrance::WindowMoves),
@@ -203,6 +211,7 @@ impl Referee {
         if played {
             let began = now.saturating_sub(outcome.act_ns);
             self.session.run.first_stroke_at.get_or_insert(began);
+            self.display_delay.played(began, now);
         }
         if let Some(board) = &mut self.session.board {
             board.pace = outcome.pace.or(board.pace);
@@ -309,8 +318,8 @@ impl Referee {
 
     /// When the game has had its time to show the last strokes.
     fn shown_by(&self) -> Option<i64> {
-        let patience = self.config.patience_ms as i64 * 1_000_000;
-        Some(self.acted_at?.saturating_add(patience))
+        let least = self.config.patience_ms as i64 * 1_000_000;
+        Some(self.display_delay.over_at(self.acted_at?, least))
     }
 }
 

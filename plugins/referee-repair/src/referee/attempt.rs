@@ -19,7 +19,8 @@ pub struct Context<'a> {
 
 impl Session {
     /// Notes which flows of the current board are seen drawn, also while it is being played. `shown_by`: when the game had
-    /// its time to show the last strokes; `None`: they are still played, or none were.
+    /// its time to show the last strokes; `None`: they are still played, or none were. Returns whether strokes have made
+    /// more of the flows appear than were ever seen of this board.
     pub fn look_at_flows(
         &mut self,
         seen: &SeenBoard,
@@ -27,10 +28,10 @@ impl Session {
         shown_by: Option<i64>,
         captured: i64,
         now: i64,
-    ) {
+    ) -> bool {
         let board = self.board.as_mut().filter(|it| it.puzzle == seen.puzzle);
         let Some(board) = board.filter(|_| seen.state != BoardState::Moving) else {
-            return;
+            return false;
         };
         if seen.state == BoardState::Partial {
             self.calibration.note_partial();
@@ -39,15 +40,17 @@ impl Session {
         board.vanishing.end();
         board.geometry = Some(seen.geometry.clone());
         let Some(Verdict::Solution { solution, .. }) = answer.map(|answer| &answer.verdict) else {
-            return;
+            return false;
         };
         let unseen = solution.missing(&seen.drawn).flows.len();
         board.unseen = Some(unseen);
         board.is_seen_after = shown_by.is_some_and(|by| captured > by);
-        if unseen < board.fewest_seen {
-            board.fewest_seen = unseen;
-            self.run.progressed_at = Some(now);
+        if unseen >= board.fewest_seen {
+            return false;
         }
+        board.fewest_seen = unseen;
+        self.run.progressed_at = Some(now);
+        board.attempts > 0
     }
 
     /// Judges the last attempt by the flows of a solution that are missing and by what is drawn. Returns whether those

@@ -8,6 +8,7 @@ use crate::acting::Acting;
 use crate::answers::Answers;
 use crate::board::Board;
 use crate::calibration::CalibrationState;
+use crate::display_delay::DisplayDelay;
 use crate::load::Load;
 
 /// What a referee remembers. Times are the run's clock.
@@ -30,6 +31,8 @@ pub struct Memory {
     progressed_at: Option<i64>,
     #[serde(default)]
     load: Load,
+    #[serde(default)]
+    display_delay: DisplayDelay,
     #[serde(alias = "told")]
     reported: usize,
     solved: usize,
@@ -53,6 +56,7 @@ impl Memory {
             refusal: referee.refusal.clone(),
             progressed_at: run.progressed_at,
             load: referee.load.clone(),
+            display_delay: referee.display_delay.clone(),
             reported: run.reported,
             solved: run.solved,
             unknown: run.unknown,
@@ -76,5 +80,6 @@ impl Memory {
         referee.acted_at = self.acted_at;
         referee.refusal = self.refusal;
         referee.load = self.load;
+        referee.display_delay = self.display_delay;
     }
 }

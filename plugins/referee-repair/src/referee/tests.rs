@@ -15,6 +15,8 @@ mod stuck;
 mod vanishing;
 
 const MS: i64 = 1_000_000;
+/// So long a game takes at most to display what was drawn, if it is a fast one.
+const SOON_MS: i64 = 20;
 
 /// Two rows of flows, the first at `top` of a board of two or three rows: puzzles that differ.
 fn puzzle(rows: usize) -> Puzzle {
@@ -101,6 +103,8 @@ struct Table {
     now: i64,
     /// When the newest frame was captured.
     captured: i64,
+    /// An outcome has come since.
+    is_played: bool,
 }
 
 impl Table {
@@ -113,14 +117,27 @@ impl Table {
             referee: Referee::new(config, Calibration::new(games), false),
             now: 1000 * MS,
             captured: 0,
+            is_played: false,
         }
     }
 
     /// A frame that was captured a millisecond ago.
     fn see(&mut self, after_ms: i64, sighting: Sighting) -> Vec<&'static str> {
+        kinds(&self.display(after_ms, sighting))
+    }
+
+    /// The same, with what is asked for. After strokes a game displays it from soon after their outcome on.
+    fn display(&mut self, after_ms: i64, sighting: Sighting) -> Vec<Action> {
+        let mut actions = Vec::new();
+        let mut after_ms = after_ms;
+        if std::mem::take(&mut self.is_played) && after_ms > SOON_MS {
+            actions = self.display(SOON_MS, sighting.clone());
+            after_ms -= SOON_MS;
+        }
         self.now += after_ms * MS;
         self.captured = self.now - MS;
-        kinds(&self.referee.sighting(sighting, self.captured, self.now))
+        actions.extend(self.referee.sighting(sighting, self.captured, self.now));
+        actions
     }
 
     fn answer(&mut self, after_ms: i64, rows: usize) -> Vec<&'static str> {
@@ -136,6 +153,7 @@ impl Table {
 
     /// An outcome comes of what was sent last.
     fn outcome(&mut self, outcome: &Outcome) -> Vec<&'static str> {
+        self.is_played = true;
         kinds(&self.referee.outcome(outcome, self.captured, self.now))
     }
 }
@@ -206,7 +224,7 @@ fn what_is_missing_is_drawn_again_once_the_game_had_its_time() {
     table.played(20, 2);
     let half = || sighting(2, &[1], BoardState::Partial);
     assert_eq!(table.see(50, half()), [""; 0], "it may only be late");
-    assert_eq!(table.see(150, half()), ["play"]);
+    assert_eq!(table.see(121, half()), ["play"]);
     table.played(10, 1);
     let actions = table.referee.sighting(
         sighting(2, &[0, 1], BoardState::Solved),

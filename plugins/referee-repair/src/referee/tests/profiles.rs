@@ -245,7 +245,6 @@ fn what_was_not_played_to_its_end_was_not_missed() {
             .with_profile(Profile::Slow);
         table.now += 20 * MS;
         table.outcome(&covered);
-        table.now += 200 * MS;
-        actions = table.referee.sighting(empty(4), table.now - MS, table.now);
+        actions = table.display(200, empty(4));
     }
 }

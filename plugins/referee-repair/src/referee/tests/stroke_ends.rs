@@ -37,16 +37,14 @@ fn pipes_that_end_beside_their_terminals_are_drawn_into_them_with_the_same_profi
     table.now += 20 * MS;
     let played = || outcome(3).with_profile(Profile::Events);
     table.outcome(&played());
-    table.now += 200 * MS;
-    let asked = table.referee.sighting(short(3), table.now - MS, table.now);
+    let asked = table.display(200, short(3));
     let [Action::Play(solved)] = &asked[..] else {
         panic!("{asked:?}");
     };
     assert_eq!(solved.draw, Draw::Clear(vec![0, 1, 2]));
     table.now += 20 * MS;
     table.outcome(&outcome(3).with_profile(Profile::Slow));
-    table.now += 200 * MS;
-    let asked = table.referee.sighting(empty(3), table.now - MS, table.now);
+    let asked = table.display(200, empty(3));
     let into = Some(StrokeEnd::InTerminal);
     assert_eq!(
         needs(&asked),
@@ -77,7 +75,6 @@ fn a_pipe_that_ends_before_that_was_missed() {
     table.answer(1, 3);
     table.now += 20 * MS;
     table.outcome(&outcome(3).with_profile(Profile::Slow));
-    table.now += 200 * MS;
-    let asked = table.referee.sighting(empty(3), table.now - MS, table.now);
+    let asked = table.display(200, empty(3));
     assert_eq!(needs(&asked), (Profile::Frames, None));
 }

@@ -61,7 +61,7 @@ fn a_run_that_gets_on_is_not_stuck() {
         );
     }
     table.played(20, 3);
-    table.see(9_000, sighting(3, &[0, 1, 2], BoardState::Solved));
+    table.see(SOON_MS, sighting(3, &[0, 1, 2], BoardState::Solved));
     assert_eq!(table.see(9_000, empty(2)), ["ask"], "another board");
     assert_eq!(table.see(9_000, empty(2)), ["warn"], "no answer");
     // The same more and less again is no progress.
@@ -132,10 +132,7 @@ fn a_board_with_damage_that_stays_is_given_up_and_played_again_once_it_is_empty(
     }
     // Clicks, and two strokes over it.
     let mut see = || {
-        table.now += 200 * MS;
-        let now = table.now;
-        table.captured = now - MS;
-        let actions = table.referee.sighting(across.clone(), now - MS, now);
+        let actions = table.display(200, across.clone());
         if let [Action::Play(solved)] = &actions[..] {
             let profile = match &solved.draw {
                 Draw::Clear(_) => Profile::Slow,
@@ -166,10 +163,7 @@ fn a_board_is_cleared_as_a_whole_before_it_is_given_up() {
     let mut asked = Vec::new();
     for _ in 0..20 {
         table.outcome(&outcome(3).with_profile(Profile::Slow));
-        table.now += 200 * MS;
-        let actions = table
-            .referee
-            .sighting(half.clone(), table.now - MS, table.now);
+        let actions = table.display(200, half.clone());
         match &actions[..] {
             [Action::Play(solved), ..] | [_, Action::Play(solved)] => {
                 asked.push(solved.draw.clone());
@@ -188,9 +182,7 @@ fn what_is_drawn_after_a_new_start_is_progress() {
     table.answer(1, 5);
     let mut see = |drawn: &[usize]| {
         table.outcome(&outcome(5).with_profile(Profile::Slow));
-        table.now += 200 * MS;
-        let seen = sighting(5, drawn, BoardState::Partial);
-        table.referee.sighting(seen, table.now - MS, table.now)
+        table.display(200, sighting(5, drawn, BoardState::Partial))
     };
     let is_cleared = |actions: &[Action]| {
         let is_clear =

@@ -144,7 +144,7 @@ fn a_board_that_comes_back_after_it_was_counted_is_played_on() {
     assert_eq!(away(&mut table, 12, &refused()), ["solved"]);
     assert_eq!(table.see(100, done()), [""; 0]);
     let half = sighting(3, &[0, 1], BoardState::Partial);
-    assert_eq!(table.see(100, half), ["play"]);
+    assert_eq!(table.see(200, half), ["play"]);
     assert_eq!(table.referee.session.run.solved, 0);
 }
 
@@ -225,9 +225,7 @@ fn asked_for(table: &mut Table, drawn: Vec<Flow>) -> Draw {
         panic!("no board");
     };
     board.drawn = drawn;
-    table.now += 200 * MS;
-    table.captured = table.now - MS;
-    let actions = table.referee.sighting(seen, table.captured, table.now);
+    let actions = table.display(200, seen);
     let [Action::Play(solved)] = &actions[..] else {
         panic!("{actions:?}");
     };
