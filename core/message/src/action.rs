@@ -32,8 +32,8 @@ pub enum Action {
         #[serde(default = "once", skip_serializing_if = "is_once")]
         repeats: u32,
         /// How much longer it stays there at most, in milliseconds, until the picture at this place is another than before
-        /// the way to it: for programs that look at the pointer less often than it could be moved. Where nothing changes
-        /// several times in a row, the rest of the gesture no longer waits for it.
+        /// the way to it: for programs that look at the pointer less often than it could be moved. After several places in
+        /// a row where nothing changes, the pointer no longer waits, until a place is seen that has changed.
         #[serde(default, skip_serializing_if = "is_zero")]
         until_shown_ms: f64,
     },
@@ -209,9 +209,17 @@ impl Action {
     /// How long it waits at most, in milliseconds: how long it holds a button and how long the pointer stays.
     #[must_use]
     pub(crate) fn waits_ms(&self) -> f64 {
+        match self {
+            Self::Move { until_shown_ms, .. } => until_shown_ms + self.least_ms(),
+            _ => self.least_ms(),
+        }
+    }
+
+    /// The same without what is shortened by a change.
+    #[must_use]
+    pub(crate) fn least_ms(&self) -> f64 {
         let held = match self {
             Self::Click { hold_ms, .. } => *hold_ms,
-            Self::Move { until_shown_ms, .. } => *until_shown_ms,
             _ => 0.0,
         };
         held + self.stay_ms()

@@ -26,7 +26,7 @@ use schemars::{Schema, schema_for};
 pub use action::{Action, Button};
 pub use frame::FrameNote;
 pub use gesture_outcome::GestureOutcome;
-pub use gestures::{Gesture, Gestures, NamedArea};
+pub use gestures::{Gesture, Gestures, LONGEST_MS, NamedArea};
 pub use metrics::{Metric, Metrics, Tone};
 pub use overlay::{Form, Overlay, Shape};
 pub use rectangle::Rectangle;

@@ -8,7 +8,8 @@ use crate::board::Board;
 use crate::colour;
 use crate::geometry::{Geometry, Point};
 use crate::message::{Hold, Manner, Pace, Stroke, Strokes};
-use crate::place::{lowered, reach};
+use crate::place::{cell_at, lowered, reach};
+use crate::puzzle::Puzzle;
 
 /// The least distance of the pointer from the first cell's border after a nudge, in cells: it must not
 /// have left it yet.
@@ -38,7 +39,7 @@ impl Strokes {
         let frame = self.sighting.frame.clone();
         let bounds = bounds(board, geometry, frame.window.is_some())?;
         let conversion = Conversion {
-            board,
+            puzzle: &seen.puzzle,
             geometry,
             manner,
             drags,
@@ -72,7 +73,7 @@ fn bounds(board: &Board, geometry: &Geometry, has_window: bool) -> Option<Rectan
 
 /// Strokes of a board that become gestures.
 struct Conversion<'a> {
-    board: &'a Board,
+    puzzle: &'a Puzzle,
     geometry: &'a Geometry,
     manner: &'a Manner,
     drags: Drags,
@@ -106,7 +107,7 @@ impl Conversion<'_> {
     fn drag(&self, points: &[Point], begins: bool, ends: bool) -> Vec<Action> {
         let Manner { pace, nudge, hold } = *self.manner;
         let mut points = points.to_vec();
-        let nudged = nudged(self.board, &points, nudge).filter(|_| begins);
+        let nudged = nudged(self.puzzle.board(), &points, nudge).filter(|_| begins);
         if let Some(nudged) = nudged {
             points.insert(1, nudged);
         }
@@ -132,9 +133,10 @@ impl Conversion<'_> {
             actions.extend(moves);
             let is_end = ends && index + 1 == last;
             last_stay = stay(is_end);
-            // A nudge changes nothing, and the last point lies on a terminal.
+            // A nudge changes nothing, a pipe is not seen on a terminal, and the click at the end comes later.
             let is_nudge = index == 0 && nudged.is_some();
-            let until_shown_ms = match is_end || is_nudge {
+            let is_clicked = is_end && hold == Hold::Clicks;
+            let until_shown_ms = match is_nudge || is_clicked || self.is_terminal(segment[1]) {
                 true => 0.0,
                 false => pace.until_shown_ms,
             };
@@ -151,6 +153,12 @@ impl Conversion<'_> {
             actions.push(Action::release());
         }
         actions
+    }
+
+    /// Whether a point in board units lies in the cell of a terminal.
+    fn is_terminal(&self, point: Point) -> bool {
+        let cell = cell_at(self.puzzle.board(), point);
+        cell.is_some_and(|cell| self.puzzle.terminal_at(cell).is_some())
     }
 }
 

@@ -5,7 +5,8 @@
 //! # Layout
 //! [`config`]: what can be set. [`area`]: where gestures are on the screen. [`mouse`]: the mouse and the keyboard.
 //! [`keys`]: keys by their names. [`surroundings`]: windows, keys, the pointer. [`guard`], [`watch`]: when to let go.
-//! [`rest`]: where the pointer is left. [`shown`]: whether the program has drawn where it went. [`player`] joins them.
+//! [`rest`]: where the pointer is left. [`shown`]: whether the program has drawn where it went. [`player`]: moves that are
+//! checked first. [`playing`]: gestures, and what is down.
 
 mod area;
 mod config;
@@ -13,6 +14,7 @@ mod guard;
 mod keys;
 mod mouse;
 mod player;
+mod playing;
 mod rest;
 mod shown;
 mod surroundings;
@@ -23,7 +25,7 @@ use std::time::Duration;
 
 use flowpipe_desktop::{Desktop, Rect, WindowId};
 use flowpipe_plugin::message::{
-    Action, FrameNote, GESTURE_OUTCOME, GESTURES, GestureOutcome, Gestures,
+    Action, FrameNote, GESTURE_OUTCOME, GESTURES, GestureOutcome, Gestures, LONGEST_MS,
 };
 use flowpipe_plugin::puzzle::colour;
 use flowpipe_plugin::puzzle::message::{
@@ -39,7 +41,8 @@ use crate::config::Config;
 use crate::guard::{Guard, Watched};
 use crate::keys::Keys;
 use crate::mouse::{Mouse as _, SystemMouse};
-use crate::player::{Asked, End, Player};
+use crate::player::Player;
+use crate::playing::{Asked, End};
 use crate::surroundings::Surroundings;
 use crate::watch::{MOVED_BY_HAND, Watch};
 
@@ -136,6 +139,12 @@ impl MouseActuator {
         let gestures = strokes
             .gestures(&manner, self.config.drags)
             .ok_or_else(|| Error::bad_message("strokes that belong to no board"))?;
+        let stays_ms = gestures.stays_ms();
+        if stays_ms > LONGEST_MS {
+            return Err(Error::bad_message(format!(
+                "strokes that take {stays_ms} ms, the most are {LONGEST_MS}: let the planner choose a faster pace"
+            )));
+        }
         let cancel = context.cancel();
         let mut acting = Acting::new(context, message);
         let played = if self.held.is_none() {
@@ -226,7 +235,7 @@ impl MouseActuator {
             why_no_key: &why_no_key,
             why_not_now: &why_not_now,
         };
-        let end = held.player.play(gestures, bounds, &asked, acting, cancel);
+        let end = playing::play(&mut held.player, gestures, bounds, &asked, acting, cancel);
         if let (Ok(_), Some(shown)) = (&end, shown) {
             held.player.rest_beside(bounds, shown, acting, cancel)?;
         }

@@ -51,17 +51,14 @@ impl ChangeWait {
         self.before.is_none() && !self.is_idle
     }
 
-    /// Whether there is a picture to compare with.
-    pub fn has_picture(&self) -> bool {
-        self.before.is_some()
-    }
-
-    /// The longest time to wait at a place, in milliseconds, where an action asks for so many.
-    pub fn limit_ms(&self, asked: f64) -> f64 {
-        match self.unchanged < MOST_UNCHANGED {
+    /// The longest time to wait at the next place, in milliseconds, where an action asks for so many. `None`: there is no
+    /// picture to compare with.
+    pub fn limit_ms(&self, asked: f64) -> Option<f64> {
+        self.before.as_ref()?;
+        Some(match self.unchanged < MOST_UNCHANGED {
             true => asked,
             false => 0.0,
-        }
+        })
     }
 
     /// The next place, before the pointer goes there.
@@ -134,10 +131,9 @@ mod tests {
         let mut limits = |changes: &[bool]| -> Vec<f64> {
             let limit = |has_changed: &bool| {
                 wait.will_go(Some(vec![1]));
-                assert!(wait.has_picture());
-                let limit = wait.limit_ms(9.0);
+                let limit = wait.limit_ms(9.0).unwrap();
                 wait.leave(*has_changed);
-                assert!(!wait.has_picture());
+                assert_eq!(wait.limit_ms(9.0), None);
                 limit
             };
             changes.iter().map(limit).collect()

@@ -184,7 +184,7 @@ impl Actuator for Playing {
             why_no_key: &|| None,
             why_not_now: &|| None,
         };
-        let end = self.0.play(&gestures, bounds, &asked, acting, cancel);
+        let end = playing::play(&mut self.0, &gestures, bounds, &asked, acting, cancel);
         self.1.end(self.0.put());
         let End {
             played, refused, ..

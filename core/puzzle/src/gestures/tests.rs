@@ -79,7 +79,8 @@ fn it_waits_at_turns_and_sends_the_cells_between() {
                 .with_until_shown_ms(90.0),
             Action::move_to([25.0, 15.0])
                 .with_repeats(2)
-                .with_stay_ms(4.0),
+                .with_stay_ms(4.0)
+                .with_until_shown_ms(90.0),
             Action::release(),
         ]
     );
@@ -132,8 +133,8 @@ fn a_nudge_is_a_stop_in_the_first_cell_of_each_drag() {
 
 #[test]
 fn a_change_is_waited_for_where_a_pipe_is_drawn() {
-    let waits = |nudge: f64, drags: Drags| -> Vec<bool> {
-        let gestures = on_board(&[stroke(&CORNER)], 10.0, &manner(None, nudge), drags);
+    let waits = |nudge: f64, points: &[Point], drags: Drags| -> Vec<bool> {
+        let gestures = on_board(&[stroke(points)], 10.0, &manner(None, nudge), drags);
         let waits = gestures[0]
             .actions
             .iter()
@@ -143,9 +144,17 @@ fn a_change_is_waited_for_where_a_pipe_is_drawn() {
             });
         waits.collect()
     };
-    assert_eq!(waits(0.0, Drags::Strokes), [true, false]);
-    assert_eq!(waits(0.25, Drags::Strokes), [false, true, false]);
-    assert_eq!(waits(0.25, Drags::Segments), [false, false, false, false]);
+    // Its end is beside a terminal: the pipe is seen there.
+    assert_eq!(waits(0.0, &CORNER, Drags::Strokes), [true, true]);
+    assert_eq!(waits(0.25, &CORNER, Drags::Strokes), [false, true, true]);
+    let segments = [false, true, false, true];
+    assert_eq!(waits(0.25, &CORNER, Drags::Segments), segments);
+    // There and back to the other terminal.
+    let to_terminal = [[0.5, 0.5], [0.5, 1.5], [1.5, 1.5], [1.5, 0.5]];
+    assert_eq!(
+        waits(0.0, &to_terminal, Drags::Strokes),
+        [true, true, false]
+    );
 }
 
 #[test]
