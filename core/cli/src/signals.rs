@@ -1,6 +1,7 @@
 //! Ctrl-C, SIGTERM and SIGHUP. SIGHUP is a request to end, unless the command has set another action for it.
 //!
-//! The first signal asks the command to end, or ends the program if the command needs no orderly shutdown.
+//! The first signal asks the command to end, or ends the program if the command needs no orderly shutdown. If stages take
+//! long to stop, a message says how to end them.
 //! The second one aborts a run, and ends the program two seconds later, whatever is stuck: a plugin, a full pipe, a
 //! disk. The thread that receives signals therefore never blocks; another thread handles them.
 
@@ -21,6 +22,8 @@ static TARGET: Mutex<Option<Target>> = Mutex::new(None);
 static HANG_UP: Mutex<Option<Box<dyn Fn() + Send>>> = Mutex::new(None);
 static ASKED: AtomicBool = AtomicBool::new(false);
 
+/// A run that stops for longer than this says what can be done.
+const NOTICE_AFTER: Duration = Duration::from_secs(3);
 /// The program ends this long after the second signal.
 const GRACE: Duration = Duration::from_secs(2);
 /// How long it tries to print why, at the end of that time.
@@ -100,7 +103,10 @@ fn handle_requests(asks: &Receiver<Request>) {
                 let target = TARGET.lock().unwrap_or_else(PoisonError::into_inner);
                 match &*target {
                     Some(Target::Run(run)) if again => run.abort(),
-                    Some(Target::Run(run)) => run.stop(),
+                    Some(Target::Run(run)) => {
+                        run.stop();
+                        notice_later();
+                    }
                     Some(Target::Call(then)) => then(),
                     None => leave(),
                 }
@@ -125,6 +131,17 @@ fn ask(to: &Sender<Request>) {
         std::thread::sleep(GRACE.saturating_sub(MESSAGE_TIMEOUT));
         report_and_leave();
     }
+}
+
+/// Says later that stages still stop, if they do.
+fn notice_later() {
+    // Writing to standard error may block. Without a thread there is no message.
+    let _ = std::thread::Builder::new().spawn(|| {
+        std::thread::sleep(NOTICE_AFTER);
+        flowpipe_terminal::eprintln!(
+            "flowpipe: stages are still stopping: press Ctrl-C again to end without them"
+        );
+    });
 }
 
 fn report_and_leave() -> ! {

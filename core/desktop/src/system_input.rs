@@ -62,5 +62,11 @@ impl InputDevice for SystemInput {
 }
 
 fn failed(error: &enigo::InputError) -> DesktopError {
-    DesktopError::Input(error.to_string())
+    DesktopError::Input(match error {
+        // Its text does not say more: the cause is not filled in.
+        enigo::InputError::Simulate(_) => {
+            "the desktop does not take it: its connection may be closed".to_owned()
+        }
+        error => error.to_string(),
+    })
 }
