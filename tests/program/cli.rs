@@ -1,6 +1,6 @@
 //! The other subcommands, their output and their exit codes.
 
-use flowpipe_tests::{built, pipeline, project, record, run};
+use flowpipe_tests::{Ran, built, flowpipe, pipeline, project, record, run};
 use serde_json::Value;
 
 fn snapshot(name: &str, text: &str) {
@@ -82,16 +82,21 @@ Plugins declare these effects; only stages with isolation = \"process\" are conf
 
 #[test]
 fn check_lists_what_a_pipeline_does_to_the_world() {
-    let ran = run(&["check", "pipelines/live.toml"]).expect(0);
-    let stdout = without_checks(&ran.stdout);
+    let mut check = flowpipe(&["check", "pipelines/live.toml"]);
+    let ran: Ran = check
+        .env("XDG_STATE_HOME", "/STATE")
+        .output()
+        .unwrap()
+        .into();
+    let stdout = without_checks(&ran.expect(0).stdout);
     let (_, effects) = stdout.split_once('\n').unwrap();
     assert_eq!(
         effects,
         "  screen   capture-screen: reads the screen: window 'flowpipe play'
              config: window = \"flowpipe play\"
   vision   vision-opencv: no effects
-  referee  referee-repair: reads what is known of games
-  referee  referee-repair: writes what is found of games
+  referee  referee-repair: reads what is known of games from /STATE/flowpipe/games.toml
+  referee  referee-repair: writes what is found of games to /STATE/flowpipe/games.toml
   solver   solver-search: no effects
   planner  planner-minlink: no effects
   mouse    actuator-mouse: drives the mouse in window 'flowpipe play'
@@ -124,13 +129,14 @@ config = { pictures = "frames/" }
 file = "runs/{name}.mcap"
 "#;
     let file = pipeline(folder.path(), text);
+    std::fs::write(folder.path().join("a.txt"), "").unwrap();
     let ran = run(&["check", &file]).expect(0);
     let place = folder.path().display().to_string();
     let stdout = without_checks(&ran.stdout).replace(&place, "/FOLDER");
     let (_, effects) = stdout.split_once('\n').unwrap();
     assert_eq!(
         effects,
-        "  puzzles   capture-puzzles: reads puzzles from /FOLDER/a.txt '/FOLDER/b c.txt'
+        "  puzzles   capture-puzzles: reads puzzles from /FOLDER/a.txt '/FOLDER/b c.txt' (/FOLDER/b c.txt is not there)
               config: files = [\"/FOLDER/a.txt\",\"/FOLDER/b c.txt\"]
   solver    solver-search: no effects
   solver    solver-exec: runs `sh -c 'rm -r *'` in the folder /tmp with the environment PATH=/evil
@@ -232,10 +238,15 @@ fn check_finds_configs_that_plugins_refuse() {
             "{ rate = 1001 }",
             "3:19: `rate` must be at most 1000",
         ),
+        (
+            "vision-opencv",
+            "{ rules = 'sloppy' }",
+            "3:20: `rules` must be a string that matches ",
+        ),
     ] {
         let text = format!("[stages.a]\nplugin = \"{plugin}\"\nconfig = {config}\n");
         let ran = run(&["check", "--json", &pipeline(folder.path(), &text)]).expect(78);
-        let found = ran.json().to_string();
+        let found = ran.stdout;
         let (place, message) = words.split_once(": ").unwrap_or(("", words));
         assert!(found.contains(message), "no {message:?} in {found}");
         if let Some((line, column)) = place.split_once(':') {

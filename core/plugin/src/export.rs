@@ -265,7 +265,9 @@ struct Exported<S> {
 }
 
 fn new_stage<S: Stage>(host: &Host, config: &CStr) -> Result<S> {
-    let config = serde_json::from_slice(config.to_bytes())
+    // Errors of a value name no place in the text, which the user has not written.
+    let config = serde_json::from_slice::<serde_json::Value>(config.to_bytes())
+        .and_then(serde_json::from_value)
         .map_err(|error| Error::bad_config(format!("the config can't be read: {error}")))?;
     S::new(config, host)
 }

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::Path;
 
 use flowpipe_plugin::{Error, Result};
-use image::{ImageFormat, ImageReader, Limits, RgbImage};
+use image::{ImageError, ImageFormat, ImageReader, Limits, RgbImage};
 
 /// The shortest and the longest side, in pixels.
 const SIDES: std::ops::RangeInclusive<u32> = 12..=1024;
@@ -55,14 +55,20 @@ pub fn decode(bytes: &[u8]) -> Result<RgbImage> {
     limits.max_image_height = Some(*SIDES.end());
     limits.max_alloc = Some(MOST_ALLOCATED);
     reader.limits(limits);
-    let picture = reader.decode()?.into_rgb8();
+    let wrong_size = |size: &str| {
+        let (shortest, longest) = (SIDES.start(), SIDES.end());
+        Error::new(format!(
+            "it has {size} pixels, and each side must be {shortest} to {longest}: cut it out of a screenshot"
+        ))
+    };
+    let picture = match reader.decode() {
+        Ok(picture) => picture.into_rgb8(),
+        Err(ImageError::Limits(_)) => return Err(wrong_size("too many")),
+        Err(error) => return Err(error.into()),
+    };
     let (width, height) = picture.dimensions();
-    if ![width, height].iter().all(|side| SIDES.contains(side)) {
-        return Err(Error::new(format!(
-            "it has {width} by {height} pixels, and each side must be {} to {}: cut it out of a screenshot",
-            SIDES.start(),
-            SIDES.end()
-        )));
+    match [width, height].iter().all(|side| SIDES.contains(side)) {
+        true => Ok(picture),
+        false => Err(wrong_size(&format!("{width} by {height}"))),
     }
-    Ok(picture)
 }

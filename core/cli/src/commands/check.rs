@@ -3,7 +3,7 @@
 
 use std::io::Write as _;
 
-use flowpipe_config::effects::{StageEffects, listing};
+use flowpipe_config::effects::{Described, StageEffects, listing};
 use flowpipe_config::manifest::{Direction, Manifest};
 use flowpipe_config::pipeline::{Isolation, Pipeline};
 use flowpipe_engine::check::{self, ListedCheck};
@@ -109,7 +109,7 @@ fn effect_lines(pipeline: &Pipeline, catalogue: &Catalogue) -> String {
         let lines = match effects {
             None => vec!["unknown effects: its manifest does not declare any".to_owned()],
             Some(effects) if effects.is_empty() => vec!["no effects".to_owned()],
-            Some(effects) => effects.iter().map(|effect| effect.words.clone()).collect(),
+            Some(effects) => effects.iter().map(words).collect(),
         };
         let confinement = catalogue
             .find(plugin.as_str())
@@ -138,6 +138,20 @@ fn effect_lines(pipeline: &Pipeline, catalogue: &Catalogue) -> String {
     text += &checks(pipeline, catalogue, check_lines);
     text += "Plugins declare these effects; only stages with isolation = \"process\" are confined to them.\n";
     text
+}
+
+/// An effect, and what it needs and is not there.
+fn words(effect: &Described) -> String {
+    match effect.missing.as_slice() {
+        [] => effect.words.clone(),
+        [path] => format!("{} ({} is not there)", effect.words, path.display()),
+        [path, rest @ ..] => format!(
+            "{} ({} and {} more are not there)",
+            effect.words,
+            path.display(),
+            rest.len()
+        ),
+    }
 }
 
 /// What a function makes of the checks of a pipeline's messages.

@@ -30,7 +30,6 @@ pub struct Config {
     /// played by looser rules: first those by which flows may touch themselves, then those by which cells may stay empty
     /// as well; fewer captures are enough for rules that are known of the game. Words as in puzzle files, such as
     /// `"touch"` or `"empty, touch"`: these rules for all boards.
-    #[schemars(regex(pattern = RuleSetting::pattern()))]
     pub rules: RuleSetting,
     /// Report with each reading what it cost, by step. Readings then differ from run to run.
     pub timed: bool,

@@ -4,10 +4,10 @@ use flowpipe_plugin::puzzle::Rules;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// By which rules boards are played.
+/// By which rules boards are played: `"strict"`, `"auto"`, or words as in puzzle files, such as `"empty, touch"`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
-#[schemars(with = "String")]
+#[schemars(with = "String", extend("pattern" = RuleSetting::pattern()))]
 pub enum RuleSetting {
     /// Flow Free's; for boards of numbers those of puzzles on paper.
     #[default]
@@ -23,7 +23,7 @@ const AUTO: &str = "auto";
 
 impl RuleSetting {
     /// What each text that is a setting matches, for the schema of the config.
-    pub fn pattern() -> String {
+    fn pattern() -> String {
         let (strict, words) = (Rules::STRICT, Rules::WORDS.join("|"));
         format!(r"^\s*({strict}|{AUTO}|(({words})[\s,]*)+)$")
     }

@@ -105,6 +105,16 @@ impl Effect {
     /// The files or folders that a config names. If it names none, the file in the folder of the user's state.
     #[must_use]
     pub fn paths(&self, manifest: &Manifest, config: &Value) -> Vec<PathBuf> {
+        let named = self.named_paths(manifest, config);
+        match named.is_empty() {
+            true => self.state_path().into_iter().collect(),
+            false => named,
+        }
+    }
+
+    /// The files or folders that a config names.
+    #[must_use]
+    pub fn named_paths(&self, manifest: &Manifest, config: &Value) -> Vec<PathBuf> {
         let keys = match self.paths.as_slice() {
             [] => self.key.as_slice(),
             keys => keys,
@@ -114,13 +124,13 @@ impl Effect {
             Value::Array(values) => values.iter().filter_map(path).collect(),
             value => path(value).into_iter().collect::<Vec<_>>(),
         });
-        let named: Vec<_> = named.collect();
-        if !named.is_empty() {
-            return named;
-        }
-        let default = self.state_file.as_ref().zip(state_folder());
-        let default = default.map(|(name, folder)| folder.join(name));
-        default.into_iter().collect()
+        named.collect()
+    }
+
+    /// The file that it uses when no key names one.
+    fn state_path(&self) -> Option<PathBuf> {
+        let (name, folder) = self.state_file.as_ref().zip(state_folder())?;
+        Some(folder.join(name))
     }
 
     /// The effect with a config, as a phrase. `elsewhere` gives values for keys that the config's schema does not have.
@@ -134,8 +144,12 @@ impl Effect {
         if self.doc.is_empty() {
             return self.kind.as_str().replace('-', " ");
         }
+        let state_path = || Some(self.state_path()?.to_string_lossy().into());
         let value = |key: &str| match manifest.has_key(key) {
-            true => manifest.value(config, key).cloned(),
+            true => match manifest.value(config, key) {
+                None if self.paths.iter().any(|path| path == key) => state_path(),
+                value => value.cloned(),
+            },
             false => elsewhere(key),
         };
         phrase::filled(&self.doc, value)
