@@ -19,7 +19,8 @@ use etcetera::base_strategy::{BaseStrategy as _, choose_native_strategy};
 use flowpipe_plugin::puzzle::Rules;
 use flowpipe_plugin::puzzle::message::{Profile, StrokeEnd};
 use flowpipe_plugin::tracing;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// The name of the file, in the folder `flowpipe` of the user's state.
 pub const FILE: &str = "games.toml";
@@ -49,7 +50,10 @@ pub struct GameEntry {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stroke_end: Option<StrokeEnd>,
     /// The share of the latest flows that the game took, from 0 to 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "confidence"
+    )]
     pub confidence: Option<f64>,
     /// What is drawn wrongly stays: no faster profile is tried.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -60,6 +64,15 @@ pub struct GameEntry {
     /// The rules by which its boards were won.
     #[serde(skip_serializing_if = "Option::is_none", with = "rule_words")]
     pub rules: Option<Rules>,
+}
+
+/// For serde: reads a share.
+fn confidence<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+    let share = f64::deserialize(deserializer)?;
+    match (0.0..=1.0).contains(&share) {
+        true => Ok(Some(share)),
+        false => Err(D::Error::custom("confidence must be 0 to 1")),
+    }
 }
 
 impl GameEntry {
@@ -74,6 +87,8 @@ impl GameEntry {
 pub struct Games {
     /// `None`: nothing is kept.
     file: Option<PathBuf>,
+    /// What is known is used, and nothing else is kept.
+    is_read_only: bool,
 }
 
 #[derive(Default, Serialize, Deserialize)]
@@ -111,12 +126,26 @@ impl Games {
                 None
             }
         });
-        Self { file }
+        Self {
+            file,
+            is_read_only: false,
+        }
     }
 
     /// Nothing is kept.
     pub fn none() -> Self {
-        Self { file: None }
+        Self {
+            file: None,
+            is_read_only: true,
+        }
+    }
+
+    /// The same games, of which nothing more is kept.
+    pub fn read_only(self) -> Self {
+        Self {
+            is_read_only: true,
+            ..self
+        }
     }
 
     /// What was found of a game.
@@ -159,7 +188,7 @@ impl Games {
     }
 
     fn change(&self, game: &str, what: &str, change: impl FnOnce(&mut GameEntry)) {
-        let Some(file) = self.file.as_deref() else {
+        let Some(file) = self.file.as_deref().filter(|_| !self.is_read_only) else {
             return;
         };
         match write(file, game, change) {
@@ -297,6 +326,8 @@ mod tests {
             "[profiles]\ngame = \"sluggish\"\n",
             "[games.game]\nspeed = 1\n",
             "[games.game]\nrules = \"sloppy\"\n",
+            "[games.game]\nconfidence = nan\n",
+            "[games.game]\nconfidence = 1.5\n",
             "[games.game]\nrules = { cover = false }\n",
         ] {
             std::fs::write(&file, text).unwrap();
@@ -360,6 +391,18 @@ mod tests {
         assert!(read(&file).err().unwrap().to_string().contains("1 MiB"));
         games.keep(&name, &needs(Profile::Cells));
         assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
+    }
+
+    #[test]
+    fn what_is_read_only_stays_as_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("games.toml");
+        let games = || Games::new(Some(file.clone()));
+        games().keep("game", &needs(Profile::Turns));
+        let read_only = games().read_only();
+        read_only.keep("game", &needs(Profile::Slow));
+        read_only.keep_rules("game", Rules::default());
+        assert_eq!(read_only.get("game"), Some(needs(Profile::Turns)));
     }
 
     #[test]

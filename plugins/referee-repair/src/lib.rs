@@ -166,10 +166,10 @@ impl Stage for Repair {
 
 /// The referee of a run that begins now, and an alarm if it may end by the time.
 fn begin(config: &Config, host: Host) -> (Arc<Mutex<Referee>>, Option<Alarm>) {
-    let games = if config.remember && !host.is_dry() {
-        Games::new(config.games.clone())
-    } else {
-        Games::none()
+    let games = match config.remember {
+        true if host.is_dry() => Games::new(config.games.clone()).read_only(),
+        true => Games::new(config.games.clone()),
+        false => Games::none(),
     };
     let mut referee = Referee::new(config.clone(), Calibration::new(games), host.is_dry());
     // Nothing is due yet.

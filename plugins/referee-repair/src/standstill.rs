@@ -5,6 +5,9 @@ use crate::config::Config;
 /// How long it may last before it is logged.
 const PATIENCE_NS: i64 = 2_000_000_000;
 
+/// A reason that was logged is not logged again for so long.
+const AGAIN_NS: i64 = 60_000_000_000;
+
 /// How long one reason may last before it is logged: what just follows from another one is gone sooner.
 const REASON_NS: i64 = 500_000_000;
 
@@ -38,38 +41,50 @@ pub struct Standstill {
 /// A reason that was met.
 struct Met {
     kind: &'static str,
-    since: i64,
-    is_logged: bool,
+    /// `None`: not since something was played.
+    since: Option<i64>,
+    logged_at: Option<i64>,
 }
 
 impl Standstill {
     /// Something is played, or nothing is to be played.
     pub fn end(&mut self) {
-        *self = Self::default();
+        self.since = None;
+        for met in &mut self.met {
+            met.since = None;
+        }
     }
 
     /// Nothing is played now. Returns what to log, if it has lasted long enough and was not logged before.
     pub fn note(&mut self, why: Hindrance, config: &Config, now: i64) -> Option<String> {
-        let since = *self.since.get_or_insert(now);
-        let kind = why.kind();
-        let Some(met) = self.met.iter_mut().find(|met| met.kind == kind) else {
-            let (since, is_logged) = (now, false);
-            self.met.push(Met {
-                kind,
-                since,
-                is_logged,
-            });
-            return None;
-        };
+        let began = *self.since.get_or_insert(now);
+        let met = self.met(why.kind());
+        let since = *met.since.get_or_insert(now);
         let is_due =
-            now.saturating_sub(since) >= PATIENCE_NS && now.saturating_sub(met.since) >= REASON_NS;
-        if !is_due || met.is_logged {
+            now.saturating_sub(began) >= PATIENCE_NS && now.saturating_sub(since) >= REASON_NS;
+        let was_logged = met
+            .logged_at
+            .is_some_and(|logged| logged >= began || now.saturating_sub(logged) < AGAIN_NS);
+        if !is_due || was_logged {
             return None;
         }
-        met.is_logged = true;
-        let seconds = now.saturating_sub(since) as f64 / 1e9;
+        met.logged_at = Some(now);
+        let seconds = now.saturating_sub(began) as f64 / 1e9;
         let why = why.in_words(config);
         Some(format!("nothing has been played for {seconds:.0} s: {why}"))
+    }
+
+    fn met(&mut self, kind: &'static str) -> &mut Met {
+        let at = self.met.iter().position(|met| met.kind == kind);
+        let at = at.unwrap_or_else(|| {
+            self.met.push(Met {
+                kind,
+                since: None,
+                logged_at: None,
+            });
+            self.met.len() - 1
+        });
+        &mut self.met[at]
     }
 }
 
@@ -139,14 +154,21 @@ mod tests {
         assert_eq!(note(Hindrance::Stale { age_ms: 500 }, 3 * SECOND), None);
         assert_eq!(note(Hindrance::NoAnswer, 3 * SECOND), None);
         assert!(note(Hindrance::NoAnswer, 4 * SECOND).is_some());
+        // Something was played between: the same reason is known, another one is not.
+        standstill.end();
+        let mut note = |why, seconds| standstill.note(why, &config, seconds * SECOND);
+        assert_eq!(note(Hindrance::NoAnswer, 5), None);
+        assert_eq!(note(Hindrance::WindowMoves, 5), None);
+        assert_eq!(note(Hindrance::NoAnswer, 7), None);
+        assert!(note(Hindrance::WindowMoves, 7).is_some());
         standstill.end();
         assert_eq!(
-            standstill.note(Hindrance::NoAnswer, &config, 5 * SECOND),
+            standstill.note(Hindrance::NoAnswer, &config, 70 * SECOND),
             None
         );
         assert!(
             standstill
-                .note(Hindrance::NoAnswer, &config, 7 * SECOND)
+                .note(Hindrance::NoAnswer, &config, 72 * SECOND)
                 .is_some()
         );
     }
