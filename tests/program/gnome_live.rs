@@ -1,33 +1,15 @@
 //! The live pipeline against the practice game under GNOME's compositor, Mutter: a real session, a real window, and the
 //! game's own log as the truth.
 
-use std::path::Path;
 use std::process::Command;
 
-use crate::live_play::{LiveScreen, ready};
+use crate::live_play::ready;
 use crate::mutter::Mutter;
-use crate::wayland_boards::{Configs, is_down, lets_go, mid_drag, plays, plays_isolated};
-
-/// GNOME reports neither where windows are nor where the pointer is.
-const CONFIGS: Configs = Configs {
-    screen: "monitor = 1",
-    mouse: "any_window = true, accept = [\"pointer\"]",
-    game: &["--window", "400x711"],
-};
+use crate::wayland_boards::{is_down, lets_go, mid_drag, plays, plays_isolated};
+use crate::wayland_screens::GNOME;
 
 /// The screen's, at scale 1.
 const SIZE: [u32; 2] = [480, 800];
-
-impl LiveScreen for Mutter {
-    fn set(&self, command: &mut Command) {
-        Self::set(self, command);
-    }
-
-    /// Nobody says which windows there are: the pipeline sees the board when it is shown.
-    fn wait_for_window(&self, _: &str) {}
-
-    fn save_picture(&self, _: &Path) {}
-}
 
 /// A screen on which a small window of the game has room, at a scale: Mutter draws all of it for each picture, without a
 /// graphics card.
@@ -42,41 +24,37 @@ fn mutter(scale: &str) -> Mutter {
 
 #[test]
 fn ten_boards_of_all_sizes() {
-    plays(mutter("1"), CONFIGS, 10);
+    plays(mutter("1"), GNOME, 10);
 }
 
 #[test]
 fn boards_at_other_scales() {
     for scale in ["1.25", "2"] {
-        plays(mutter(scale), CONFIGS, 2);
+        plays(mutter(scale), GNOME, 2);
     }
 }
 
 #[test]
 #[ignore = "takes minutes on a busy machine: `./x test full` runs it"]
 fn a_hundred_boards_of_all_sizes() {
-    plays(mutter("1"), CONFIGS, 100);
+    plays(mutter("1"), GNOME, 100);
 }
 
 #[test]
 fn isolated_stages_play_too() {
-    plays_isolated(mutter("1"), CONFIGS);
+    plays_isolated(mutter("1"), GNOME);
 }
 
 #[test]
 fn what_gnome_does_not_report_has_to_be_accepted() {
-    let table = CONFIGS.table(mutter("1"), &["--size", "5", "--seed", "1"]);
+    let table = GNOME.table(mutter("1"), &["--size", "5", "--seed", "1"]);
     for (screen, mouse, words) in [
         (
             "window = \"flowpipe play\"",
-            CONFIGS.mouse,
+            GNOME.mouse,
             "GNOME does not report it",
         ),
-        (
-            CONFIGS.screen,
-            "any_window = true",
-            "accept = [\"pointer\"]",
-        ),
+        (GNOME.screen, "any_window = true", "accept = [\"pointer\"]"),
     ] {
         let pipeline = ready("live.toml", &[("screen", screen), ("mouse", mouse)]);
         let ran = table.play(&pipeline, &[]).ended();
@@ -88,10 +66,10 @@ fn what_gnome_does_not_report_has_to_be_accepted() {
 
 #[test]
 fn another_desktop_than_the_session_s_can_be_chosen() {
-    let table = CONFIGS.table(mutter("1"), &["--size", "5", "--seed", "1"]);
+    let table = GNOME.table(mutter("1"), &["--size", "5", "--seed", "1"]);
     let run = |desktop: &str, change: &dyn Fn(&mut Command)| {
         let [screen, mouse] =
-            [CONFIGS.screen, CONFIGS.mouse].map(|it| format!("{it}, desktop = \"{desktop}\""));
+            [GNOME.screen, GNOME.mouse].map(|it| format!("{it}, desktop = \"{desktop}\""));
         let configs = [
             ("screen", screen.as_str()),
             ("mouse", &mouse),
@@ -123,13 +101,13 @@ fn another_desktop_than_the_session_s_can_be_chosen() {
 
 #[test]
 fn it_lets_go_at_ctrl_c_and_when_it_is_killed() {
-    lets_go(mutter("1"), CONFIGS);
+    lets_go(mutter("1"), GNOME);
 }
 
 #[test]
 fn the_end_of_the_session_ends_the_run() {
-    let table = CONFIGS.table(mutter("1"), &["--size", "6", "--seed", "1"]);
-    let player = mid_drag(&table, CONFIGS);
+    let table = GNOME.table(mutter("1"), &["--size", "6", "--seed", "1"]);
+    let player = mid_drag(&table, GNOME);
     // Mutter ends the control of the mouse when the monitors change.
     table.screen.set_monitor(SIZE, "1", 1);
     let ran = player.ended();

@@ -32,6 +32,9 @@ mod sway;
 #[cfg(target_os = "linux")]
 #[path = "../support/wayland_boards.rs"]
 mod wayland_boards;
+#[cfg(target_os = "linux")]
+#[path = "../support/wayland_screens.rs"]
+mod wayland_screens;
 
 mod any_schema;
 mod book;

@@ -1,34 +1,11 @@
 //! The live pipeline against the practice game under Wayland: a real compositor (sway), a real window, and the game's own
 //! log as the truth.
 
-use std::path::Path;
-use std::process::Command;
-
-use crate::live_play::{LiveScreen, TITLE, ready};
+use crate::live_play::{TITLE, ready};
 use crate::screen::wait_for;
 use crate::sway::Sway;
-use crate::wayland_boards::{
-    Configs, is_down, is_released, lets_go, mid_drag, plays, plays_isolated,
-};
-
-/// Sway does not report where the pointer is.
-const CONFIGS: Configs = Configs {
-    screen: "window = \"flowpipe play\"",
-    mouse: "accept = [\"pointer\"]",
-    game: &[],
-};
-
-impl LiveScreen for Sway {
-    fn set(&self, command: &mut Command) {
-        Self::set(self, command);
-    }
-
-    fn wait_for_window(&self, title: &str) {
-        wait_for("window", || self.tree().contains(title).then_some(()));
-    }
-
-    fn save_picture(&self, _: &Path) {}
-}
+use crate::wayland_boards::{is_down, is_released, lets_go, mid_drag, plays, plays_isolated};
+use crate::wayland_screens::SWAY;
 
 fn sway(scale: &str) -> Sway {
     Sway::start([1280, 1200], scale)
@@ -36,30 +13,30 @@ fn sway(scale: &str) -> Sway {
 
 #[test]
 fn ten_boards_of_all_sizes() {
-    plays(sway("1"), CONFIGS, 10);
+    plays(sway("1"), SWAY, 10);
 }
 
 #[test]
 fn boards_at_other_scales() {
     for scale in ["1.25", "2"] {
-        plays(sway(scale), CONFIGS, 3);
+        plays(sway(scale), SWAY, 3);
     }
 }
 
 #[test]
 #[ignore = "takes minutes on a busy machine: `./x test full` runs it"]
 fn a_hundred_boards_of_all_sizes() {
-    plays(sway("1"), CONFIGS, 100);
+    plays(sway("1"), SWAY, 100);
 }
 
 #[test]
 fn isolated_stages_play_too() {
-    plays_isolated(sway("1"), CONFIGS);
+    plays_isolated(sway("1"), SWAY);
 }
 
 #[test]
 fn what_sway_does_not_report_has_to_be_accepted() {
-    let table = CONFIGS.table(sway("1"), &["--size", "5", "--seed", "1"]);
+    let table = SWAY.table(sway("1"), &["--size", "5", "--seed", "1"]);
     let ran = table.play(&ready("live.toml", &[]), &[]).ended();
     assert_ne!(ran.code, Some(0));
     assert!(ran.stderr.contains("accept = [\"pointer\"]"), "{ran:#?}");
@@ -68,13 +45,13 @@ fn what_sway_does_not_report_has_to_be_accepted() {
 
 #[test]
 fn it_lets_go_at_ctrl_c_and_when_it_is_killed() {
-    lets_go(sway("1"), CONFIGS);
+    lets_go(sway("1"), SWAY);
 }
 
 #[test]
 fn it_lets_go_when_the_window_moves_or_is_covered() {
-    let table = CONFIGS.table(sway("1"), &["--size", "6", "--seed", "1"]);
-    let player = mid_drag(&table, CONFIGS);
+    let table = SWAY.table(sway("1"), &["--size", "6", "--seed", "1"]);
+    let player = mid_drag(&table, SWAY);
     let title = format!("[title=\"{TITLE}\"]");
     table
         .screen

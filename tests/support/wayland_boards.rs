@@ -9,22 +9,12 @@ use serde_json::Value;
 
 use crate::live_play::{LiveScreen, Player, Table, ready};
 use crate::screen::wait_for;
+use crate::wayland_screens::Configs;
 
 /// Every size that boards of the real game have, squares first.
 const SIZES: &str = "5,6,7,8,9,10,11,12,13,14,15,5x7,6x8,7x9,8x10,8x11,10x12,12x15,13x17,15x18";
 /// So slow that a test can step in between a press and its release.
 const SLOW: &str = "pace = { step = 1.0, dwell_ms = 400.0, ends_ms = 400.0, repeats = 1 }";
-
-/// How the game is played under a compositor.
-#[derive(Clone, Copy, Debug)]
-pub struct Configs {
-    /// Of the stage `screen`, as in `monitor = 1`.
-    pub screen: &'static str,
-    /// Of the stage `mouse`.
-    pub mouse: &'static str,
-    /// Arguments of the game.
-    pub game: &'static [&'static str],
-}
 
 impl Configs {
     /// Starts the game on a screen.

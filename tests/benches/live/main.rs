@@ -1,6 +1,6 @@
 //! How fast the whole bot plays, against the practice game on a screen of its own, with the real mouse.
 //!
-//! `cargo bench -p flowpipe-tests --bench live [-- trials|first-press|pathfinding]`; the program and its
+//! `cargo bench -p flowpipe-tests --bench live [-- trials|first-press|pathfinding|desktops]`; the program and its
 //! plugins must be built for release (`./x bench` does both). Every figure is by the game's own log or by
 //! the pipeline's report.
 
@@ -9,12 +9,23 @@
     reason = "a measurement that can't go on should panic"
 )]
 
-#[path = "../support/live_play.rs"]
+#[cfg(target_os = "linux")]
+mod desktops;
+#[path = "../../support/live_play.rs"]
 mod live_play;
-#[path = "../support/screen.rs"]
+#[cfg(target_os = "linux")]
+#[path = "../../support/mutter.rs"]
+mod mutter;
+#[path = "../../support/screen.rs"]
 mod screen;
+#[cfg(target_os = "linux")]
+#[path = "../../support/sway.rs"]
+mod sway;
+#[cfg(target_os = "linux")]
+#[path = "../../support/wayland_screens.rs"]
+mod wayland_screens;
 
-use live_play::{Table, ready, with_plugin};
+use live_play::{LiveScreen, Table, ready, with_plugin};
 use serde_json::Value;
 
 /// Time trials for each way of taking input.
@@ -36,6 +47,10 @@ fn main() {
     if wants("pathfinding") {
         pathfinding();
     }
+    #[cfg(target_os = "linux")]
+    if wants("desktops") {
+        desktops::compare();
+    }
 }
 
 /// What one run came to.
@@ -44,7 +59,7 @@ struct Played {
     report: Value,
 }
 
-fn play(table: &Table, pipeline: &str) -> Played {
+fn play<S: LiveScreen>(table: &Table<S>, pipeline: &str) -> Played {
     let report = table.play(pipeline, &["--json"]).ended().expect(0).json();
     Played {
         log: table.log(),

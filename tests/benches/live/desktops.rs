@@ -1,0 +1,61 @@
+//! The same time trials on each desktop, interleaved.
+
+use crate::live_play::{LiveScreen, Table, ready};
+use crate::mutter::Mutter;
+use crate::screen::Screen;
+use crate::sway::Sway;
+use crate::wayland_screens::{Configs, GNOME, SWAY};
+use crate::{Played, TRIALS, play, share};
+
+const X11: Configs = Configs {
+    screen: "window = \"flowpipe play\"",
+    mouse: "",
+    game: &[],
+};
+
+/// The same small screen for each: a compositor without a graphics card draws all of it for each picture.
+const SCREEN: [u16; 2] = [480, 800];
+
+/// 30 s of 5x5 boards on X11, sway and Mutter.
+pub fn compare() {
+    println!("\n## Time trials on each desktop: 30 s of 5x5 boards, profile \"segments\"\n");
+    let names = ["X11", "sway", "Mutter"];
+    let mut runs: [Vec<Played>; 3] = Default::default();
+    let size = SCREEN.map(u32::from);
+    for seed in 1..=TRIALS {
+        runs[0].push(trial(Screen::start_with_manager_of(SCREEN), X11, seed));
+        runs[1].push(trial(Sway::start(size, "1"), SWAY, seed));
+        runs[2].push(trial(Mutter::start(size, "1"), GNOME, seed));
+    }
+    println!("| desktop | boards, median (each) | on the screen -> first press, ms (p50 / p95) |");
+    println!("|---|---|---|");
+    for (name, runs) in names.iter().zip(&runs) {
+        let solved: Vec<f64> = runs.iter().map(|run| run.solved() as f64).collect();
+        let presses = runs.iter().flat_map(|run| run.parts().into_iter().skip(1));
+        let presses: Vec<f64> = presses.map(|part| part[1]).collect();
+        let [p50, p95] = [0.5, 0.95].map(|at| share(presses.iter().copied(), at));
+        let median = share(solved.iter().copied(), 0.5);
+        println!("| {name} | {median} {solved:?} | {p50:.1} / {p95:.1} |");
+    }
+}
+
+fn trial<S: LiveScreen>(screen: S, configs: Configs, seed: u64) -> Played {
+    let seed = seed.to_string();
+    let args = [
+        "--window",
+        "400x711",
+        "--size",
+        "5",
+        "--seed",
+        &seed,
+        "--time-trial",
+        "30s",
+    ];
+    let table = Table::on(screen, &args);
+    let stages = [
+        ("screen", configs.screen),
+        ("mouse", configs.mouse),
+        ("referee", "seconds = 31.0"),
+    ];
+    play(&table, &ready("timetrial.toml", &stages))
+}
