@@ -209,17 +209,9 @@ impl Action {
     /// How long it waits at most, in milliseconds: how long it holds a button and how long the pointer stays.
     #[must_use]
     pub(crate) fn waits_ms(&self) -> f64 {
-        match self {
-            Self::Move { until_shown_ms, .. } => until_shown_ms + self.least_ms(),
-            _ => self.least_ms(),
-        }
-    }
-
-    /// The same without what is shortened by a change.
-    #[must_use]
-    pub(crate) fn least_ms(&self) -> f64 {
         let held = match self {
             Self::Click { hold_ms, .. } => *hold_ms,
+            Self::Move { until_shown_ms, .. } => *until_shown_ms,
             _ => 0.0,
         };
         held + self.stay_ms()

@@ -100,12 +100,6 @@ impl Gestures {
         self.gestures.iter().flat_map(|gesture| &gesture.actions)
     }
 
-    /// How long the pointer stays at all places together, in milliseconds, without the waiting for changes.
-    #[must_use]
-    pub fn stays_ms(&self) -> f64 {
-        self.actions().map(Action::least_ms).sum()
-    }
-
     /// A point of the gestures in pixels of the frame.
     #[must_use]
     pub fn in_frame(&self, [x, y]: Point) -> Point {

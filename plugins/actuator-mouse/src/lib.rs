@@ -29,7 +29,7 @@ use flowpipe_plugin::message::{
 };
 use flowpipe_plugin::puzzle::colour;
 use flowpipe_plugin::puzzle::message::{
-    BoardState, CHECK, OUTCOME, STROKES, Stroke, StrokeOutcome, Strokes,
+    BoardState, CHECK, Manner, OUTCOME, STROKES, Stroke, StrokeOutcome, Strokes,
 };
 use flowpipe_plugin::{
     Acting, Cancel, Context, Effect, EffectKind, Ending, Error, Host, Input, Message, Next, Played,
@@ -136,15 +136,13 @@ impl MouseActuator {
             .board()
             .ok_or_else(|| Error::bad_message("strokes that belong to no board"))?;
         let manner = self.config.manner(strokes.manner)?;
+        if let Some(reason) = is_too_much(&manner, &strokes.strokes) {
+            let outcome = Played::refused(reason).into_outcome(Self::NAME, strokes, 0);
+            return context.emit(STROKES_OUT, &outcome);
+        }
         let gestures = strokes
             .gestures(&manner, self.config.drags)
             .ok_or_else(|| Error::bad_message("strokes that belong to no board"))?;
-        let stays_ms = gestures.stays_ms();
-        if stays_ms > LONGEST_MS {
-            return Err(Error::bad_message(format!(
-                "strokes that take {stays_ms} ms, the most are {LONGEST_MS}: let the planner choose a faster pace"
-            )));
-        }
         let cancel = context.cancel();
         let mut acting = Acting::new(context, message);
         let played = if self.held.is_none() {
@@ -236,12 +234,36 @@ impl MouseActuator {
             why_not_now: &why_not_now,
         };
         let end = playing::play(&mut held.player, gestures, bounds, &asked, acting, cancel);
-        if let (Ok(_), Some(shown)) = (&end, shown) {
-            held.player.rest_beside(bounds, shown, acting, cancel)?;
-        }
+        let rested = match (&end, shown) {
+            (Ok(_), Some(shown)) => held.player.rest_beside(bounds, shown, acting, cancel),
+            _ => Ok(()),
+        };
         held.guard.end(held.player.put());
-        end
+        rested.and(end)
     }
+}
+
+/// The most places to which the pointer is sent for the strokes of a message.
+const MOST_PLACES: f64 = 100_000.0;
+
+/// Why strokes are too much to be played at once, if they are.
+fn is_too_much(manner: &Manner, strokes: &[Stroke]) -> Option<String> {
+    let between = |stroke: &Stroke| manner.pace.step.map_or(0.0, |step| stroke.length() / step);
+    let places = |stroke: &Stroke| stroke.points.len() as f64 + between(stroke);
+    let places: f64 = strokes.iter().map(places).sum();
+    if places > MOST_PLACES {
+        return Some(format!(
+            "the strokes lead over {places:.0} places, the most are {MOST_PLACES}: choose a larger `step` of the pace"
+        ));
+    }
+    let stays_ms = manner.stays_ms(strokes);
+    (stays_ms > LONGEST_MS).then(|| {
+        format!(
+            "the strokes would take {:.0} s, the most are {:.0}: choose a faster `pace` or `profile`",
+            stays_ms / 1e3,
+            LONGEST_MS / 1e3
+        )
+    })
 }
 
 impl Mechanism {

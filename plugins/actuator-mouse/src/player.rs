@@ -15,6 +15,9 @@ use crate::watch::{MOVED_BY_HAND, is_elsewhere};
 /// Nanoseconds in a millisecond.
 pub const MS: f64 = 1e6;
 
+/// The longest time between two checks, in nanoseconds: after more, what the gestures were planned on may be gone.
+const MAX_STALL_NS: i64 = 700_000_000;
+
 /// Holds the mouse.
 pub struct Player {
     mouse: Box<dyn Mouse>,
@@ -24,6 +27,8 @@ pub struct Player {
     /// manager that looks at each press before the window gets it holds all input back meanwhile, and
     /// the system goes on to report an older place.
     put: Vec<[i32; 2]>,
+    /// When it was last checked whether the pointer may move on. `None`: not in these gestures.
+    checked_at: Option<i64>,
 }
 
 /// Why the pointer does not move on.
@@ -56,7 +61,13 @@ impl Player {
             guard,
             by_hand: config.by_hand,
             put: Vec::new(),
+            checked_at: None,
         }
+    }
+
+    /// Gestures begin.
+    pub fn begin(&mut self) {
+        self.checked_at = None;
     }
 
     /// The pixels of a part of the screen, if the desktop gives them at once.
@@ -277,6 +288,15 @@ impl Player {
             return Err(Error::cancelled().into());
         }
         self.mouse.check()?;
+        let now = acting.host().now_ns();
+        let held_up_ns = now - self.checked_at.replace(now).unwrap_or(now);
+        if held_up_ns > MAX_STALL_NS {
+            return Err(Halt::Board(format!(
+                "the program or the desktop stood still for {:.1} s, and something else may be there now: the window is \
+                 looked at again",
+                held_up_ns as f64 / 1e9
+            )));
+        }
         if self.was_moved()? {
             self.guard.warn(Trouble::Stop(MOVED_BY_HAND.to_owned()));
         }

@@ -61,6 +61,7 @@ pub fn play(
         let why = format!("a gesture would leave its bounds, at {x}, {y} on the screen");
         return Err(Error::new(why));
     }
+    player.begin();
     let mut playing = Playing {
         player,
         area,
@@ -88,7 +89,7 @@ pub fn play(
     Ok(End {
         played,
         refused,
-        has_begun: true,
+        has_begun: acting.act_ns() > 0,
     })
 }
 

@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use flowpipe_guardian::Input as Pressed;
 use flowpipe_plugin::harness::Harness;
 use flowpipe_plugin::message::{Button, Gesture, Rectangle};
-use flowpipe_plugin::puzzle::message::{Hold, Manner, Outcome, Pace, Reading, SeenBoard, Sighting};
+use flowpipe_plugin::puzzle::message::{Hold, Outcome, Pace, Reading, SeenBoard, Sighting};
 use flowpipe_plugin::puzzle::{Board, Flow, Geometry, Puzzle, Rules, Solution, Terminal};
 use flowpipe_plugin::{Actuator, JsonSchema};
 use serde::Deserialize;
@@ -50,6 +50,8 @@ enum Mischief {
     PersonWhileWaiting,
     /// Something covers the board at the third move.
     Cover,
+    /// All stands still for a second at the third move, as when the program was stopped.
+    StandStill,
     /// The mouse fails at the third move.
     Fail,
     /// It panics at the third move.
@@ -86,6 +88,7 @@ impl Mouse for RecordingMouse {
                     let guard = log.guard.as_ref().unwrap();
                     guard.warn(Trouble::Board("covered".to_owned()));
                 }
+                Mischief::StandStill if third => std::thread::sleep(Duration::from_secs(1)),
                 Mischief::Fail if third => return Err(Error::new("unplugged")),
                 Mischief::Panic if third => panic!("a fault"),
                 _ => {}
@@ -304,6 +307,14 @@ fn the_button_goes_up_when_the_board_is_covered_and_looking_again_may_help() {
 }
 
 #[test]
+fn what_was_planned_before_all_stood_still_is_not_played_on() {
+    let (_, outcome, events) = play(Mischief::StandStill, &[0.5]);
+    assert_eq!(events, "105,55 down 115,55 125,55 up");
+    let reason = outcome.unwrap().refused.unwrap();
+    assert!(reason.contains("stood still for 1.0 s"), "{reason}");
+}
+
+#[test]
 fn the_button_goes_up_on_failures_and_panics() {
     for mischief in [Mischief::Fail, Mischief::Panic, Mischief::Unguarded] {
         let (_, outcome, events) = play(mischief, &[0.5]);
@@ -357,6 +368,19 @@ fn a_dry_run_reports_what_it_would_do() {
     let reason = played.strokes[0].reason.clone();
     assert_eq!(reason.as_deref(), Some("would drag A by 105,55 135,55"));
     assert_eq!(played.refused.as_deref(), Some(DRY));
+}
+
+#[test]
+fn strokes_that_would_hold_the_mouse_for_too_long_are_refused() {
+    let mut slow = manner(Hold::Drag);
+    slow.pace.ends_ms = 10_000.0;
+    let stroke = strokes(&[0.5]).strokes.remove(0);
+    assert_eq!(is_too_much(&slow, &vec![stroke.clone(); 30]), None);
+    let reason = is_too_much(&slow, &vec![stroke; 31]).unwrap();
+    assert!(
+        reason.starts_with("the strokes would take 620 s, the most are 600"),
+        "{reason}"
+    );
 }
 
 #[test]
