@@ -79,6 +79,6 @@ fn overdue(referee: &mut Referee, now: i64) -> Option<String> {
 
 /// Locks what the stage and its alarm share.
 pub fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
-    // After a panic in the stage it is made again, with a referee and an alarm of its own.
+    // After a panic in the stage it is recreated, with a referee and an alarm of its own.
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 use flowpipe_plugin::message::Rectangle;
 use flowpipe_plugin::puzzle::geometry::Geometry;
 use flowpipe_plugin::puzzle::message::{
-    BoardResult, BoardState, FrameNote, Outcome, Pace, Profile, SeenBoard,
+    BoardResult, BoardState, FrameNote, Outcome, Pace, Profile, SeenBoard, Verdict,
 };
 use flowpipe_plugin::puzzle::{Colour, Puzzle};
 use serde::{Deserialize, Serialize};
 
+use crate::answers::Answer;
 use crate::vanishing::Vanishing;
 
 /// The current board.
@@ -28,6 +29,9 @@ pub struct Board {
     /// The fewest flows that were ever seen missing.
     #[serde(default = "none_yet")]
     pub fewest_seen: usize,
+    /// The fewest flows that were seen missing since strokes were asked for.
+    #[serde(default)]
+    pub fewest_since_asked: usize,
     /// It was seen partly drawn.
     #[serde(default)]
     pub was_partial: bool,
@@ -114,6 +118,7 @@ impl Board {
             futile: 0,
             missing: usize::MAX,
             fewest_seen: none_yet(),
+            fewest_since_asked: 0,
             was_partial: false,
             given_up: None,
             strokes: 0,
@@ -172,6 +177,16 @@ impl Board {
         self.attempts += 1;
         self.futile += 1;
         self.profile = outcome.profile;
+    }
+
+    /// Whether all flows that the last attempt was to draw are seen drawn. Clicks that clear draw none.
+    pub fn is_all_drawn(&self, seen: &SeenBoard, answer: Option<&Answer>) -> bool {
+        let Some(Verdict::Solution { solution, .. }) = answer.map(|answer| &answer.verdict) else {
+            return false;
+        };
+        let missing = solution.missing(&seen.drawn).flows;
+        let is_drawn = |colour: &Colour| missing.iter().all(|flow| flow.colour != *colour);
+        !self.asked.is_empty() && self.asked.iter().all(is_drawn)
     }
 
     /// Whether windows of other programs lie over the place where it was seen.

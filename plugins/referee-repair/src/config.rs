@@ -42,12 +42,14 @@ pub struct Config {
     #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1_000_000))]
     pub stuck_seconds: f64,
     /// How long a game may take to show what was drawn, in milliseconds. What is missing then is drawn again. A game that
-    /// was found to be slow gets twice the longest time that it took for the last eight changes.
+    /// was found to be slow gets twice the longest time that one of the latest eight flows took, at most a second.
+    #[schemars(range(max = 60_000))]
     pub patience_ms: u64,
     /// Give a board up after so many attempts in which nothing more was drawn, and wait for another.
     #[schemars(range(min = 1))]
     pub attempts: usize,
     /// Play only what was captured within the last so many milliseconds.
+    #[schemars(range(max = 60_000))]
     pub fresh_ms: u64,
     /// Keep what the game was found to need and its rules, by the title of its window, and begin with it the next time.
     pub remember: bool,
@@ -87,6 +89,9 @@ impl Config {
         }
         if !is_time(self.stuck_seconds) {
             return wrong("stuck_seconds must be more than 0 and at most a million");
+        }
+        if self.patience_ms.max(self.fresh_ms) > 60_000 {
+            return wrong("patience_ms and fresh_ms must be at most 60000");
         }
         if self.attempts == 0 {
             return wrong("attempts is 0, it must be at least 1");

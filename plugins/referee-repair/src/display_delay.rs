@@ -1,63 +1,102 @@
-//! How long the game takes to display strokes after their last one: until then, what is missing may still come.
+//! How long a game takes to display strokes: until then, what is missing may still appear.
 
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-/// Delays that are compared.
+/// The number of delays that are compared, and of flows that are remembered while strokes are played.
 const WINDOW: usize = 8;
 /// So many times the longest of them passes before flows count as missing.
-const TIMES: i64 = 2;
-/// What appears later than this after strokes may come from somebody else, in nanoseconds.
-const LONGEST_NS: i64 = 1_000_000_000;
+const MARGIN: i64 = 2;
+/// The longest wait, in nanoseconds. What appears later may come from somebody else.
+const MAX_DELAY_NS: i64 = 1_000_000_000;
+/// Where no picture was read for longer than this before flows appeared, they may have been there sooner, in nanoseconds.
+const MAX_GAP_NS: i64 = 200_000_000;
 
-/// How long the game took to display strokes.
+/// How long a game took to display strokes.
 #[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DisplayDelay {
-    /// When the last strokes were done.
+    /// The window of the game.
+    window: Option<u64>,
+    /// When the last strokes on the board ended.
     acted_at: Option<i64>,
     /// When more of the strokes appeared last.
     shown_at: Option<i64>,
-    /// The same, of what appeared while the next strokes were awaited.
-    meanwhile: Option<i64>,
+    /// When more appeared of these strokes while the next ones were awaited.
+    shown_while_waiting: VecDeque<i64>,
     delays: VecDeque<i64>,
+    /// Strokes of this game got the longest time.
+    has_waited: bool,
 }
 
 impl DisplayDelay {
-    /// Strokes have been played between these times.
-    pub fn played(&mut self, began: i64, ended: i64) {
-        // A later picture may display the new strokes.
-        if let Some(captured) = self.meanwhile.take().filter(|it| *it <= began) {
-            self.measure(captured);
+    /// A picture of a game in this window. Another game takes another time.
+    pub fn meet(&mut self, window: Option<u64>) {
+        if self.window != window {
+            *self = Self {
+                window,
+                ..Self::default()
+            };
         }
+    }
+
+    /// So many strokes were played on the board between these times. `is_first`: they are the first ones on it.
+    pub fn played(&mut self, began: i64, ended: i64, strokes: usize, is_first: bool) {
+        // No flow of these strokes is whole before the first of them ends: what appeared until then was drawn before.
+        let strokes = i64::try_from(strokes.max(1)).unwrap_or(i64::MAX);
+        let first_ended = began + (ended - began) / strokes;
+        for shown in std::mem::take(&mut self.shown_while_waiting) {
+            if !is_first && shown <= first_ended {
+                self.measure(shown, shown);
+            }
+        }
+        self.has_waited |= self.acted_at.is_some();
         self.acted_at = Some(ended);
     }
 
-    /// More of the strokes appear in a picture captured then. `is_waiting`: the next strokes may have begun.
-    pub fn shown(&mut self, captured: i64, is_waiting: bool) {
+    /// More of the strokes appear in a picture captured then; the last one before was captured at `looked`. `is_waiting`:
+    /// the next strokes may have begun.
+    pub fn shown(&mut self, captured: i64, looked: i64, is_waiting: bool) {
         self.shown_at = Some(captured);
-        match is_waiting {
-            true => self.meanwhile = Some(captured),
-            false => self.measure(captured),
+        if !is_waiting {
+            self.measure(captured, looked);
+        } else if self.shown_while_waiting.len() < WINDOW {
+            self.shown_while_waiting.push_back(captured);
         }
     }
 
-    /// Until when more may appear of strokes whose outcome came then, if it may for at least so long, in nanoseconds. What
-    /// appears one after another gets its time from the last.
-    pub fn over_at(&self, acted_at: i64, least_ns: i64) -> i64 {
+    /// When what is missing of the last strokes no longer counts as late, in a game that gets at least so long for it, in
+    /// nanoseconds. Flows that appear one after another get their time from the last. `None`: nothing was played.
+    pub fn deadline(&self, min_wait_ns: i64) -> Option<i64> {
+        let acted_at = self.acted_at?;
         let since = self.shown_at.map_or(acted_at, |shown| shown.max(acted_at));
-        since.saturating_add(self.patience(least_ns))
+        Some(since.saturating_add(self.wait(min_wait_ns)))
     }
 
-    fn patience(&self, least_ns: i64) -> i64 {
+    /// How long what is missing counts as late, at least so long, in nanoseconds.
+    pub fn wait(&self, min_wait_ns: i64) -> i64 {
+        let is_unknown = self.delays.is_empty() && !self.has_waited;
         let longest = self.delays.iter().max().copied().unwrap_or_default();
-        least_ns.max(longest * TIMES)
+        let wait = match is_unknown {
+            true => MAX_DELAY_NS,
+            false => (longest * MARGIN).min(MAX_DELAY_NS),
+        };
+        wait.max(min_wait_ns)
     }
 
-    fn measure(&mut self, captured: i64) {
-        let delay = captured.saturating_sub(self.acted_at.unwrap_or(captured));
-        if delay > LONGEST_NS {
+    fn measure(&mut self, captured: i64, looked: i64) {
+        let Some(acted_at) = self.acted_at else {
+            return;
+        };
+        let looked = looked.max(acted_at);
+        let by = match captured.saturating_sub(looked) > MAX_GAP_NS {
+            true => looked,
+            false => captured,
+        };
+        let delay = by.saturating_sub(acted_at);
+        // What appeared while the strokes were still played says nothing.
+        if captured <= acted_at || delay > MAX_DELAY_NS {
             return;
         }
         if self.delays.len() == WINDOW {
@@ -68,60 +107,4 @@ impl DisplayDelay {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const MS: i64 = 1_000_000;
-
-    #[test]
-    fn a_slow_display_is_waited_for() {
-        let mut delay = DisplayDelay::default();
-        delay.shown(500 * MS, false);
-        assert_eq!(delay.patience(150 * MS), 150 * MS, "nothing was played yet");
-        delay.played(100 * MS, 200 * MS);
-        delay.shown(260 * MS, false);
-        assert_eq!(delay.patience(150 * MS), 150 * MS, "twice 60 ms are less");
-        delay.played(600 * MS, 700 * MS);
-        delay.shown(960 * MS, false);
-        assert_eq!(delay.patience(150 * MS), 520 * MS);
-        // A display that is fast again.
-        for strokes in 1..=8 {
-            let at = strokes * 1000;
-            delay.played(at * MS, (at + 100) * MS);
-            delay.shown((at + 110) * MS, false);
-        }
-        assert_eq!(delay.patience(150 * MS), 150 * MS);
-    }
-
-    #[test]
-    fn what_appears_one_after_another_gets_its_time_from_the_last() {
-        let mut delay = DisplayDelay::default();
-        delay.played(0, 100 * MS);
-        assert_eq!(delay.over_at(100 * MS, 150 * MS), 250 * MS);
-        delay.shown(130 * MS, false);
-        assert_eq!(delay.over_at(100 * MS, 150 * MS), 280 * MS);
-        delay.played(300 * MS, 400 * MS);
-        assert_eq!(delay.over_at(400 * MS, 150 * MS), 550 * MS);
-    }
-
-    #[test]
-    fn what_appears_during_the_next_strokes_says_nothing() {
-        let mut delay = DisplayDelay::default();
-        delay.played(0, 100 * MS);
-        delay.shown(400 * MS, true);
-        delay.played(300 * MS, 500 * MS);
-        assert_eq!(delay.patience(150 * MS), 150 * MS);
-        // It was captured before they began.
-        delay.shown(810 * MS, true);
-        delay.played(900 * MS, 1000 * MS);
-        assert_eq!(delay.patience(150 * MS), 620 * MS);
-    }
-
-    #[test]
-    fn what_appears_much_later_says_nothing() {
-        let mut delay = DisplayDelay::default();
-        delay.played(0, 100 * MS);
-        delay.shown(5010 * MS, false);
-        assert_eq!(delay.patience(150 * MS), 150 * MS);
-    }
-}
+mod tests;

@@ -204,9 +204,7 @@ fn read(file: &Path) -> io::Result<Kept> {
         file.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
         // Its beginning may make sense by itself: written back, it would be all that is left.
         if bytes.len() as u64 > MAX_BYTES {
-            return Err(io::Error::other(
-                "it has more than 1 MiB: delete games that you no longer play",
-            ));
+            return Err(too_large());
         }
         String::from_utf8(bytes).map_err(io::Error::other)
     });
@@ -237,12 +235,19 @@ fn write(file: &Path, game: &str, change: impl FnOnce(&mut GameEntry)) -> io::Re
     change(&mut known);
     kept.profiles.remove(game);
     kept.games.insert(game.to_owned(), known);
-    let text = toml::to_string(&kept).map_err(io::Error::other)?;
+    let text = HEADER.to_owned() + &toml::to_string(&kept).map_err(io::Error::other)?;
+    if text.len() as u64 > MAX_BYTES {
+        return Err(too_large());
+    }
     if let Some(folder) = file.parent() {
         std::fs::create_dir_all(folder)?;
     }
     // An isolated stage may write this file and none beside it: then it is written in place.
-    flowpipe_output::write(file, format!("{HEADER}{text}"))
+    flowpipe_output::write(file, text)
+}
+
+fn too_large() -> io::Error {
+    io::Error::other("it has more than 1 MiB: delete games that you no longer play")
 }
 
 #[cfg(test)]
@@ -385,6 +390,13 @@ mod tests {
         std::fs::write(&file, &text).unwrap();
         let name = format!("{:0100}", 1);
         assert_eq!(games.get(&name), Some(needs(Profile::Turns)), "1 MiB");
+        // Written again, with an empty line between games, it would be larger.
+        let quoted = |number: usize| format!("[games.\"{number:099} \"]\nprofile = \"turns\"\n");
+        let full: String = (0..fitting).map(quoted).collect();
+        std::fs::write(&file, &full).unwrap();
+        games.keep("another", &needs(Profile::Cells));
+        assert!(std::fs::read_to_string(&file).unwrap() == full);
+        std::fs::write(&file, &text).unwrap();
         text.push_str(&entry(fitting));
         std::fs::write(&file, &text).unwrap();
         assert_eq!(games.get(&name), None);

@@ -3,7 +3,8 @@
 //! [`referee`] decides, [`board`] is the board that is played, [`vanishing`] judges one that is gone, [`acting`] is
 //! whether strokes are being played, [`answers`] remembers the solver's answers. [`calibration`] is what the game needs
 //! from the mouse, judged by what became of strokes ([`profile_search`]), what they left ([`leftovers`], [`clearing`]) and
-//! how busy the machine was ([`load`]), and kept ([`games`]). [`game_rules`] is by which rules its boards are won.
+//! how busy the machine was ([`load`]), and kept ([`games`]). [`game_rules`] is by which rules its boards are won,
+//! [`display_delay`] how long it takes to display strokes.
 //! [`standstill`] logs why nothing is played, [`misfit`] that strokes draw too little; [`stuck`] is why a run ends that does
 //! not get on, [`alarm`] ends one without frames. [`config`] is what can be set; here is the stage around them.
 
@@ -51,8 +52,8 @@ const PLAY: usize = 1;
 const RESULTS: usize = 2;
 const RULES: usize = 3;
 
-/// The format of the state that older builds saved: the same without what is optional.
-const OLDER_STATE: &str = "referee-repair/2";
+/// The formats of the state that older builds saved: the same without what is optional.
+const OLDER_STATES: [&str; 2] = ["referee-repair/2", "referee-repair/3"];
 
 struct Repair {
     config: Config,
@@ -80,7 +81,7 @@ impl Stage for Repair {
         .with_paths(&["games"])
         .with_state_file(games::FILE),
     ]);
-    const STATE: &'static str = "referee-repair/3";
+    const STATE: &'static str = "referee-repair/4";
     type Config = Config;
 
     fn inputs() -> Vec<Port> {
@@ -155,7 +156,7 @@ impl Stage for Repair {
     }
 
     fn load(&mut self, format: &str, state: Value) -> Result<bool> {
-        if ![Self::STATE, OLDER_STATE].contains(&format) {
+        if format != Self::STATE && !OLDER_STATES.contains(&format) {
             return Ok(false);
         }
         let memory: Memory = serde_json::from_value(state)?;
@@ -166,11 +167,7 @@ impl Stage for Repair {
 
 /// The referee of a run that begins now, and an alarm if it may end by the time.
 fn begin(config: &Config, host: Host) -> (Arc<Mutex<Referee>>, Option<Alarm>) {
-    let games = match config.remember {
-        true if host.is_dry() => Games::new(config.games.clone()).read_only(),
-        true => Games::new(config.games.clone()),
-        false => Games::none(),
-    };
+    let games = games(config, host.is_dry());
     let mut referee = Referee::new(config.clone(), Calibration::new(games), host.is_dry());
     // Nothing is due yet.
     let _ = referee.tick(host.now_ns());
@@ -178,6 +175,15 @@ fn begin(config: &Config, host: Host) -> (Arc<Mutex<Referee>>, Option<Alarm>) {
     let referee = Arc::new(Mutex::new(referee));
     let alarm = may_end.then(|| Alarm::start(Arc::clone(&referee), host));
     (referee, alarm)
+}
+
+/// What is known of games. A dry run uses it, and keeps nothing.
+fn games(config: &Config, is_dry: bool) -> Games {
+    match config.remember {
+        true if is_dry => Games::new(config.games.clone()).read_only(),
+        true => Games::new(config.games.clone()),
+        false => Games::none(),
+    }
 }
 
 flowpipe_plugin::export!(Repair);
@@ -208,5 +214,23 @@ mod tests {
         assert!(took > Duration::from_millis(600), "{took:?}");
         let (_, reason) = harness.ended().unwrap();
         assert!(reason.contains("no picture came"), "{reason}");
+    }
+
+    #[test]
+    fn a_dry_run_uses_what_is_known_and_changes_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("games.toml");
+        std::fs::write(&file, "[games.window]\nprofile = \"turns\"\n").unwrap();
+        let before = std::fs::read_to_string(&file).unwrap();
+        let config = Config {
+            games: Some(file.clone()),
+            ..Config::default()
+        };
+        let games = games(&config, true);
+        assert!(games.get("window").is_some());
+        games.keep_rules("window", flowpipe_plugin::puzzle::Rules::default());
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), before);
+        self::games(&config, false).keep_rules("window", flowpipe_plugin::puzzle::Rules::default());
+        assert_ne!(std::fs::read_to_string(&file).unwrap(), before);
     }
 }

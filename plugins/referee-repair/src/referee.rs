@@ -155,6 +155,7 @@ impl Referee {
             self.acting.board_changed(now);
         }
         let moved = changes::has_moved(before, &sighting);
+        self.display_delay.meet(sighting.frame.window);
         let is_waiting = self.acting.is_waiting();
         let shown_by = self.shown_by().filter(|_| !is_waiting);
         let answer = self.answers.get(&seen.puzzle);
@@ -162,7 +163,8 @@ impl Referee {
             .session
             .look_at_flows(seen, answer, shown_by, captured, now);
         if shows_more {
-            self.display_delay.shown(captured, is_waiting);
+            let looked = self.latest.as_ref().map_or(captured, |(_, looked)| *looked);
+            self.display_delay.shown(captured, looked, is_waiting);
         }
         self.latest = Some((sighting, captured));
         let hindrance = match moved {
@@ -211,11 +213,13 @@ impl Referee {
         if played {
             let began = now.saturating_sub(outcome.act_ns);
             self.session.run.first_stroke_at.get_or_insert(began);
-            self.display_delay.played(began, now);
         }
         if let Some(board) = &mut self.session.board {
             board.pace = outcome.pace.or(board.pace);
             if played {
+                let (strokes, is_first) = (outcome.strokes.len(), board.attempts == 0);
+                let began = now.saturating_sub(outcome.act_ns);
+                self.display_delay.played(began, now, strokes, is_first);
                 board.note_strokes(outcome, now);
             }
             board.closed |= self.dry;
@@ -253,10 +257,11 @@ impl Referee {
         {
             return None;
         }
-        if let Some(hindrance) = self.is_untimely(captured, now) {
+        let answer = self.answers.get(&seen.puzzle).cloned();
+        if let Some(hindrance) = self.is_untimely(seen, answer.as_ref(), captured, now) {
             return Some(hindrance);
         }
-        let Some(answer) = self.answers.get(&seen.puzzle).cloned() else {
+        let Some(answer) = answer else {
             return Some(Hindrance::NoAnswer);
         };
         let Verdict::Solution { solution, .. } = &answer.verdict else {
@@ -292,15 +297,20 @@ impl Referee {
     }
 
     /// Whether it is too early or too late to judge what was captured then.
-    fn is_untimely(&self, captured: i64, now: i64) -> Option<Hindrance> {
+    fn is_untimely(
+        &self,
+        seen: &SeenBoard,
+        answer: Option<&Answer>,
+        captured: i64,
+        now: i64,
+    ) -> Option<Hindrance> {
         let fresh = self.config.fresh_ms as i64 * 1_000_000;
-        let was_played = self
-            .session
-            .board
-            .as_ref()
-            .is_some_and(|board| board.attempts > 0);
-        if was_played && self.shown_by().is_some_and(|by| captured < by) {
-            return Some(Hindrance::Patience);
+        let played = self.session.board.as_ref().filter(|it| it.attempts > 0);
+        if played.is_some_and(|board| !board.is_all_drawn(seen, answer))
+            && self.shown_by().is_some_and(|by| captured < by)
+        {
+            let wait_ms = self.display_delay.wait(self.min_wait_ns()) / 1_000_000;
+            return Some(Hindrance::Patience { wait_ms });
         }
         let age = now.saturating_sub(captured);
         let age_ms = age / 1_000_000;
@@ -316,10 +326,13 @@ impl Referee {
         }
     }
 
+    fn min_wait_ns(&self) -> i64 {
+        self.config.patience_ms as i64 * 1_000_000
+    }
+
     /// When the game has had its time to show the last strokes.
     fn shown_by(&self) -> Option<i64> {
-        let least = self.config.patience_ms as i64 * 1_000_000;
-        Some(self.display_delay.over_at(self.acted_at?, least))
+        self.display_delay.deadline(self.min_wait_ns())
     }
 }
 

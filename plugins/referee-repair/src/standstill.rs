@@ -21,7 +21,10 @@ pub enum Hindrance {
     /// It was solved when it was first seen.
     SolvedBefore,
     /// The game may still show what was drawn.
-    Patience,
+    Patience {
+        /// How long it gets for that, in milliseconds.
+        wait_ms: i64,
+    },
     /// It is captured too late.
     Stale {
         /// Its age in milliseconds.
@@ -94,7 +97,7 @@ impl Hindrance {
             Self::WindowMoves => "window moves",
             Self::BoardMoves => "board moves",
             Self::SolvedBefore => "solved before",
-            Self::Patience => "patience",
+            Self::Patience { .. } => "patience",
             Self::Stale { .. } => "stale",
             Self::NoAnswer => "no answer",
         }
@@ -113,10 +116,9 @@ impl Hindrance {
             Self::SolvedBefore => {
                 "the board is solved already: open the next one in the game".to_owned()
             }
-            Self::Patience => format!(
-                "the game gets time to show what was drawn, and patience_ms of referee-repair is {}: lower it if the game \
-                 shows it sooner",
-                config.patience_ms
+            Self::Patience { wait_ms } => format!(
+                "the game gets {wait_ms} ms to show what was drawn, at least patience_ms of referee-repair and twice the \
+                 longest time that it took lately: wait"
             ),
             Self::Stale { age_ms } => format!(
                 "the board was captured {age_ms} ms ago, and fresh_ms of referee-repair is {}: raise it, or let the \

@@ -19,8 +19,8 @@ pub struct Context<'a> {
 
 impl Session {
     /// Notes which flows of the current board are seen drawn, also while it is being played. `shown_by`: when the game had
-    /// its time to show the last strokes; `None`: they are still played, or none were. Returns whether strokes have made
-    /// more of the flows appear than were ever seen of this board.
+    /// its time to show the last strokes; `None`: they are still played, or none were. Returns whether more of them
+    /// appear than since strokes were asked for.
     pub fn look_at_flows(
         &mut self,
         seen: &SeenBoard,
@@ -45,12 +45,15 @@ impl Session {
         let unseen = solution.missing(&seen.drawn).flows.len();
         board.unseen = Some(unseen);
         board.is_seen_after = shown_by.is_some_and(|by| captured > by);
-        if unseen >= board.fewest_seen {
-            return false;
+        if unseen < board.fewest_seen {
+            board.fewest_seen = unseen;
+            self.run.progressed_at = Some(now);
         }
-        board.fewest_seen = unseen;
-        self.run.progressed_at = Some(now);
-        board.attempts > 0
+        let shows_more = unseen < board.fewest_since_asked;
+        if shows_more {
+            board.fewest_since_asked = unseen;
+        }
+        shows_more
     }
 
     /// Judges the last attempt by the flows of a solution that are missing and by what is drawn. Returns whether those
@@ -129,6 +132,7 @@ impl Session {
         };
         board.asked_at = now;
         (board.unseen, board.is_seen_after) = (None, false);
+        board.fewest_since_asked = missing.len();
         let colours = missing.iter().map(|flow| flow.colour).collect();
         let (needs, draw) = self.calibration.ask(&solution.flows, missing, &seen.drawn);
         board.asked = match &draw {

@@ -112,9 +112,15 @@ impl Table {
         Self::keeping(config, Games::none())
     }
 
+    /// A game that got its longest time to display strokes before.
     fn keeping(config: Config, games: Games) -> Self {
+        let mut referee = Referee::new(config, Calibration::new(games), false);
+        referee.display_delay.meet(empty(2).frame.window);
+        for _ in 0..2 {
+            referee.display_delay.played(0, 0, 1, true);
+        }
         Self {
-            referee: Referee::new(config, Calibration::new(games), false),
+            referee,
             now: 1000 * MS,
             captured: 0,
             is_played: false,
@@ -124,6 +130,12 @@ impl Table {
     /// A frame that was captured a millisecond ago.
     fn see(&mut self, after_ms: i64, sighting: Sighting) -> Vec<&'static str> {
         kinds(&self.display(after_ms, sighting))
+    }
+
+    /// The same in one look.
+    fn see_soon(&mut self, after_ms: i64, sighting: Sighting) -> Vec<&'static str> {
+        self.is_played = false;
+        self.see(after_ms, sighting)
     }
 
     /// The same, with what is asked for. After strokes a game displays it from soon after their outcome on.
@@ -224,7 +236,8 @@ fn what_is_missing_is_drawn_again_once_the_game_had_its_time() {
     table.played(20, 2);
     let half = || sighting(2, &[1], BoardState::Partial);
     assert_eq!(table.see(50, half()), [""; 0], "it may only be late");
-    assert_eq!(table.see(121, half()), ["play"]);
+    assert_eq!(table.see(110, half()), [""; 0], "150 ms after the first");
+    assert_eq!(table.see(11, half()), ["play"]);
     table.played(10, 1);
     let actions = table.referee.sighting(
         sighting(2, &[0, 1], BoardState::Solved),
@@ -238,6 +251,47 @@ fn what_is_missing_is_drawn_again_once_the_game_had_its_time() {
         (result.attempts, result.strokes, result.repeated),
         (2, 3, 1)
     );
+}
+
+/// What appears after 300 ms is waited for from the second attempt on, also by a referee that takes over.
+#[test]
+fn a_game_that_displays_strokes_late_is_learnt() {
+    let mut table = Table::new(Config::default());
+    table.see(1, empty(3));
+    table.answer(1, 3);
+    table.played(20, 3);
+    let none = || empty(3);
+    assert_eq!(table.see_soon(140, none()), [""; 0]);
+    assert_eq!(
+        table.see_soon(20, none()),
+        ["play"],
+        "nothing is known of it"
+    );
+    let one = || sighting(3, &[0], BoardState::Partial);
+    assert_eq!(table.see_soon(140, one()), [""; 0]);
+    table.played(20, 1);
+    assert_eq!(table.see_soon(180, one()), [""; 0], "twice 300 ms");
+    let memory = serde_json::to_value(Memory::of(&table.referee)).unwrap();
+    let memory: Memory = serde_json::from_value(memory).unwrap();
+    let calibration = Calibration::new(Games::none());
+    table.referee = Referee::new(Config::default(), calibration, false);
+    memory.restore(&mut table.referee);
+    assert_eq!(table.see_soon(400, one()), [""; 0], "580 ms");
+    assert_eq!(table.see_soon(40, one()), ["play"]);
+}
+
+/// Some flows were asked for, and all of them are drawn: nothing more is to appear.
+#[test]
+fn once_all_is_displayed_that_was_asked_for_nothing_is_waited_for() {
+    let mut table = Table::new(Config::default());
+    table.see(1, empty(3));
+    table.answer(1, 3);
+    table.played(20, 2);
+    let board = table.referee.session.board.as_mut().unwrap();
+    board.asked = vec![0, 1];
+    let shown = |drawn: &[usize]| sighting(3, drawn, BoardState::Partial);
+    assert_eq!(table.see_soon(10, shown(&[0])), [""; 0]);
+    assert_eq!(table.see_soon(10, shown(&[0, 1])), ["play"]);
 }
 
 #[test]
