@@ -136,7 +136,7 @@ file = "runs/{name}.mcap"
     let (_, effects) = stdout.split_once('\n').unwrap();
     assert_eq!(
         effects,
-        "  puzzles   capture-puzzles: reads puzzles from /FOLDER/a.txt '/FOLDER/b c.txt' (/FOLDER/b c.txt is not there)
+        "  puzzles   capture-puzzles: reads puzzles from /FOLDER/a.txt '/FOLDER/b c.txt' (not there: '/FOLDER/b c.txt')
               config: files = [\"/FOLDER/a.txt\",\"/FOLDER/b c.txt\"]
   solver    solver-search: no effects
   solver    solver-exec: runs `sh -c 'rm -r *'` in the folder /tmp with the environment PATH=/evil

@@ -21,6 +21,7 @@ static TARGET: Mutex<Option<Target>> = Mutex::new(None);
 /// What SIGHUP does while the terminal is there.
 static HANG_UP: Mutex<Option<Box<dyn Fn() + Send>>> = Mutex::new(None);
 static ASKED: AtomicBool = AtomicBool::new(false);
+static ASKED_AGAIN: AtomicBool = AtomicBool::new(false);
 
 /// A run that stops for longer than this says what can be done.
 const NOTICE_AFTER: Duration = Duration::from_secs(3);
@@ -128,19 +129,22 @@ fn ask(to: &Sender<Request>) {
     // The receiver exists as long as the program.
     let _ = to.send(Request::Stop { again });
     if again {
+        ASKED_AGAIN.store(true, Ordering::Relaxed);
         std::thread::sleep(GRACE.saturating_sub(MESSAGE_TIMEOUT));
         report_and_leave();
     }
 }
 
-/// Says later that stages still stop, if they do.
+/// Says later how to end what takes long.
 fn notice_later() {
     // Writing to standard error may block. Without a thread there is no message.
     let _ = std::thread::Builder::new().spawn(|| {
         std::thread::sleep(NOTICE_AFTER);
-        flowpipe_terminal::eprintln!(
-            "flowpipe: stages are still stopping: press Ctrl-C again to end without them"
-        );
+        if !ASKED_AGAIN.load(Ordering::Relaxed) {
+            flowpipe_terminal::eprintln!(
+                "flowpipe: still stopping: press Ctrl-C again to end without what is not finished"
+            );
+        }
     });
 }
 

@@ -86,10 +86,12 @@ fn describe(
     Some(described.collect())
 }
 
-/// What an effect is to read and is not there. The file of the user's state need not be.
+/// What an effect is to read and is not there. A file of the user's state need not be.
 fn missing(effect: &Effect, manifest: &Manifest, config: &Value) -> Vec<PathBuf> {
     let mut paths = match effect.kind {
-        EffectKind::ReadsFiles => effect.named_paths(manifest, config),
+        EffectKind::ReadsFiles if effect.state_file.is_none() => {
+            effect.named_paths(manifest, config)
+        }
         _ => Vec::new(),
     };
     // Patterns name other files than themselves.

@@ -199,8 +199,11 @@ fn configs_that_can_t_be_meant_are_refused() {
         (json!({ "next": [missing] }), "missing.png: "),
         (json!({ "next": [flat] }), "it shows one colour"),
         (json!({ "next": [small] }), "11 by 30 pixels"),
-        (json!({ "close": [large] }), "large.png: "),
-        (json!({ "close": [folder.path()] }), "no regular file"),
+        (
+            json!({ "close": [large] }),
+            "large.png: it has too many pixels",
+        ),
+        (json!({ "close": [folder.path()] }), "this is a folder"),
         (
             json!({ "next": vec![good.clone(); 9], "close": vec![good.clone(); 8] }),
             "the most are 16",

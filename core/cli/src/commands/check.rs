@@ -142,12 +142,12 @@ fn effect_lines(pipeline: &Pipeline, catalogue: &Catalogue) -> String {
 
 /// An effect, and what it needs and is not there.
 fn words(effect: &Described) -> String {
+    let words = &effect.words;
     match effect.missing.as_slice() {
-        [] => effect.words.clone(),
-        [path] => format!("{} ({} is not there)", effect.words, path.display()),
+        [] => words.clone(),
+        [path] => format!("{words} (not there: '{}')", path.display()),
         [path, rest @ ..] => format!(
-            "{} ({} and {} more are not there)",
-            effect.words,
+            "{words} (not there: '{}' and {} more)",
             path.display(),
             rest.len()
         ),
