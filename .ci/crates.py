@@ -34,10 +34,10 @@ ARROWS = {
     "generate": ["puzzle", "search"],
     "game": ["generate", "puzzle", "terminal"],
     # What plugins need of the system.
-    "desktop": ["guardian", "process"],
+    "desktop": ["guardian", "output", "process"],
     "guardian": ["process"],
     # The program, and what tests share.
-    "cli": ["abi", "config", "engine", "game", "generate", "host", "isolation", "message", "output", "process", "puzzle",
+    "cli": ["abi", "config", "desktop", "engine", "game", "generate", "host", "isolation", "message", "output", "process", "puzzle",
             "recorder", "recording", "report", "search", "terminal"],
     "testing": [],
 }

@@ -93,6 +93,8 @@ fn check_lists_what_a_pipeline_does_to_the_world() {
     assert_eq!(
         effects,
         "  screen   capture-screen: reads the screen: window 'flowpipe play'
+  screen   capture-screen: reads what a desktop portal has allowed before
+  screen   capture-screen: keeps what a desktop portal allows
              config: window = \"flowpipe play\"
   vision   vision-opencv: no effects
   referee  referee-repair: reads what is known of games from /STATE/flowpipe/games.toml
@@ -101,6 +103,8 @@ fn check_lists_what_a_pipeline_does_to_the_world() {
   planner  planner-minlink: no effects
   mouse    actuator-mouse: drives the mouse in window 'flowpipe play'
   mouse    actuator-mouse: reads the screen's pixels around the pointer
+  mouse    actuator-mouse: reads what a desktop portal has allowed before
+  mouse    actuator-mouse: keeps what a desktop portal allows
 Plugins declare these effects; only stages with isolation = \"process\" are confined to them.
 "
     );

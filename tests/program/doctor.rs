@@ -6,6 +6,7 @@ use flowpipe_tests::{Ran, built, flowpipe};
 use serde_json::Value;
 
 use crate::mutter::Mutter;
+use crate::portal::PortalSession;
 use crate::screen::Screen;
 use crate::sway::Sway;
 
@@ -129,8 +130,23 @@ fn a_session_of_gnome_is_described() {
     });
     let words = "without wlroots' protocols for: pictures";
     expect(&printed, "wayland", "warning", words);
-    let words = "\"auto\" is the desktop portal, with which nobody has played";
+    let words = "\"auto\" is the crate xcap, with which nobody has played";
     expect(&printed, "desktop", "ok", words);
+}
+
+#[test]
+fn a_desktop_portal_is_described_and_asks_nobody() {
+    let session = PortalSession::start([800, 600], "1");
+    let printed = doctor(None, |command| session.set(command))
+        .expect(0)
+        .json();
+    let words = "the desktop portal has ScreenCast 4 of monitors; no RemoteDesktop with a pointer: no mouse";
+    expect(&printed, "portal", "ok", words);
+    // The compositor's own protocols go first.
+    let words = "\"auto\" is wlroots: it reports neither windows";
+    expect(&printed, "desktop", "ok", words);
+    let kept = session.state().join("portal-screen.toml");
+    assert!(!kept.exists(), "nothing was allowed");
 }
 
 #[test]

@@ -22,6 +22,9 @@ mod live_play;
 #[cfg(target_os = "linux")]
 #[path = "../support/mutter.rs"]
 mod mutter;
+#[cfg(target_os = "linux")]
+#[path = "../support/portal.rs"]
+mod portal;
 #[path = "../support/pty.rs"]
 mod pty;
 #[path = "../support/screen.rs"]
@@ -97,6 +100,8 @@ mod plugin_check;
 mod plugin_dir;
 #[cfg(target_os = "linux")]
 mod plugin_install;
+#[cfg(target_os = "linux")]
+mod portal_live;
 #[cfg(unix)]
 mod ports;
 #[cfg(unix)]

@@ -4,6 +4,7 @@
     clippy::unwrap_used,
     reason = "a test helper that can't go on should panic"
 )]
+#![allow(dead_code, reason = "each test file uses some of it")]
 
 use std::time::{Duration, Instant};
 

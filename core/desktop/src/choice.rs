@@ -2,6 +2,11 @@
 
 use std::fmt;
 
+/// The file in the folder of the user's state in which is kept what the desktop portal has allowed to be seen.
+pub const KEPT_SCREEN_FILE: &str = "portal-screen.toml";
+/// The same for the mouse.
+pub const KEPT_MOUSE_FILE: &str = "portal-mouse.toml";
+
 /// Which way to the desktop is used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(
@@ -20,6 +25,8 @@ pub enum DesktopChoice {
     Wlroots,
     /// GNOME's Wayland compositor, on the session's bus.
     Mutter,
+    /// The desktop portal, on the session's bus: KDE and others. It asks, and shows the monitor or window that you choose.
+    Portal,
 }
 
 impl fmt::Display for DesktopChoice {
@@ -29,6 +36,7 @@ impl fmt::Display for DesktopChoice {
             Self::X11 => "x11",
             Self::Wlroots => "wlroots",
             Self::Mutter => "mutter",
+            Self::Portal => "portal",
         })
     }
 }

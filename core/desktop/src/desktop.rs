@@ -72,6 +72,17 @@ impl Desktop {
         Ok(Self { backend })
     }
 
+    /// Connects to the desktop portal by the address of its session's bus. What it gives for the next time is kept in a
+    /// folder.
+    ///
+    /// # Errors
+    /// [`DesktopError::NoDesktop`] when it can't be reached.
+    #[cfg(all(feature = "portal", target_os = "linux"))]
+    pub fn connect_portal(bus: &str, folder: &std::path::Path) -> Result<Self, DesktopError> {
+        let backend = Arc::new(crate::portal::Portal::connect(bus, folder)?);
+        Ok(Self { backend })
+    }
+
     /// The window that is meant by a title: one of just that title, else one whose title contains
     /// it, in capitals or not; of several the one in front. Windows that are minimised, or on
     /// another virtual desktop, are not found. Neither are those of this program, and of those that it was started by:

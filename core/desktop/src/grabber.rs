@@ -30,13 +30,18 @@ pub struct Picture<'a> {
 
 /// No screen of today has more pixels than this, in bytes: what a compositor says is not trusted.
 #[cfg(all(
-    any(feature = "mutter", feature = "wlroots"),
+    any(feature = "mutter", feature = "portal", feature = "wlroots"),
     unix,
     not(target_os = "macos")
 ))]
 pub(crate) const LARGEST_PICTURE: u64 = 1 << 30;
 
-#[cfg(any(feature = "mutter", feature = "wlroots", feature = "xcap"))]
+#[cfg(any(
+    feature = "mutter",
+    feature = "portal",
+    feature = "wlroots",
+    feature = "xcap"
+))]
 impl<'a> Picture<'a> {
     /// A picture of a part of the screen, with a width and height in its own pixels.
     pub(crate) fn of(part: Rect, [width, height]: [u32; 2], pixels: &'a [u8]) -> Self {

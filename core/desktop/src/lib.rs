@@ -22,12 +22,15 @@
 //! - `input` (with the feature of that name): the mouse and the keyboard, for X11, Windows and macOS in `system_input`.
 //! - [`rect`], [`window`], [`monitor`], [`key`]: the parts of a desktop. [`error`]: what can go wrong.
 //! - [`permission`]: what systems want to be asked before they show anything.
-//! - [`choice`]: which of them is used. `session`: which one fits. `backend`: what each of them does. `own`: which
+//! - [`choice`]: which of them is used. [`session`]: which one fits. `backend`: what each of them does. `own`: which
 //!   windows are those of this program.
 //! - `x11`: X11, used directly, because that is many times faster. `wlroots`: Wayland compositors with wlroots' protocols.
-//!   `mutter`: GNOME on Wayland. `other`: other Wayland sessions, Windows and macOS, through the crate xcap.
+//!   `mutter`: GNOME on Wayland. `portal`: other Wayland desktops, through the portal that asks the person. `bus`, `pipewire`:
+//!   what both use. `other`: the rest of Wayland, Windows and macOS, through the crate xcap.
 
 mod backend;
+#[cfg(all(any(feature = "mutter", feature = "portal"), target_os = "linux"))]
+mod bus;
 pub mod choice;
 pub mod desktop;
 pub mod error;
@@ -42,8 +45,12 @@ mod mutter;
 mod other;
 mod own;
 pub mod permission;
+#[cfg(all(any(feature = "mutter", feature = "portal"), target_os = "linux"))]
+mod pipewire;
+#[cfg(all(feature = "portal", target_os = "linux"))]
+pub mod portal;
 pub mod rect;
-mod session;
+pub mod session;
 #[cfg(feature = "input")]
 mod system_input;
 pub mod window;

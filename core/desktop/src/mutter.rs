@@ -7,29 +7,31 @@
 //! Places are in the compositor's own units, in which monitors are laid out. They are pixels, unless GNOME is set to scale
 //! by fractions: then a monitor of scale 2 has two pixels for each ([`crate::Picture::scale`]).
 
-mod bus;
 mod displays;
-mod format;
 mod grab;
-mod library;
-mod newest;
 #[cfg(feature = "input")]
 mod pointer;
-mod rows;
 mod session;
-mod stream;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::backend::Backend;
+use crate::bus::Bus;
 use crate::error::{DesktopError, Result};
 use crate::grabber::Grab;
 use crate::monitor::Monitor;
+use crate::pipewire::Remote;
 use crate::rect::Rect;
 use crate::window::{Titled, WindowId};
-use bus::Bus;
 use displays::Display;
+
+/// The interfaces that are needed, which are also the names by which Mutter is found.
+const NEEDED: [&str; 3] = [
+    "org.gnome.Mutter.DisplayConfig",
+    "org.gnome.Mutter.RemoteDesktop",
+    "org.gnome.Mutter.ScreenCast",
+];
 
 /// A session of the compositor.
 pub(crate) struct Mutter {
@@ -47,7 +49,7 @@ impl Mutter {
         let Ok(bus) = Bus::connect(None) else {
             return Ok(None);
         };
-        Ok(bus.has_mutter()?.then_some(Self {
+        Ok(is_on(&bus)?.then_some(Self {
             bus,
             address: None,
             pipewire: None,
@@ -57,7 +59,7 @@ impl Mutter {
     /// Connects to a compositor by the address of its bus and the path of PipeWire's socket.
     pub(crate) fn connect(address: &str, pipewire: &Path) -> Result<Self> {
         let bus = Bus::connect(Some(address))?;
-        if !bus.has_mutter()? {
+        if !is_on(&bus)? {
             return Err(DesktopError::NoDesktop {
                 reason: format!("no Mutter answers on the bus {address}"),
             });
@@ -74,10 +76,31 @@ impl Mutter {
         Bus::connect(self.address.as_deref())
     }
 
+    fn pipewire(&self) -> Remote {
+        match &self.pipewire {
+            Some(socket) => Remote::Socket(socket.clone()),
+            None => Remote::Session,
+        }
+    }
+
     /// The monitors as they are now, the main one first.
     fn displays(&self) -> Result<Vec<Display>> {
         displays::displays(&self.bus)
     }
+}
+
+/// Whether it is on a bus.
+fn is_on(bus: &Bus) -> Result<bool> {
+    for name in NEEDED {
+        if !bus.has_owner(name).map_err(lost)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn lost(error: impl std::fmt::Display) -> DesktopError {
+    DesktopError::Lost(format!("Mutter: {error}"))
 }
 
 fn no_windows<T>() -> Result<T> {

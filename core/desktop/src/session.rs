@@ -1,4 +1,4 @@
-//! Which back end is used: the one that is chosen, or that fits the session that the program runs in.
+//! Which session a program runs in, and which back end is used: the one that is chosen, or that fits the session.
 
 use std::sync::Arc;
 
@@ -22,6 +22,8 @@ pub(crate) fn connect(choice: DesktopChoice) -> Result<Arc<dyn Backend>, Desktop
         },
         #[cfg(all(feature = "mutter", target_os = "linux"))]
         DesktopChoice::Mutter => crate::mutter::Mutter::of_session()?.and_then(shared),
+        #[cfg(all(feature = "portal", target_os = "linux"))]
+        DesktopChoice::Portal => crate::portal::Portal::of_session()?.and_then(shared),
         #[allow(unreachable_patterns, reason = "not every system has all of them")]
         _ => return Err(unfit(choice, "this system or this build does not have it")),
     };
@@ -29,6 +31,9 @@ pub(crate) fn connect(choice: DesktopChoice) -> Result<Arc<dyn Backend>, Desktop
         let why = match choice {
             DesktopChoice::Mutter => {
                 "no GNOME on Wayland answers on the session's bus (DBUS_SESSION_BUS_ADDRESS)"
+            }
+            DesktopChoice::Portal => {
+                "no desktop portal that shows the screen answers on the session's bus (DBUS_SESSION_BUS_ADDRESS)"
             }
             _ => "the compositor of WAYLAND_DISPLAY does not have wlroots' protocols",
         };
@@ -38,11 +43,11 @@ pub(crate) fn connect(choice: DesktopChoice) -> Result<Arc<dyn Backend>, Desktop
 
 /// Connects by the way that fits the session.
 fn by_session() -> Result<Arc<dyn Backend>, DesktopError> {
-    let [wayland, x11, kind] = ["WAYLAND_DISPLAY", "DISPLAY", "XDG_SESSION_TYPE"].map(variable);
-    let found = match Session::of(&wayland, &x11, &kind) {
+    let variables = Variables::of_process();
+    let found = match variables.session() {
         #[cfg(all(unix, not(target_os = "macos")))]
-        Session::X11(display) => shared(crate::x11::X11::connect(&display)?),
-        Session::Other => other(&wayland)?,
+        Session::X11(display) => shared(crate::x11::X11::connect(display)?),
+        Session::Other => other(&variables.wayland)?,
         #[cfg(all(unix, not(target_os = "macos")))]
         Session::None => None,
     };
@@ -66,6 +71,10 @@ fn other(wayland: &str) -> Result<Option<Arc<dyn Backend>>, DesktopError> {
     #[cfg(all(feature = "mutter", target_os = "linux"))]
     if let Some(mutter) = crate::mutter::Mutter::of_session()? {
         return Ok(shared(mutter));
+    }
+    #[cfg(all(feature = "portal", target_os = "linux"))]
+    if let Some(portal) = crate::portal::Portal::of_session()? {
+        return Ok(shared(portal));
     }
     #[cfg(feature = "xcap")]
     return Ok(shared(crate::other::Other::connect()?));
@@ -95,33 +104,59 @@ fn unfit(choice: DesktopChoice, why: &str) -> DesktopError {
     }
 }
 
-#[derive(Debug, PartialEq, Eq)]
-enum Session {
-    /// X11 on a display.
-    #[cfg(all(unix, not(target_os = "macos")))]
-    X11(String),
-    /// Wayland, Windows, macOS.
-    Other,
-    #[cfg(all(unix, not(target_os = "macos")))]
-    None,
+/// The variables by which a session is known. Empty: not set.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Variables {
+    /// WAYLAND_DISPLAY.
+    pub wayland: String,
+    /// DISPLAY.
+    pub x11: String,
+    /// XDG_SESSION_TYPE: the kind of the session, which programs also keep that are started on an X server of their own.
+    pub kind: String,
 }
 
-impl Session {
-    /// Under Wayland an X server may run besides, but it does not see the screen. `kind`: of the session, which programs also
-    /// keep that are started on an X server of their own.
+/// A session, as the variables name it.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Session<'a> {
+    /// X11 on a display.
     #[cfg(all(unix, not(target_os = "macos")))]
-    fn of(wayland: &str, x11: &str, kind: &str) -> Self {
-        match (wayland, x11, kind) {
-            ("", "", "wayland") => Self::Other,
-            ("", "", _) => Self::None,
-            ("", display, _) => Self::X11(display.to_owned()),
-            _ => Self::Other,
+    X11(&'a str),
+    /// Wayland, Windows, macOS.
+    Other,
+    /// None.
+    #[cfg(all(unix, not(target_os = "macos")))]
+    None,
+    /// There is no other.
+    #[doc(hidden)]
+    #[cfg(not(all(unix, not(target_os = "macos"))))]
+    Never(std::convert::Infallible, std::marker::PhantomData<&'a str>),
+}
+
+impl Variables {
+    /// Those that this program was started with.
+    #[must_use]
+    pub fn of_process() -> Self {
+        let [wayland, x11, kind] = ["WAYLAND_DISPLAY", "DISPLAY", "XDG_SESSION_TYPE"].map(variable);
+        Self { wayland, x11, kind }
+    }
+
+    /// The session that they name. Under Wayland an X server may run besides, but it does not see the screen.
+    #[cfg(all(unix, not(target_os = "macos")))]
+    #[must_use]
+    pub fn session(&self) -> Session<'_> {
+        match (self.wayland.as_str(), self.x11.as_str(), self.kind.as_str()) {
+            ("", "", "wayland") => Session::Other,
+            ("", "", _) => Session::None,
+            ("", display, _) => Session::X11(display),
+            _ => Session::Other,
         }
     }
 
+    /// The session.
     #[cfg(not(all(unix, not(target_os = "macos"))))]
-    fn of(_wayland: &str, _x11: &str, _kind: &str) -> Self {
-        Self::Other
+    #[must_use]
+    pub fn session(&self) -> Session<'_> {
+        Session::Other
     }
 }
 
@@ -131,7 +166,7 @@ mod tests {
 
     #[test]
     fn wayland_goes_first() {
-        let x11 = || Session::X11(":1".to_owned());
+        let x11 = || Session::X11(":1");
         for (wayland, display, kind, wanted) in [
             ("", ":1", "", x11()),
             ("", ":1", "x11", x11()),
@@ -144,8 +179,9 @@ mod tests {
             ("", "", "tty", Session::None),
             ("", "", "", Session::None),
         ] {
-            let found = Session::of(wayland, display, kind);
-            assert_eq!(found, wanted, "{wayland:?} {display:?} {kind:?}");
+            let [wayland, x11, kind] = [wayland, display, kind].map(str::to_owned);
+            let variables = Variables { wayland, x11, kind };
+            assert_eq!(variables.session(), wanted, "{variables:?}");
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::error::GuardianError;
 use crate::input::{DisplayServer, Input};
 use crate::process::Process;
 use crate::record::Pressed;
-use crate::{mutter, wlroots, x11};
+use crate::{bus, wlroots, x11};
 
 /// A process that releases everything recorded here when this process dies. It ends when this value is dropped.
 #[derive(Debug)]
@@ -69,8 +69,8 @@ fn start(server: &DisplayServer, pressed: Pressed) -> Result<Process, GuardianEr
     match server {
         DisplayServer::X11 => Process::start(x11::Connection::open()?, pressed),
         DisplayServer::Wlroots => Process::start(wlroots::Compositor::open()?, pressed),
-        DisplayServer::Mutter(pointer) => {
-            let connection = mutter::SharedConnection::new(Arc::clone(pointer));
+        DisplayServer::Bus(pointer) => {
+            let connection = bus::SharedConnection::new(Arc::clone(pointer));
             Process::start(connection, pressed)
         }
     }

@@ -26,9 +26,9 @@ pub enum DisplayServer {
     X11,
     /// Wayland, by wlroots' virtual pointer, in the session that `WAYLAND_DISPLAY` names. Keys are not released.
     Wlroots,
-    /// Wayland under GNOME, by Mutter's interface on the session's bus. Keys are not released.
+    /// Wayland, by an interface on the session's bus: Mutter's under GNOME, or the desktop portal's. Keys are not released.
     #[cfg(target_os = "linux")]
-    Mutter(std::sync::Arc<BusPointer>),
+    Bus(std::sync::Arc<BusPointer>),
 }
 
 /// A connection to the session's bus by which this program presses, and the messages that release on it. They are such that

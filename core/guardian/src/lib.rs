@@ -19,13 +19,15 @@
 //! - [`guardian`]: the whole of it, [`Guardian`]. [`input`]: what can be pressed. [`error`]: its errors.
 //! - `record`: what is pressed, in memory that both processes share. `robust_futex`: by which the kernel reports there that
 //!   the player dies; `holder`: the thread of the player that holds it.
-//! - `release`: the interface of a platform. `x11`, `wlroots`, `mutter`: its implementations. `unsent`: requests sent in part.
+//! - `release`: the interface of a platform. `x11`, `wlroots`, `bus`: its implementations. `unsent`: requests sent in part.
 //! - `process`: starts and ends the guardian's process. `child`: that process's code; `detach`: detaches it from
 //!   everything that it inherits. `priority`: has both scheduled soon.
 //! - `absent`: systems without a guardian.
 
 #[cfg(not(target_os = "linux"))]
 mod absent;
+#[cfg(target_os = "linux")]
+mod bus;
 #[cfg(target_os = "linux")]
 mod child;
 #[cfg(target_os = "linux")]
@@ -36,8 +38,6 @@ pub mod guardian;
 #[cfg(target_os = "linux")]
 mod holder;
 pub mod input;
-#[cfg(target_os = "linux")]
-mod mutter;
 #[cfg(target_os = "linux")]
 mod priority;
 #[cfg(target_os = "linux")]

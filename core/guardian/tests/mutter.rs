@@ -34,7 +34,7 @@ fn window_process() {
 #[test]
 #[ignore = "it is the process that presses: the other tests start it"]
 fn player_process() {
-    run_player(|it| matches!(it, DisplayServer::Mutter(_)));
+    run_player(|it| matches!(it, DisplayServer::Bus(_)));
 }
 
 /// A compositor with a window, and a place in it.

@@ -45,7 +45,7 @@ pub struct Config {
 #[serde(rename_all = "lowercase")]
 pub enum Accepted {
     /// Where the pointer is: a person who moves the mouse is not noticed. Under Wayland, sway, other
-    /// compositors with wlroots' protocols, and GNOME do not report.
+    /// compositors with wlroots' protocols, GNOME and desktop portals do not report.
     Pointer,
 }
 

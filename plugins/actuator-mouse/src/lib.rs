@@ -23,6 +23,7 @@ mod watch;
 use std::sync::Arc;
 use std::time::Duration;
 
+use flowpipe_desktop::choice::KEPT_MOUSE_FILE;
 use flowpipe_desktop::{Desktop, Rect, WindowId};
 use flowpipe_plugin::message::{
     Action, FrameNote, GESTURE_OUTCOME, GESTURES, GestureOutcome, Gestures, LONGEST_MS,
@@ -89,6 +90,16 @@ impl Stage for MouseActuator {
             EffectKind::ReadsScreen,
             "reads the screen's pixels around the pointer",
         ),
+        Effect::new(
+            EffectKind::ReadsFiles,
+            "reads what a desktop portal has allowed before",
+        )
+        .with_state_file(KEPT_MOUSE_FILE),
+        Effect::new(
+            EffectKind::WritesFiles,
+            "keeps what a desktop portal allows",
+        )
+        .with_state_file(KEPT_MOUSE_FILE),
     ]);
     type Config = Config;
 

@@ -1,5 +1,6 @@
 //! One capture after another.
 
+use flowpipe_desktop::choice::KEPT_SCREEN_FILE;
 use flowpipe_desktop::{Desktop, Grabber};
 use flowpipe_plugin::{Cancel, Capture, Effect, EffectKind, FrameSink, Host, Next, Result};
 
@@ -23,12 +24,25 @@ impl Capture for CaptureScreen {
     const NAME: &'static str = "capture-screen";
     const DOC: &'static str = "The screen, live: a window wherever it goes, a monitor, or a region. A frame is sent when \
          the picture has changed, and now and then when it has not. X11 asks for nothing. Under \
-         Wayland, GNOME shows a sign in its panel, and can't list windows: name a monitor or a region. macOS \
+         Wayland, GNOME shows a sign in its panel, and can't list windows: name a monitor or a region. KDE and \
+         others ask in a dialog which monitor or window may be seen, which is monitor 1 then. macOS \
          wants Screen Recording allowed in System Settings under Privacy & Security.";
-    const EFFECTS: Option<&'static [Effect]> = Some(&[Effect::new(
-        EffectKind::ReadsScreen,
-        "reads the screen[: window '{window}'][: monitor {monitor}][: the region {region}]",
-    )]);
+    const EFFECTS: Option<&'static [Effect]> = Some(&[
+        Effect::new(
+            EffectKind::ReadsScreen,
+            "reads the screen[: window '{window}'][: monitor {monitor}][: the region {region}]",
+        ),
+        Effect::new(
+            EffectKind::ReadsFiles,
+            "reads what a desktop portal has allowed before",
+        )
+        .with_state_file(KEPT_SCREEN_FILE),
+        Effect::new(
+            EffectKind::WritesFiles,
+            "keeps what a desktop portal allows",
+        )
+        .with_state_file(KEPT_SCREEN_FILE),
+    ]);
     type Config = Config;
 
     fn new(config: Config, _host: &Host) -> Result<Self> {

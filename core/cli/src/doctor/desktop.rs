@@ -1,39 +1,25 @@
 //! Which desktop the session decides for, as `desktop = "auto"` of `capture-screen` and `actuator-mouse` does, and what it
 //! reports.
 
+use flowpipe_desktop::session::{Session, Variables};
+
 use super::Diagnosis;
 use super::wayland::Compositor;
 
 const DESKTOP: &str = "desktop";
 
-/// What decides.
-pub struct Variables<'a> {
-    /// DISPLAY.
-    pub display: Option<&'a str>,
-    /// WAYLAND_DISPLAY.
-    pub wayland: Option<&'a str>,
-    /// Whether XDG_SESSION_TYPE is "wayland".
-    pub is_wayland: bool,
-}
-
-impl Variables<'_> {
-    /// Whether the session is taken for one of Wayland.
-    pub fn choose_wayland(&self) -> bool {
-        self.wayland.is_some() || self.is_wayland && self.display.is_none()
-    }
-}
-
 /// The desktop of a session. `compositor`: of a Wayland session, if it answers.
-pub fn finding(variables: &Variables<'_>, compositor: Option<Compositor>) -> Diagnosis {
-    let by = match (variables.wayland, variables.display) {
-        (Some(name), _) => format!("WAYLAND_DISPLAY={name}"),
-        (None, Some(name)) => format!("DISPLAY={name}"),
-        (None, None) if variables.is_wayland => "XDG_SESSION_TYPE=wayland".to_owned(),
-        (None, None) => {
+pub fn finding(variables: &Variables, compositor: Option<Compositor>) -> Diagnosis {
+    let session = variables.session();
+    let by = match (variables.wayland.as_str(), &session) {
+        (_, Session::None) => {
             return Diagnosis::skipped(DESKTOP, "neither DISPLAY nor WAYLAND_DISPLAY is set");
         }
+        (_, Session::X11(name)) => format!("DISPLAY={name}"),
+        ("", Session::Other) => "XDG_SESSION_TYPE=wayland".to_owned(),
+        (name, Session::Other) => format!("WAYLAND_DISPLAY={name}"),
     };
-    let described = match (variables.choose_wayland(), compositor) {
+    let described = match (session == Session::Other, compositor) {
         (false, _) => {
             "x11: it reports windows, what covers them, the pointer's place and which keys are down"
         }
@@ -46,7 +32,10 @@ pub fn finding(variables: &Variables<'_>, compositor: Option<Compositor>) -> Dia
         (true, Some(Compositor::Gnome)) => {
             "mutter (GNOME): it reports neither windows, the pointer's place nor which keys are down"
         }
-        (true, Some(Compositor::Other)) => "the desktop portal, with which nobody has played",
+        (true, Some(Compositor::Portal)) => {
+            "portal: it asks in a dialog, and reports neither windows, the pointer's place nor which keys are down"
+        }
+        (true, Some(Compositor::Other)) => "the crate xcap, with which nobody has played",
         (true, None) => {
             let found = format!("\"auto\" is Wayland (by {by}), which does not answer");
             return Diagnosis::skipped(DESKTOP, found);

@@ -5,9 +5,10 @@ use x11rb::errors::ReplyError;
 use x11rb::protocol::xproto::{AtomEnum, ConnectionExt as _, Window};
 use x11rb::rust_connection::RustConnection;
 
-use super::desktop::{self, Variables};
+use flowpipe_desktop::session::{Session, Variables};
+
 use super::time_limit::within_time;
-use super::{Diagnosis, wayland};
+use super::{Diagnosis, desktop, wayland};
 
 const DISPLAY: &str = "display";
 const MANAGER: &str = "window-manager";
@@ -43,16 +44,14 @@ pub fn findings() -> Vec<Diagnosis> {
             Err(reason) => unreachable_display(display, &reason),
         },
     };
-    let variables = Variables {
-        display: display.as_deref(),
-        wayland: wayland.as_deref(),
-        is_wayland: variable("XDG_SESSION_TYPE").as_deref() == Some("wayland"),
-    };
-    let (session, compositor) = match variables.choose_wayland() {
-        true => wayland::session(variables.wayland),
+    let variables = Variables::of_process();
+    let is_wayland = variables.session() == Session::Other;
+    let ([session, portal], compositor) = match is_wayland {
+        true => wayland::session(wayland.as_deref()),
         false => wayland::none(),
     };
-    findings.extend([session, desktop::finding(&variables, compositor)]);
+    let desktop = desktop::finding(&variables, compositor);
+    findings.extend([session, portal, desktop]);
     findings
 }
 

@@ -1,7 +1,7 @@
 //! What `flowpipe doctor` consists of: it checks what playing needs, and changes nothing.
 //!
 //! - [`display`]: the display, its window manager, XTEST. [`wayland`]: what a Wayland session is good for, and `gnome` one
-//!   of GNOME. [`desktop`]: which of them is used.
+//!   of GNOME. [`portal`]: what the desktop portal offers. [`desktop`]: which of them is used.
 //! - [`loaded`]: plugin folders, and vision-opencv.
 //! - [`system`]: permissions, confinement, disk space. [`time_limit`]: questions that may get no answer.
 
@@ -15,6 +15,8 @@ mod display;
 #[cfg(target_os = "linux")]
 mod gnome;
 mod loaded;
+#[cfg(all(unix, not(target_os = "macos")))]
+mod portal;
 mod system;
 #[cfg(all(unix, not(target_os = "macos")))]
 mod time_limit;

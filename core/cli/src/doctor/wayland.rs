@@ -4,15 +4,17 @@ use wayland_client::globals::{GlobalListContents, registry_queue_init};
 use wayland_client::protocol::wl_registry::{self, WlRegistry};
 use wayland_client::{Connection, Dispatch, QueueHandle};
 
-use super::Diagnosis;
 use super::time_limit::within_time;
+use super::{Diagnosis, portal};
 
 pub const WAYLAND: &str = "wayland";
 
 const UNREACHABLE_ADVICE: &str =
     "check that the compositor of WAYLAND_DISPLAY runs, and that XDG_RUNTIME_DIR names its folder";
 const LACKING_ADVICE: &str = "log in to an X11 session, or to one of GNOME, sway, labwc or another compositor with wlroots' \
-     protocols: under others capture-screen asks the desktop portal, and actuator-mouse is untested";
+     protocols, or start the desktop's portal (the package xdg-desktop-portal and that of your desktop)";
+const PORTAL_ADVICE: &str = "the desktop portal shows the screen: set monitor = 1 of capture-screen, and any_window = true and \
+     accept = [\"pointer\"] of actuator-mouse, and choose the same monitor in both dialogs";
 const NO_WINDOWS_ADVICE: &str = "capture a monitor or a region, and set any_window = true and accept = [\"pointer\"] of \
      actuator-mouse. Windows are found by their titles under sway, with SWAYSOCK set";
 
@@ -31,16 +33,27 @@ pub enum Compositor {
     /// By Mutter's interfaces.
     Gnome,
     /// Through the desktop portal.
+    Portal,
+    /// By the crate xcap.
     Other,
 }
 
 /// There is no Wayland session.
-pub fn none() -> (Diagnosis, Option<Compositor>) {
-    (Diagnosis::ok(WAYLAND, "not a Wayland session"), None)
+pub fn none() -> ([Diagnosis; 2], Option<Compositor>) {
+    let found = "not a Wayland session";
+    let portal = Diagnosis::skipped(portal::PORTAL, found);
+    ([Diagnosis::ok(WAYLAND, found), portal], None)
 }
 
-/// What the session is good for, of which this is WAYLAND_DISPLAY, and how it is used, if it answers.
-pub fn session(name: Option<&str>) -> (Diagnosis, Option<Compositor>) {
+/// What the session and its portal are good for, of which this is WAYLAND_DISPLAY, and how it is used, if it answers.
+pub fn session(name: Option<&str>) -> ([Diagnosis; 2], Option<Compositor>) {
+    let (portal, shows_screen) = portal::finding();
+    let (session, compositor) = compositor(name, shows_screen);
+    ([session, portal], compositor)
+}
+
+/// `shows_screen`: whether the portal does.
+fn compositor(name: Option<&str>, shows_screen: bool) -> (Diagnosis, Option<Compositor>) {
     let session = format!("a Wayland session ({})", name.unwrap_or("without a name"));
     let asked = match name {
         Some(_) => within_time(interfaces),
@@ -76,8 +89,11 @@ pub fn session(name: Option<&str>) -> (Diagnosis, Option<Compositor>) {
             "{session} without wlroots' protocols for: {}",
             words(missing)
         );
-        let finding = Diagnosis::warning(WAYLAND, found, LACKING_ADVICE);
-        return (finding, Some(Compositor::Other));
+        let (advice, compositor) = match shows_screen {
+            true => (PORTAL_ADVICE, Compositor::Portal),
+            false => (LACKING_ADVICE, Compositor::Other),
+        };
+        return (Diagnosis::warning(WAYLAND, found, advice), Some(compositor));
     }
     let is_sway = std::env::var_os("SWAYSOCK").is_some_and(|path| !path.is_empty());
     if !is_sway {

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use zbus::zvariant::OwnedValue;
 
-use super::bus::{Bus, Object, lost};
+use super::lost;
+use crate::bus::{Bus, Object};
 use crate::error::Result;
 use crate::monitor::Monitor;
 use crate::rect::Rect;

@@ -5,13 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::displays::Display;
-use super::newest::Whole;
-use super::rows::BYTES_PER_PIXEL;
 use super::session::MutterSession;
-use super::stream::Stream;
 use super::{Mutter, no_windows};
 use crate::error::{DesktopError, Result};
 use crate::grabber::{Capture, Grab, Picture};
+use crate::pipewire::{Stream, Whole};
 use crate::rect::Rect;
 use crate::window::WindowId;
 
@@ -64,7 +62,7 @@ impl MutterGrabber {
             PATIENCE,
             || source.session.has_ended(),
             |whole| is_of(whole, display),
-            |whole| cut(whole, display, part, &mut pixels),
+            |whole| whole.cut(display.monitor.place, part, &mut pixels),
         );
         let size = cut.map_err(|reason| source.failure(reason))?;
         self.pixels = pixels;
@@ -88,7 +86,7 @@ impl Source {
         let node = session
             .node()
             .ok_or_else(|| failed("Mutter sends no pictures".to_owned()))?;
-        let stream = Stream::open(node, mutter.pipewire.as_deref()).map_err(failed)?;
+        let stream = Stream::open(node, mutter.pipewire()).map_err(failed)?;
         Ok(Self {
             display,
             stream,
@@ -139,39 +137,4 @@ fn is_of(whole: &Whole, display: &Display) -> bool {
     pairs
         .into_iter()
         .all(|(there, wanted)| there.abs_diff(wanted) <= ROUNDED)
-}
-
-/// Copies the pixels of a part of the screen that lies on a monitor. Returns how many there are to the right and down.
-fn cut(whole: &Whole, display: &Display, part: Rect, to: &mut Vec<u8>) -> [u32; 2] {
-    let monitor = display.monitor.place;
-    let [columns, rows] = [
-        (part.x, part.width, monitor.x, monitor.width, whole.size[0]),
-        (
-            part.y,
-            part.height,
-            monitor.y,
-            monitor.height,
-            whole.size[1],
-        ),
-    ]
-    .map(|(at, length, from, of, pixels)| {
-        let scale = f64::from(pixels) / f64::from(of);
-        let begin = f64::from(at.abs_diff(from)) * scale;
-        let end = begin + f64::from(length) * scale;
-        // The part lies on the monitor, so that neither is beyond its pixels.
-        let [begin, end] = [begin, end].map(|it| (it.round() as u32).min(pixels));
-        begin as usize..end as usize
-    });
-    to.clear();
-    let row = whole.size[0] as usize * BYTES_PER_PIXEL;
-    let bytes = columns.start * BYTES_PER_PIXEL..columns.end * BYTES_PER_PIXEL;
-    for pixels in whole
-        .pixels
-        .chunks_exact(row)
-        .take(rows.end)
-        .skip(rows.start)
-    {
-        to.extend_from_slice(&pixels[bytes.clone()]);
-    }
-    [columns.len() as u32, rows.len() as u32]
 }

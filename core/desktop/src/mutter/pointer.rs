@@ -13,9 +13,9 @@ use zbus::message::Message;
 use zbus::zvariant::OwnedObjectPath;
 
 use super::Mutter;
-use super::bus::{Object, order};
 use super::displays::Display;
 use super::session::MutterSession;
+use crate::bus::{Object, order};
 use crate::error::{DesktopError, Result};
 use crate::input::{DisplayServer, Input, InputDevice};
 
@@ -245,7 +245,7 @@ impl InputDevice for RemotePointer {
     }
 
     fn display_server(&self) -> Option<DisplayServer> {
-        Some(DisplayServer::Mutter(Arc::clone(&self.guarded)))
+        Some(DisplayServer::Bus(Arc::clone(&self.guarded)))
     }
 }
 

@@ -10,7 +10,7 @@ use zbus::blocking::MessageIterator;
 use zbus::message::{Message, Type};
 use zbus::zvariant::{OwnedObjectPath, Value};
 
-use super::bus::{BUS, Bus, Object};
+use crate::bus::{BUS, Bus, Object};
 
 /// Pictures of monitors, and with control places on them.
 pub(super) struct MutterSession {

@@ -3,14 +3,15 @@
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::rows::Layout;
+use super::rows::{BYTES_PER_PIXEL, Layout};
+use crate::rect::Rect;
 
 /// How often it is checked whether pictures have ended while one is waited for.
 const CHECK: Duration = Duration::from_millis(50);
 
 /// A picture, or why there is none.
 #[derive(Default)]
-pub(super) struct Newest {
+pub(crate) struct Newest {
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -24,9 +25,9 @@ struct State {
     refused: Option<String>,
 }
 
-/// A picture of a whole monitor.
+/// A picture of a whole monitor or window.
 #[derive(Default)]
-pub(super) struct Whole {
+pub(crate) struct Whole {
     pub size: [u32; 2],
     /// Rows without gaps, four bytes a pixel: blue, green, red, one unused.
     pub pixels: Vec<u8>,
@@ -59,7 +60,7 @@ impl Newest {
     ///
     /// # Errors
     /// Why there is none, or none that is wanted.
-    pub(super) fn with<T>(
+    pub(crate) fn with<T>(
         &self,
         patience: Duration,
         has_ended: impl Fn() -> bool,
@@ -92,6 +93,37 @@ impl Newest {
     fn state(&self) -> MutexGuard<'_, State> {
         // Nothing here can be left half done.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Whole {
+    /// Copies the pixels of a part of the screen that lies on a monitor of a place, of which this is the picture. Returns how
+    /// many there are to the right and down.
+    pub(crate) fn cut(&self, monitor: Rect, part: Rect, to: &mut Vec<u8>) -> [u32; 2] {
+        let [columns, rows] = [
+            (part.x, part.width, monitor.x, monitor.width, self.size[0]),
+            (part.y, part.height, monitor.y, monitor.height, self.size[1]),
+        ]
+        .map(|(at, length, from, of, pixels)| {
+            let scale = f64::from(pixels) / f64::from(of);
+            let begin = f64::from(at.abs_diff(from)) * scale;
+            let end = begin + f64::from(length) * scale;
+            // The part lies on the monitor, so that neither is beyond its pixels.
+            let [begin, end] = [begin, end].map(|it| (it.round() as u32).min(pixels));
+            begin as usize..end as usize
+        });
+        to.clear();
+        let row = self.size[0] as usize * BYTES_PER_PIXEL;
+        let bytes = columns.start * BYTES_PER_PIXEL..columns.end * BYTES_PER_PIXEL;
+        for pixels in self
+            .pixels
+            .chunks_exact(row)
+            .take(rows.end)
+            .skip(rows.start)
+        {
+            to.extend_from_slice(&pixels[bytes.clone()]);
+        }
+        [columns.len() as u32, rows.len() as u32]
     }
 }
 

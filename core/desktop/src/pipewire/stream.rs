@@ -1,18 +1,19 @@
-//! The pictures of one monitor, as PipeWire brings them: in memory that both processes map, whenever something has changed.
+//! The pictures of one monitor or window, in memory that both processes map.
 
 use std::cell::{Cell, RefCell};
-use std::ffi::{CStr, CString, c_char, c_void};
-use std::path::Path;
+use std::ffi::{CStr, c_char, c_void};
+use std::mem::MaybeUninit;
 use std::ptr::{null, null_mut};
 use std::sync::Arc;
 
 use pipewire::spa::param::ParamType;
 use pipewire::spa::pod::Pod;
 use pipewire::spa::sys::{
-    SPA_CHUNK_FLAG_CORRUPTED, SPA_DATA_MemFd, SPA_DATA_MemPtr, SPA_DIRECTION_INPUT, spa_pod,
+    SPA_CHUNK_FLAG_CORRUPTED, SPA_DATA_MemFd, SPA_DATA_MemPtr, SPA_DIRECTION_INPUT, spa_hook,
+    spa_pod,
 };
 use pipewire::sys::{
-    PW_VERSION_STREAM_EVENTS, pw_buffer, pw_stream, pw_stream_events,
+    PW_VERSION_STREAM_EVENTS, pw_buffer, pw_context, pw_stream, pw_stream_events,
     pw_stream_flags_PW_STREAM_FLAG_AUTOCONNECT as AUTOCONNECT,
     pw_stream_flags_PW_STREAM_FLAG_DONT_RECONNECT as DONT_RECONNECT,
     pw_stream_flags_PW_STREAM_FLAG_MAP_BUFFERS as MAP_BUFFERS, pw_stream_state,
@@ -23,12 +24,14 @@ use pipewire::sys::{
 use super::format;
 use super::library::Library;
 use super::newest::Newest;
+use super::remote::Remote;
 use super::rows::{Chunk, Layout};
 
 /// A stream of pictures, which a thread of its own receives. It ends when this is dropped.
-pub(super) struct Stream {
+pub(crate) struct Stream {
     library: &'static Library,
     thread: *mut pw_thread_loop,
+    context: *mut pw_context,
     stream: *mut pw_stream,
     receiver: *mut Receiver,
     newest: Arc<Newest>,
@@ -41,6 +44,8 @@ unsafe impl Send for Stream {}
 struct Receiver {
     library: &'static Library,
     stream: Cell<*mut pw_stream>,
+    /// The stream's list of what it calls, of which this is an element.
+    hook: Cell<spa_hook>,
     newest: Arc<Newest>,
     layout: Cell<Option<Layout>>,
     /// For the next picture.
@@ -67,11 +72,11 @@ const PROPERTIES: &CStr =
     c"media.type=Video media.category=Capture media.role=Screen node.dont-reconnect=true";
 
 impl Stream {
-    /// Begins to receive from a node. `socket`: PipeWire's; `None`: as the environment names it.
+    /// Begins to receive from a node.
     ///
     /// # Errors
     /// Why PipeWire can't be used.
-    pub(super) fn open(node: u32, socket: Option<&Path>) -> Result<Self, String> {
+    pub(crate) fn open(node: u32, remote: Remote) -> Result<Self, String> {
         const FAILED: &str = "PipeWire does not start";
         let library = Library::get()?;
         let newest: Arc<Newest> = Arc::default();
@@ -83,6 +88,8 @@ impl Stream {
         let receiver = Box::into_raw(Box::new(Receiver {
             library,
             stream: Cell::new(null_mut()),
+            // SAFETY: zeros are what it is before it is in a list.
+            hook: Cell::new(unsafe { MaybeUninit::zeroed().assume_init() }),
             newest: Arc::clone(&newest),
             layout: Cell::new(None),
             spare: RefCell::default(),
@@ -91,6 +98,7 @@ impl Stream {
         let mut stream = Self {
             library,
             thread,
+            context: null_mut(),
             stream: null_mut(),
             receiver,
             newest,
@@ -99,11 +107,11 @@ impl Stream {
         if unsafe { (library.pw_thread_loop_start)(thread) } < 0 {
             return Err(FAILED.to_owned());
         }
-        stream.locked(|it| it.connect(node, socket))?;
+        stream.locked(|it| it.connect(node, remote))?;
         Ok(stream)
     }
 
-    pub(super) fn newest(&self) -> &Newest {
+    pub(crate) fn newest(&self) -> &Arc<Newest> {
         &self.newest
     }
 
@@ -117,35 +125,41 @@ impl Stream {
         done
     }
 
-    fn connect(&mut self, node: u32, socket: Option<&Path>) -> Result<(), String> {
+    fn connect(&mut self, node: u32, remote: Remote) -> Result<(), String> {
         let failed = |what: &str| format!("PipeWire gives no pictures: {what}");
         let library = self.library;
         let offered = format::offered().ok_or_else(|| failed("no format"))?;
-        // SAFETY: the text is one. The stream takes what is returned.
-        let properties = unsafe { (library.pw_properties_new_string)(PROPERTIES.as_ptr()) };
-        if let Some(socket) = socket {
-            let socket = CString::new(socket.as_os_str().as_encoded_bytes())
-                .map_err(|_| failed("the path of its socket"))?;
-            // SAFETY: the properties are there, and copy the text.
-            unsafe {
-                (library.pw_properties_set)(properties, c"remote.name".as_ptr(), socket.as_ptr());
-            }
+        // SAFETY: the loop is there until the context is destroyed.
+        self.context = unsafe {
+            let on = (library.pw_thread_loop_get_loop)(self.thread);
+            (library.pw_context_new)(on, null_mut(), 0)
+        };
+        if self.context.is_null() {
+            return Err(failed("no context"));
         }
-        // SAFETY: the loop and the receiver are there until the stream is destroyed, and the events for ever.
+        // SAFETY: the context is there, and this has its loop's lock.
+        let core = unsafe { remote.connect(library, self.context) };
+        let core = core.map_err(|what| failed(&what))?;
+        // SAFETY: the text is one, and the core is there. The stream takes the properties.
         self.stream = unsafe {
-            (library.pw_stream_new_simple)(
-                (library.pw_thread_loop_get_loop)(self.thread),
-                c"flowpipe".as_ptr(),
-                properties,
-                &raw const EVENTS,
-                self.receiver.cast(),
-            )
+            let properties = (library.pw_properties_new_string)(PROPERTIES.as_ptr());
+            (library.pw_stream_new)(core, c"flowpipe".as_ptr(), properties)
         };
         if self.stream.is_null() {
             return Err(failed("no stream"));
         }
         // SAFETY: it is there, and nothing has a reference to it that excludes others.
-        unsafe { &*self.receiver }.stream.set(self.stream);
+        let receiver = unsafe { &*self.receiver };
+        receiver.stream.set(self.stream);
+        // SAFETY: the hook and the receiver are there until the stream is destroyed, and the events for ever.
+        unsafe {
+            (library.pw_stream_add_listener)(
+                self.stream,
+                receiver.hook.as_ptr(),
+                &raw const EVENTS,
+                self.receiver.cast(),
+            );
+        }
         let mut formats = [offered.as_ptr().cast::<spa_pod>()];
         // SAFETY: the stream is there, and copies the formats, which are whole.
         let connected = unsafe {
@@ -173,6 +187,10 @@ impl Drop for Stream {
             if !it.stream.is_null() {
                 // SAFETY: it is there, and used no more.
                 unsafe { (library.pw_stream_destroy)(it.stream) };
+            }
+            if !it.context.is_null() {
+                // SAFETY: as above. The connection ends with it.
+                unsafe { (library.pw_context_destroy)(it.context) };
             }
         });
         // SAFETY: the loop is there, its lock is free, and nothing is in it any more.

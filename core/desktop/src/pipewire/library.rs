@@ -1,13 +1,15 @@
-//! The functions of libpipewire that are used. The library is loaded when pictures are wanted: it is there wherever GNOME
-//! is, and need not be elsewhere. The crate pipewire links it, so that only its types are used here.
+//! The functions of libpipewire that are used. The library is loaded when pictures are wanted: it is there wherever
+//! GNOME and the desktop portal are, and need not be elsewhere. The crate pipewire links it, so that only its types are used here.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::OnceLock;
 
 use libloading::os::unix::{Library as File, RTLD_LOCAL, RTLD_NOW};
+use pipewire::spa::sys::spa_hook;
 use pipewire::spa::sys::{spa_dict, spa_direction, spa_pod};
 use pipewire::sys::{
-    pw_buffer, pw_loop, pw_properties, pw_stream, pw_stream_events, pw_stream_flags, pw_thread_loop,
+    pw_buffer, pw_context, pw_core, pw_loop, pw_properties, pw_stream, pw_stream_events,
+    pw_stream_flags, pw_thread_loop,
 };
 
 const NAME: &str = "libpipewire-0.3.so.0";
@@ -44,15 +46,19 @@ macro_rules! functions {
 }
 
 functions! {
+    pw_context_connect: fn(*mut pw_context, *mut pw_properties, usize) -> *mut pw_core;
+    pw_context_connect_fd: fn(*mut pw_context, c_int, *mut pw_properties, usize) -> *mut pw_core;
+    pw_context_destroy: fn(*mut pw_context);
+    pw_context_new: fn(*mut pw_loop, *mut pw_properties, usize) -> *mut pw_context;
     pw_init: fn(*mut c_int, *mut *mut *mut c_char);
     pw_properties_new_string: fn(*const c_char) -> *mut pw_properties;
     pw_properties_set: fn(*mut pw_properties, *const c_char, *const c_char) -> c_int;
+    pw_stream_add_listener: fn(*mut pw_stream, *mut spa_hook, *const pw_stream_events, *mut c_void);
     pw_stream_connect:
         fn(*mut pw_stream, spa_direction, u32, pw_stream_flags, *mut *const spa_pod, u32) -> c_int;
     pw_stream_dequeue_buffer: fn(*mut pw_stream) -> *mut pw_buffer;
     pw_stream_destroy: fn(*mut pw_stream);
-    pw_stream_new_simple:
-        fn(*mut pw_loop, *const c_char, *mut pw_properties, *const pw_stream_events, *mut c_void) -> *mut pw_stream;
+    pw_stream_new: fn(*mut pw_core, *const c_char, *mut pw_properties) -> *mut pw_stream;
     pw_stream_queue_buffer: fn(*mut pw_stream, *mut pw_buffer) -> c_int;
     pw_stream_update_params: fn(*mut pw_stream, *mut *const spa_pod, u32) -> c_int;
     pw_thread_loop_destroy: fn(*mut pw_thread_loop);

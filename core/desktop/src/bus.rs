@@ -1,4 +1,4 @@
-//! The session's bus, on which Mutter answers.
+//! The session's bus, on which Mutter and the desktop portal answer.
 
 use std::net::Shutdown;
 use std::os::linux::net::SocketAddrExt as _;
@@ -19,26 +19,19 @@ use crate::error::{DesktopError, Result};
 /// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The interfaces that are needed, which are also the names by which Mutter is found.
-const NEEDED: [&str; 3] = [
-    "org.gnome.Mutter.DisplayConfig",
-    "org.gnome.Mutter.RemoteDesktop",
-    "org.gnome.Mutter.ScreenCast",
-];
-
 /// The bus itself.
-pub(super) const BUS: Object<'_> = Object::main("org.freedesktop.DBus", "/org/freedesktop/DBus");
+pub(crate) const BUS: Object<'_> = Object::main("org.freedesktop.DBus", "/org/freedesktop/DBus");
 
 /// A connection of its own.
-pub(super) struct Bus {
+pub(crate) struct Bus {
     connection: Connection,
     /// The same connection.
     socket: UnixStream,
 }
 
-/// An object of Mutter's, as seen through one of its interfaces.
+/// An object of a service's, as seen through one of its interfaces.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Object<'a> {
+pub(crate) struct Object<'a> {
     /// Of the interface.
     pub service: &'a str,
     pub path: &'a str,
@@ -47,7 +40,7 @@ pub(super) struct Object<'a> {
 
 impl<'a> Object<'a> {
     /// The main object of a service, which has the service's name.
-    pub(super) const fn main(service: &'a str, path: &'a str) -> Self {
+    pub(crate) const fn main(service: &'a str, path: &'a str) -> Self {
         Self {
             service,
             path,
@@ -58,7 +51,7 @@ impl<'a> Object<'a> {
 
 impl Bus {
     /// Connects to the bus of an address; `None`: to that of the session that this program runs in.
-    pub(super) fn connect(address: Option<&str>) -> Result<Self> {
+    pub(crate) fn connect(address: Option<&str>) -> Result<Self> {
         let connected = open(address).map_err(|error| DesktopError::NoDesktop {
             reason: format!("the session's bus does not answer: {error}"),
         });
@@ -66,25 +59,17 @@ impl Bus {
         Ok(Self { connection, socket })
     }
 
-    pub(super) fn connection(&self) -> &Connection {
+    pub(crate) fn connection(&self) -> &Connection {
         &self.connection
     }
 
-    /// Whether Mutter is there.
-    pub(super) fn has_mutter(&self) -> Result<bool> {
-        for name in NEEDED {
-            let is_there: bool = self
-                .call(BUS, "NameHasOwner", &BusName::try_from(name).map_err(lost)?)
-                .map_err(lost)?;
-            if !is_there {
-                return Ok(false);
-            }
-        }
-        Ok(true)
+    /// Whether a name on the bus has an owner now.
+    pub(crate) fn has_owner(&self, name: &str) -> zbus::Result<bool> {
+        self.call(BUS, "NameHasOwner", &BusName::try_from(name)?)
     }
 
     /// Asks, and waits for the answer.
-    pub(super) fn call<Q, A>(
+    pub(crate) fn call<Q, A>(
         &self,
         object: Object<'_>,
         method: &str,
@@ -105,8 +90,8 @@ impl Bus {
     }
 
     /// What an object has under a name.
-    #[cfg(feature = "input")]
-    pub(super) fn property(&self, object: Object<'_>, name: &str) -> zbus::Result<OwnedValue> {
+    #[cfg(any(feature = "input", feature = "portal"))]
+    pub(crate) fn property(&self, object: Object<'_>, name: &str) -> zbus::Result<OwnedValue> {
         let properties = Object {
             interface: "org.freedesktop.DBus.Properties",
             ..object
@@ -115,14 +100,14 @@ impl Bus {
     }
 
     /// Has something done, and does not wait. What is sent later is done later.
-    #[cfg(feature = "input")]
-    pub(super) fn send(&self, message: &Message) -> zbus::Result<()> {
+    #[cfg(all(feature = "input", feature = "mutter"))]
+    pub(crate) fn send(&self, message: &Message) -> zbus::Result<()> {
         self.connection.send(message)
     }
 
     /// The same connection, for a process that outlives this one.
     #[cfg(feature = "input")]
-    pub(super) fn socket(&self) -> std::io::Result<UnixStream> {
+    pub(crate) fn socket(&self) -> std::io::Result<UnixStream> {
         self.socket.try_clone()
     }
 }
@@ -136,7 +121,7 @@ impl Drop for Bus {
 
 /// A message that is not answered.
 #[cfg(feature = "input")]
-pub(super) fn order<B>(object: Object<'_>, method: &str, body: &B) -> zbus::Result<Message>
+pub(crate) fn order<B>(object: Object<'_>, method: &str, body: &B) -> zbus::Result<Message>
 where
     B: Serialize + DynamicType,
 {
@@ -168,8 +153,4 @@ fn open(address: Option<&str>) -> zbus::Result<(Connection, UnixStream)> {
         .method_timeout(PATIENCE)
         .build()?;
     Ok((connection, socket))
-}
-
-pub(super) fn lost(error: impl std::fmt::Display) -> DesktopError {
-    DesktopError::Lost(format!("Mutter: {error}"))
 }

@@ -1,6 +1,7 @@
-//! Releases by Mutter's interface on the session's bus. Mutter lets nobody release a button but the connection that
-//! pressed it, and releases all of its buttons when that connection ends. So both processes have the same connection: the
-//! guardian sends prepared messages on it, which nobody answers, and ends it in the end.
+//! Releases by an interface on the session's bus: Mutter's, or the desktop portal's. Mutter lets nobody release a button but
+//! the connection that pressed it, and releases all of its buttons when that connection ends; the portal ends a session
+//! with its connection. So both processes have the same connection: the guardian sends prepared messages on it, which
+//! nobody answers, and ends it in the end.
 //!
 //! The kernel takes such short messages as a whole, so that they do not get between the parts of another one.
 

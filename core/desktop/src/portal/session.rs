@@ -1,0 +1,292 @@
+//! A session: what the portal does for this program until it ends it, or a person does.
+
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::Duration;
+
+use zbus::zvariant::{OwnedObjectPath, Value};
+
+use super::capabilities::{Capabilities, MONITOR, POINTER, WINDOW};
+use super::request::{self, Options, Results, unreadable};
+use super::signals::PortalSignals;
+use super::source::{ChosenSource, text};
+use super::tokens::Tokens;
+use super::{PATH, REMOTE_DESKTOP, SCREEN_CAST};
+use crate::bus::{Bus, Object};
+
+/// What a session is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Use {
+    /// Pictures of a monitor or a window.
+    Screen,
+    /// The mouse on a monitor, and pictures of it.
+    Mouse,
+}
+
+pub(super) struct PortalSession {
+    /// At the end of the connection, the portal ends the session.
+    bus: Bus,
+    path: OwnedObjectPath,
+    controls: bool,
+    source: ChosenSource,
+    has_ended: Arc<AtomicBool>,
+}
+
+/// How long an answer may take that no person gives.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// How long a person may take.
+const DIALOG_PATIENCE: Duration = Duration::from_secs(180);
+/// Of `persist_mode`: until the person takes it back.
+const UNTIL_REVOKED: u32 = 2;
+/// Who takes the mouse's places in pixels.
+const GNOME: &str = "org.gnome.Mutter.RemoteDesktop";
+/// The first versions that keep what was allowed.
+const KEEPING_SCREEN_CAST: u32 = 4;
+const KEEPING_REMOTE_DESKTOP: u32 = 2;
+
+/// A session that is being opened.
+struct Opening<'a> {
+    bus: &'a Bus,
+    signals: &'a PortalSignals,
+}
+
+impl PortalSession {
+    /// Asks for a session, and waits for the person's answer, if it is not kept from the last time.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub(super) fn open(bus: Bus, for_use: Use, tokens: &Tokens) -> Result<Self, String> {
+        let offered = Capabilities::ask(&bus).ok_or("no desktop portal answers")?;
+        let controls = for_use == Use::Mouse;
+        if controls && !offered.controls_mouse() {
+            return Err(
+                "this desktop's portal lets no program move the pointer (it has no RemoteDesktop with a pointer)"
+                    .to_owned(),
+            );
+        }
+        if !offered.shows_screen() {
+            return Err("this desktop's portal shows no screen (it has no ScreenCast)".to_owned());
+        }
+        // Its specification wants the compositor's units, and GNOME's takes pixels.
+        if controls && bus.has_owner(GNOME).unwrap_or(false) {
+            return Err(
+                "GNOME's portal counts other units than the specification where a monitor is scaled: set \
+                 desktop = \"mutter\""
+                    .to_owned(),
+            );
+        }
+        let cursor = offered.without_pointer().ok_or(
+            "this desktop's portal shows the screen only with the pointer in the picture, where it hides what is to \
+             be read",
+        )?;
+        let name = format!("flowpipe_{}", next_number());
+        let failed = |error: zbus::Error| format!("the session's bus: {error}");
+        let expected = session_path(&bus, &name)?;
+        let signals = PortalSignals::watch(&bus, expected.clone()).map_err(failed)?;
+        let opening = Opening {
+            bus: &bus,
+            signals: &signals,
+        };
+        let main = if controls {
+            REMOTE_DESKTOP
+        } else {
+            SCREEN_CAST
+        };
+        let path = opening.create(main, name, &expected)?;
+        let keeps = match controls {
+            true => offered.remote_desktop >= KEEPING_REMOTE_DESKTOP,
+            false => offered.screen_cast >= KEEPING_SCREEN_CAST,
+        };
+        let mut kept = Options::new();
+        if keeps {
+            kept.insert("persist_mode", UNTIL_REVOKED.into());
+            if let Some(token) = tokens.get(for_use) {
+                kept.insert("restore_token", token.into());
+            }
+        }
+        let types = source_types(for_use, &offered);
+        let mut sources =
+            Options::from([("multiple", Value::from(false)), ("types", types.into())]);
+        if offered.screen_cast > 1 {
+            sources.insert("cursor_mode", cursor.into());
+        }
+        if controls {
+            kept.insert("types", POINTER.into());
+            opening.select(REMOTE_DESKTOP, "SelectDevices", &path, kept)?;
+        } else {
+            sources.extend(kept);
+        }
+        opening.select(SCREEN_CAST, "SelectSources", &path, sources)?;
+        let results = opening.start(main, &path)?;
+        if let Some(token) = results.get("restore_token").and_then(text) {
+            tokens.keep(for_use, token);
+        }
+        if controls && !controls_pointer(&results)? {
+            return Err("the mouse was not allowed in the dialog of the desktop portal".to_owned());
+        }
+        let source = ChosenSource::of(&results, types)?;
+        let has_ended = signals.has_ended;
+        Ok(Self {
+            bus,
+            path,
+            controls,
+            source,
+            has_ended,
+        })
+    }
+
+    /// What was chosen.
+    pub(super) fn source(&self) -> &ChosenSource {
+        &self.source
+    }
+
+    /// Whether it controls the mouse.
+    #[cfg(feature = "input")]
+    pub(super) fn controls(&self) -> bool {
+        self.controls
+    }
+
+    /// Whether the portal, or a person, has ended it.
+    pub(super) fn has_ended(&self) -> bool {
+        self.has_ended.load(Ordering::Acquire)
+    }
+
+    #[cfg(feature = "input")]
+    pub(super) fn bus(&self) -> &Bus {
+        &self.bus
+    }
+
+    #[cfg(feature = "input")]
+    pub(super) fn path(&self) -> &OwnedObjectPath {
+        &self.path
+    }
+
+    /// A connection to PipeWire, which shows what was chosen.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub(super) fn pipewire(&self) -> Result<OwnedFd, String> {
+        let opened: zbus::Result<zbus::zvariant::OwnedFd> = self.bus.call(
+            SCREEN_CAST,
+            "OpenPipeWireRemote",
+            &(&self.path, Options::new()),
+        );
+        opened
+            .map(OwnedFd::from)
+            .map_err(|error| format!("the desktop portal gives no pictures: {error}"))
+    }
+
+    /// Why it has ended.
+    pub(super) fn end(&self) -> String {
+        let what = if self.controls {
+            "the control of the mouse"
+        } else {
+            "the capture of the screen"
+        };
+        format!(
+            "the desktop portal has ended {what}: the desktop's sign for it does that, a change of the monitors, or a \
+             window that is closed"
+        )
+    }
+}
+
+impl Opening<'_> {
+    fn create(
+        &self,
+        object: Object<'_>,
+        name: String,
+        expected: &str,
+    ) -> Result<OwnedObjectPath, String> {
+        const METHOD: &str = "CreateSession";
+        let mut options = requested();
+        options.insert("session_handle_token", name.into());
+        let results = self.ask(object, METHOD, &options, PATIENCE)?;
+        let path = results.get("session_handle").and_then(text);
+        match path {
+            Some(path) if path == expected => {
+                OwnedObjectPath::try_from(path).map_err(|_| unreadable(METHOD))
+            }
+            _ => Err(unreadable(METHOD)),
+        }
+    }
+
+    fn select(
+        &self,
+        object: Object<'_>,
+        method: &str,
+        session: &OwnedObjectPath,
+        mut options: Options<'_>,
+    ) -> Result<(), String> {
+        options.extend(requested());
+        self.ask(object, method, &(session, options), PATIENCE)
+            .map(|_| ())
+    }
+
+    fn start(&self, object: Object<'_>, session: &OwnedObjectPath) -> Result<Results, String> {
+        tracing::info!("the desktop portal is asked: it may show a dialog, in which to allow it");
+        // No window of this program's belongs to the dialog.
+        let question = (session, "", requested());
+        self.ask(object, "Start", &question, DIALOG_PATIENCE)
+    }
+
+    fn ask<Q>(
+        &self,
+        object: Object<'_>,
+        method: &str,
+        question: &Q,
+        patience: Duration,
+    ) -> Result<Results, String>
+    where
+        Q: serde::Serialize + zbus::zvariant::DynamicType,
+    {
+        let PortalSignals {
+            has_ended,
+            responses,
+        } = self.signals;
+        request::ask(
+            self.bus,
+            (object, method),
+            question,
+            responses,
+            has_ended,
+            patience,
+        )
+    }
+}
+
+/// What a session may show: the mouse needs a place on a monitor.
+fn source_types(for_use: Use, offered: &Capabilities) -> u32 {
+    let monitors = if offered.sources.monitors { MONITOR } else { 0 };
+    match for_use {
+        Use::Screen if offered.sources.windows => monitors | WINDOW,
+        _ => monitors,
+    }
+}
+
+/// Whether the person has allowed the mouse.
+fn controls_pointer(results: &Results) -> Result<bool, String> {
+    let devices = results.get("devices").map_or(Ok(0), u32::try_from);
+    let devices = devices.map_err(|_| unreadable("devices"))?;
+    Ok(devices & POINTER != 0)
+}
+
+/// The options of a request, with a name of its own.
+fn requested() -> Options<'static> {
+    let name = format!("flowpipe_{}", next_number());
+    Options::from([("handle_token", name.into())])
+}
+
+/// For a name that this connection has not used yet.
+fn next_number() -> u32 {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+/// The path of a session of that name.
+fn session_path(bus: &Bus, name: &str) -> Result<String, String> {
+    let own = bus.connection().unique_name();
+    let own = own.ok_or("the session's bus gives no name")?;
+    let own = own.trim_start_matches(':').replace('.', "_");
+    Ok(format!("{PATH}/session/{own}/{name}"))
+}

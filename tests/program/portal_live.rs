@@ -1,0 +1,114 @@
+//! capture-screen through a desktop portal: a real one, that of wlroots' compositors, and a real window in sway.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use flowpipe_tests::{Ran, flowpipe, pipeline};
+
+use crate::live_play::{LiveScreen, TITLE, Table};
+use crate::portal::PortalSession;
+use crate::screen::wait_for;
+
+impl LiveScreen for PortalSession {
+    fn set(&self, command: &mut Command) {
+        Self::set(self, command);
+    }
+
+    fn wait_for_window(&self, title: &str) {
+        wait_for("window", || self.sway.tree().contains(title).then_some(()));
+    }
+
+    fn save_picture(&self, _: &Path) {}
+}
+
+/// What becomes of a pipeline in a session.
+fn run(session: &PortalSession, text: &str) -> Ran {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = flowpipe(&["run", &pipeline(folder.path(), text)]);
+    LiveScreen::set(session, &mut command);
+    command.output().unwrap().into()
+}
+
+fn screen(config: &str) -> String {
+    format!(
+        "[stages.screen]\nplugin = \"capture-screen\"\nconfig = {{ desktop = \"portal\", {config} }}\n"
+    )
+}
+
+#[test]
+fn a_board_is_read_through_a_portal() {
+    for isolation in ["thread", "process"] {
+        // A second session of the same portal would get its first picture with the next change of the screen.
+        let session = PortalSession::start([800, 900], "1");
+        let game = ["--size", "5", "--seed", "3", "--window", "400x700"];
+        let table = Table::on(session, &game);
+        let folder = tempfile::tempdir().unwrap();
+        let text = format!(
+            "{}isolation = \"{isolation}\"
+[stages.vision]
+plugin = \"vision-opencv\"
+from = \"screen\"
+queue = {{ capacity = 1, when_full = \"latest\" }}
+[stages.solver]
+plugin = \"solver-search\"
+from = \"vision\"
+",
+            screen("monitor = 1")
+        );
+        let mut command = flowpipe(&["run", &pipeline(folder.path(), &text)]);
+        LiveScreen::set(&table.screen, &mut command);
+        let log = folder.path().join("printed");
+        let mut run = command
+            .stdout(std::fs::File::create(&log).unwrap())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let began = Instant::now();
+        let solved = "(5 x 5, 5 flows) solved by solver-search";
+        let found = loop {
+            let printed = std::fs::read_to_string(&log).unwrap();
+            if printed.contains(solved) {
+                break true;
+            }
+            if began.elapsed() > Duration::from_secs(60) || run.try_wait().unwrap().is_some() {
+                break false;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        };
+        run.kill().unwrap();
+        run.wait().unwrap();
+        let printed = std::fs::read_to_string(&log).unwrap();
+        assert!(found, "{isolation}: {TITLE}: {printed}");
+    }
+}
+
+#[test]
+fn what_a_portal_does_not_report_is_said() {
+    let session = PortalSession::start([640, 480], "1");
+    let ran = run(&session, &screen("window = \"flow\"")).expect(1);
+    let words = "the desktop portal does not report it: set `monitor = 1`";
+    assert!(ran.stderr.contains(words), "{ran:#?}");
+    let folder = tempfile::tempdir().unwrap();
+    let puzzle = folder.path().join("puzzle.txt");
+    std::fs::write(&puzzle, "A.B\n...\nA.B\n").unwrap();
+    let mouse = format!(
+        "[stages.puzzles]\nplugin = \"capture-puzzles\"\nconfig = {{ files = [{puzzle:?}] }}\n\
+         [stages.solver]\nplugin = \"solver-search\"\nfrom = \"puzzles\"\n\
+         [stages.planner]\nplugin = \"planner-minlink\"\nfrom = \"solver\"\n\
+         [stages.mouse]\nplugin = \"actuator-mouse\"\nfrom = \"planner\"\n\
+         config = {{ desktop = \"portal\", accept = [\"pointer\"] }}\n"
+    );
+    let ran = run(&session, &mouse).expect(1);
+    let words = "this desktop's portal lets no program move the pointer";
+    assert!(ran.stderr.contains(words), "{ran:#?}");
+    // Where no portal is, the choice of one is refused.
+    let elsewhere = screen("monitor = 1");
+    let mut command = flowpipe(&["run", &pipeline(folder.path(), &elsewhere)]);
+    LiveScreen::set(&session, &mut command);
+    command.env("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nowhere");
+    let ran: Ran = command.output().unwrap().into();
+    let ran = ran.expect(1);
+    let words = "desktop = \"portal\", but no desktop portal that shows the screen answers";
+    assert!(ran.stderr.contains(words), "{ran:#?}");
+}
