@@ -37,6 +37,7 @@ fn screen(config: &str) -> String {
 }
 
 #[test]
+#[ignore = "a real portal passes some changes on late: `./x test full` runs it"]
 fn a_board_is_read_through_a_portal() {
     for isolation in ["thread", "process"] {
         // A second session of the same portal would get its first picture with the next change of the screen.
@@ -84,6 +85,7 @@ from = \"vision\"
 }
 
 #[test]
+#[ignore = "a real portal passes some changes on late: `./x test full` runs it"]
 fn what_a_portal_does_not_report_is_said() {
     let session = PortalSession::start([640, 480], "1");
     let ran = run(&session, &screen("window = \"flow\"")).expect(1);

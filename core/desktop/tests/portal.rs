@@ -88,6 +88,7 @@ fn wait_for_picture(
 }
 
 #[test]
+#[ignore = "a real portal passes some changes on late: `./x test full` runs it"]
 fn a_window_is_captured_to_the_pixel() {
     let session = PortalSession::start([1280, 1000], "1");
     let desktop = connect(&session);
@@ -119,6 +120,7 @@ fn a_window_is_captured_to_the_pixel() {
 }
 
 #[test]
+#[ignore = "a real portal passes some changes on late: `./x test full` runs it"]
 fn pictures_follow_the_size_and_the_scale() {
     let session = PortalSession::start([1280, 1000], "2");
     let desktop = connect(&session);
@@ -140,6 +142,7 @@ fn pictures_follow_the_size_and_the_scale() {
 }
 
 #[test]
+#[ignore = "a real portal passes some changes on late: `./x test full` runs it"]
 fn the_end_of_the_portal_is_an_error_that_says_so() {
     let mut session = PortalSession::start([1280, 1000], "1");
     let desktop = connect(&session);
@@ -168,6 +171,7 @@ fn connect_error(session: &PortalSession) -> String {
 }
 
 #[test]
+#[ignore = "a real portal passes some changes on late: `./x test full` runs it"]
 fn a_portal_without_a_mouse_says_so() {
     let session = PortalSession::start([640, 480], "1");
     let error = connect(&session).input().err().unwrap().to_string();
