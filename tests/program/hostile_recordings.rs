@@ -463,11 +463,17 @@ fn the_mouse_of_a_recording_stays_where_it_is() {
         trap.run_with("replay", &["--from", "actuator"], Some(display))
             .expect(2);
         // Allowed or not, a replay is dry.
-        let both = ["--allow", "drives-mouse", "--allow", "reads-screen"];
-        let allowed = [&["--from", "actuator"], &both[..]].concat();
+        let all = [
+            "drives-mouse",
+            "reads-screen",
+            "reads-files",
+            "writes-files",
+        ];
+        let all: Vec<&str> = all.iter().flat_map(|kind| ["--allow", kind]).collect();
+        let allowed = [&["--from", "actuator"], &all[..]].concat();
         let ran = trap.run_with("replay", &allowed, Some(display)).expect(0);
         assert!(ran.stderr.contains("drives the mouse"), "{}", ran.stderr);
-        let swapped = [&["--swap", "actuator=actuator-mouse"], &both[..]].concat();
+        let swapped = [&["--swap", "actuator=actuator-mouse"], &all[..]].concat();
         trap.run_with("replay", &swapped, Some(display)).expect(0);
         trap.run_with("report", &["-o", "/dev/null"], Some(display));
     }
