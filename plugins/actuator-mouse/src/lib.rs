@@ -52,6 +52,9 @@ use crate::watch::{MOVED_BY_HAND, Watch};
 const RAISED_WITHIN: Duration = Duration::from_millis(800);
 const SETTLED_AFTER: Duration = Duration::from_millis(60);
 
+/// The most places to which the pointer is sent for the strokes of a message.
+const MOST_PLACES: f64 = 100_000.0;
+
 struct MouseActuator {
     config: Config,
     /// `None` in a dry run.
@@ -253,9 +256,6 @@ impl MouseActuator {
         rested.and(end)
     }
 }
-
-/// The most places to which the pointer is sent for the strokes of a message.
-const MOST_PLACES: f64 = 100_000.0;
 
 /// Why strokes are too much to be played at once, if they are.
 fn is_too_much(manner: &Manner, strokes: &[Stroke]) -> Option<String> {

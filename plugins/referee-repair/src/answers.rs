@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use flowpipe_plugin::puzzle::Puzzle;
 use flowpipe_plugin::puzzle::message::Verdict;
+use flowpipe_plugin::puzzle::{Flow, Puzzle};
 use serde::{Deserialize, Serialize};
 
 /// Boards that are remembered: the current one, the next one, and some for a player who goes back.
@@ -22,6 +22,16 @@ pub struct Answer {
     pub solver: String,
     /// The answer.
     pub verdict: Verdict,
+}
+
+impl Answer {
+    /// The flows of the solution that are not drawn as it has them. `None`: there is no solution.
+    pub fn missing(&self, drawn: &[Flow]) -> Option<Vec<Flow>> {
+        match &self.verdict {
+            Verdict::Solution { solution, .. } => Some(solution.missing(drawn).flows),
+            _ => None,
+        }
+    }
 }
 
 impl Answers {

@@ -5,12 +5,11 @@ use std::collections::BTreeSet;
 use flowpipe_plugin::message::Rectangle;
 use flowpipe_plugin::puzzle::geometry::Geometry;
 use flowpipe_plugin::puzzle::message::{
-    BoardResult, BoardState, FrameNote, Outcome, Pace, Profile, SeenBoard, Verdict,
+    BoardResult, BoardState, FrameNote, Outcome, Pace, Profile, SeenBoard,
 };
-use flowpipe_plugin::puzzle::{Colour, Puzzle};
+use flowpipe_plugin::puzzle::{Colour, Flow, Puzzle};
 use serde::{Deserialize, Serialize};
 
-use crate::answers::Answer;
 use crate::vanishing::Vanishing;
 
 /// The current board.
@@ -179,14 +178,10 @@ impl Board {
         self.profile = outcome.profile;
     }
 
-    /// Whether all flows that the last attempt was to draw are seen drawn. Clicks that clear draw none.
-    pub fn is_all_drawn(&self, seen: &SeenBoard, answer: Option<&Answer>) -> bool {
-        let Some(Verdict::Solution { solution, .. }) = answer.map(|answer| &answer.verdict) else {
-            return false;
-        };
-        let missing = solution.missing(&seen.drawn).flows;
-        let is_drawn = |colour: &Colour| missing.iter().all(|flow| flow.colour != *colour);
-        !self.asked.is_empty() && self.asked.iter().all(is_drawn)
+    /// Whether none of the missing flows is one that the last attempt was to draw. Clicks that clear draw none.
+    pub fn is_all_drawn(&self, missing: &[Flow]) -> bool {
+        let is_asked = |flow: &Flow| self.asked.contains(&flow.colour);
+        !self.asked.is_empty() && !missing.iter().any(is_asked)
     }
 
     /// Whether windows of other programs lie over the place where it was seen.

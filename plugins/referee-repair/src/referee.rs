@@ -16,6 +16,7 @@ pub use memory::Memory;
 pub use run::EndCause;
 
 use attempt::Context;
+use flowpipe_plugin::puzzle::Flow;
 use flowpipe_plugin::puzzle::message::{
     BoardResult, BoardState, GameRules, Outcome, SeenBoard, Sighting, Solved, Verdict,
 };
@@ -24,6 +25,7 @@ use session::Session;
 
 use crate::acting::Acting;
 use crate::answers::{Answer, Answers};
+use crate::board::Board;
 use crate::calibration::Calibration;
 use crate::config::Config;
 use crate::display_delay::DisplayDelay;
@@ -210,15 +212,14 @@ impl Referee {
         self.session.calibration.played(outcome);
         self.refused.clone_from(&outcome.refused);
         let played = outcome.act_ns > 0;
+        let began = now.saturating_sub(outcome.act_ns);
         if played {
-            let began = now.saturating_sub(outcome.act_ns);
             self.session.run.first_stroke_at.get_or_insert(began);
         }
         if let Some(board) = &mut self.session.board {
             board.pace = outcome.pace.or(board.pace);
             if played {
                 let (strokes, is_first) = (outcome.strokes.len(), board.attempts == 0);
-                let began = now.saturating_sub(outcome.act_ns);
                 self.display_delay.played(began, now, strokes, is_first);
                 board.note_strokes(outcome, now);
             }
@@ -258,18 +259,18 @@ impl Referee {
             return None;
         }
         let answer = self.answers.get(&seen.puzzle).cloned();
-        if let Some(hindrance) = self.is_untimely(seen, answer.as_ref(), captured, now) {
+        let missing = answer.as_ref().and_then(|it| it.missing(&seen.drawn));
+        if let Some(hindrance) = self.is_untimely(missing.as_deref(), captured, now) {
             return Some(hindrance);
         }
         let Some(answer) = answer else {
             return Some(Hindrance::NoAnswer);
         };
-        let Verdict::Solution { solution, .. } = &answer.verdict else {
+        let (Verdict::Solution { solution, .. }, Some(missing)) = (&answer.verdict, missing) else {
             let reason = format!("{} found no solution", answer.solver);
             self.session.close(Some(reason), actions);
             return None;
         };
-        let missing = solution.missing(&seen.drawn).flows;
         let context = Context {
             load: &self.load,
             attempts: self.config.attempts,
@@ -296,17 +297,13 @@ impl Referee {
         (attempts == Some(0)).then_some(Hindrance::SolvedBefore)
     }
 
-    /// Whether it is too early or too late to judge what was captured then.
-    fn is_untimely(
-        &self,
-        seen: &SeenBoard,
-        answer: Option<&Answer>,
-        captured: i64,
-        now: i64,
-    ) -> Option<Hindrance> {
+    /// Whether it is too early or too late to judge what was captured then, in which these flows of the solution are
+    /// missing. `None`: no solution is known.
+    fn is_untimely(&self, missing: Option<&[Flow]>, captured: i64, now: i64) -> Option<Hindrance> {
         let fresh = self.config.fresh_ms as i64 * 1_000_000;
         let played = self.session.board.as_ref().filter(|it| it.attempts > 0);
-        if played.is_some_and(|board| !board.is_all_drawn(seen, answer))
+        let is_all_drawn = |board: &Board| missing.is_some_and(|it| board.is_all_drawn(it));
+        if played.is_some_and(|board| !is_all_drawn(board))
             && self.shown_by().is_some_and(|by| captured < by)
         {
             let wait_ms = self.display_delay.wait(self.min_wait_ns()) / 1_000_000;

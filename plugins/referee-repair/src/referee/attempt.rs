@@ -39,10 +39,10 @@ impl Session {
         }
         board.vanishing.end();
         board.geometry = Some(seen.geometry.clone());
-        let Some(Verdict::Solution { solution, .. }) = answer.map(|answer| &answer.verdict) else {
+        let Some(missing) = answer.and_then(|answer| answer.missing(&seen.drawn)) else {
             return false;
         };
-        let unseen = solution.missing(&seen.drawn).flows.len();
+        let unseen = missing.len();
         board.unseen = Some(unseen);
         board.is_seen_after = shown_by.is_some_and(|by| captured > by);
         if unseen < board.fewest_seen {

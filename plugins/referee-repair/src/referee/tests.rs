@@ -132,7 +132,7 @@ impl Table {
         kinds(&self.display(after_ms, sighting))
     }
 
-    /// The same in one look.
+    /// The same, seen once.
     fn see_soon(&mut self, after_ms: i64, sighting: Sighting) -> Vec<&'static str> {
         self.is_played = false;
         self.see(after_ms, sighting)
