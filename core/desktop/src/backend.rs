@@ -11,19 +11,33 @@ use crate::window::{Titled, WindowId};
 
 /// One way to the desktop.
 pub(crate) trait Backend: Send + Sync {
+    /// Why nothing is known of windows, where a desktop does not report them.
+    fn no_windows(&self) -> DesktopError {
+        DesktopError::Unsupported("where windows are")
+    }
     /// Windows with a title that are to be seen, the front one first.
-    fn windows(&self) -> Result<Vec<Titled>>;
-    fn place(&self, window: WindowId) -> Result<Option<Rect>>;
+    fn windows(&self) -> Result<Vec<Titled>> {
+        Err(self.no_windows())
+    }
+    fn place(&self, _window: WindowId) -> Result<Option<Rect>> {
+        Err(self.no_windows())
+    }
     /// The part of a rectangle that a picture of it shows.
     fn shown_part(&self, rect: Rect) -> Result<Option<Rect>> {
         let monitors = self.monitors()?.into_iter().map(|monitor| monitor.place);
         let found = rect.largest_part(monitors.map(|place| (place, ())));
         Ok(found.map(|(part, ())| part))
     }
-    fn is_in_front(&self, window: WindowId, rect: Rect) -> Result<bool>;
+    fn is_in_front(&self, _window: WindowId, _rect: Rect) -> Result<bool> {
+        Err(self.no_windows())
+    }
     fn others_over(&self, window: WindowId, rect: Rect) -> Result<Vec<Rect>>;
-    fn raise(&self, window: WindowId) -> Result<()>;
-    fn has_keyboard(&self, window: WindowId) -> Result<bool>;
+    fn raise(&self, _window: WindowId) -> Result<()> {
+        Err(self.no_windows())
+    }
+    fn has_keyboard(&self, _window: WindowId) -> Result<bool> {
+        Err(self.no_windows())
+    }
     fn pointer(&self) -> Result<[i32; 2]> {
         Err(DesktopError::Unsupported("the pointer's place"))
     }

@@ -23,7 +23,7 @@ use crate::grabber::Grab;
 use crate::monitor::Monitor;
 use crate::pipewire::Remote;
 use crate::rect::Rect;
-use crate::window::{Titled, WindowId};
+use crate::window::WindowId;
 use displays::Display;
 
 /// The interfaces that are needed, which are also the names by which Mutter is found.
@@ -103,35 +103,19 @@ fn lost(error: impl std::fmt::Display) -> DesktopError {
     DesktopError::Lost(format!("Mutter: {error}"))
 }
 
-fn no_windows<T>() -> Result<T> {
-    Err(DesktopError::Unsupported(
+fn no_windows() -> DesktopError {
+    DesktopError::Unsupported(
         "where windows are (GNOME does not report it under Wayland: name a monitor or a region)",
-    ))
+    )
 }
 
 impl Backend for Mutter {
-    fn windows(&self) -> Result<Vec<Titled>> {
-        no_windows()
-    }
-
-    fn place(&self, _window: WindowId) -> Result<Option<Rect>> {
-        no_windows()
-    }
-
-    fn is_in_front(&self, _window: WindowId, _rect: Rect) -> Result<bool> {
+    fn no_windows(&self) -> DesktopError {
         no_windows()
     }
 
     fn others_over(&self, _window: WindowId, _rect: Rect) -> Result<Vec<Rect>> {
         Ok(Vec::new())
-    }
-
-    fn raise(&self, _window: WindowId) -> Result<()> {
-        no_windows()
-    }
-
-    fn has_keyboard(&self, _window: WindowId) -> Result<bool> {
-        no_windows()
     }
 
     fn monitors(&self) -> Result<Vec<Monitor>> {

@@ -30,7 +30,7 @@ use crate::error::{DesktopError, Result};
 use crate::grabber::Grab;
 use crate::monitor::Monitor;
 use crate::rect::Rect;
-use crate::window::{Titled, WindowId};
+use crate::window::WindowId;
 use capabilities::Capabilities;
 use chosen::Chosen;
 use session::{PortalSession, Use};
@@ -127,36 +127,20 @@ impl Portal {
     }
 }
 
-fn no_windows<T>() -> Result<T> {
-    Err(DesktopError::Unsupported(
+fn no_windows() -> DesktopError {
+    DesktopError::Unsupported(
         "where windows are (the desktop portal does not report it: set `monitor = 1`, which is the monitor or the window \
          that you choose in its dialog)",
-    ))
+    )
 }
 
 impl Backend for Portal {
-    fn windows(&self) -> Result<Vec<Titled>> {
-        no_windows()
-    }
-
-    fn place(&self, _window: WindowId) -> Result<Option<Rect>> {
-        no_windows()
-    }
-
-    fn is_in_front(&self, _window: WindowId, _rect: Rect) -> Result<bool> {
+    fn no_windows(&self) -> DesktopError {
         no_windows()
     }
 
     fn others_over(&self, _window: WindowId, _rect: Rect) -> Result<Vec<Rect>> {
         Ok(Vec::new())
-    }
-
-    fn raise(&self, _window: WindowId) -> Result<()> {
-        no_windows()
-    }
-
-    fn has_keyboard(&self, _window: WindowId) -> Result<bool> {
-        no_windows()
     }
 
     /// The one that was chosen; a window that was chosen counts as one.

@@ -5,6 +5,8 @@
     reason = "a test helper that can't go on should panic"
 )]
 
+#[path = "support/look.rs"]
+mod look;
 #[path = "../../../tests/support/portal.rs"]
 mod portal;
 #[path = "../../../tests/support/sway.rs"]
@@ -15,6 +17,7 @@ mod wayland_click;
 mod wayland_window;
 
 use flowpipe_desktop::{Desktop, Grabber, Rect};
+use look::{Look, look};
 use portal::PortalSession;
 use wayland_click::wait_for;
 use wayland_window::WaylandWindow;
@@ -33,28 +36,6 @@ fn open(session: &PortalSession, title: &str, size: [u32; 2]) -> WaylandWindow {
 #[ignore = "it is the process of a window: the other tests start it"]
 fn window_process() {
     wayland_window::run_window();
-}
-
-/// A picture: its place, scale, size and pixels as red, green, blue.
-#[derive(Debug)]
-struct Look {
-    place: Rect,
-    scale: f64,
-    size: [u32; 2],
-    pixels: Vec<[u8; 3]>,
-}
-
-fn look(grabber: &mut Grabber, rect: Rect) -> Look {
-    let picture = grabber.grab(rect).unwrap().unwrap();
-    let pixels = picture.pixels.chunks_exact(4);
-    let look = Look {
-        place: picture.place,
-        scale: picture.scale,
-        size: [picture.width, picture.height],
-        pixels: pixels.map(|it| [it[2], it[1], it[0]]).collect(),
-    };
-    assert_eq!(look.pixels.len() as u32, look.size[0] * look.size[1]);
-    look
 }
 
 /// How many pixels have the window's colour.

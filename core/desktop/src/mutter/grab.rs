@@ -125,7 +125,7 @@ impl Grab for MutterGrabber {
     }
 
     fn grab_window(&mut self, _window: WindowId) -> Result<Capture<'_>> {
-        no_windows()
+        Err(no_windows())
     }
 }
 

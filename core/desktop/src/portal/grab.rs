@@ -29,6 +29,6 @@ impl Grab for PortalGrabber {
     }
 
     fn grab_window(&mut self, _window: WindowId) -> Result<Capture<'_>> {
-        no_windows()
+        Err(no_windows())
     }
 }
