@@ -3,7 +3,8 @@
 //! Mutter collects input until it draws its next frame, and passes it on then. Of moves that follow each other it passes
 //! on the last one alone. So a scroll by nothing follows each move: no window scrolls by it, and all moves are passed on.
 //! `org.gnome.Mutter.IdleMonitor` reports when input was passed on last: that of this device and that of a person alike,
-//! so that a person who types may make a move count as passed on too early.
+//! so that a person who types may make a move count as passed on too early. While nothing on the screen changes, Mutter 43
+//! at times draws no frame, and input waits for a second and more. Further input ends that.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -30,6 +31,8 @@ pub(super) struct RemotePointer {
     put: Option<[i32; 2]>,
     /// What is not known to be passed on.
     sent: Option<Sent>,
+    /// Whether something that was sent again may not have been passed on.
+    has_rest: bool,
 }
 
 /// What was sent, in part or as a whole.
@@ -39,8 +42,12 @@ struct Sent {
     at: Instant,
     /// There is one part.
     is_alone: bool,
+    /// When its move was sent again last.
+    again: Option<Instant>,
 }
 
+/// The time after which a move is sent again that was not passed on: a little more than a frame at 60 Hz takes.
+const AGAIN: Duration = Duration::from_millis(20);
 const IDLE: Object<'_> = Object {
     service: "org.gnome.Mutter.IdleMonitor",
     path: "/org/gnome/Mutter/IdleMonitor/Core",
@@ -72,6 +79,7 @@ impl RemotePointer {
             guarded: Arc::new(guarded),
             put: None,
             sent: None,
+            has_rest: false,
         })
     }
 
@@ -93,8 +101,32 @@ impl RemotePointer {
     fn note_sent(&mut self) {
         self.sent = Some(Sent {
             at: Instant::now(),
-            is_alone: self.sent.is_none(),
+            is_alone: self.sent.is_none() && !self.has_rest,
+            again: None,
         });
+    }
+
+    /// Sends a place on a monitor.
+    fn send_place(&self, stream: &OwnedObjectPath, [x, y]: [f64; 2]) -> Result<()> {
+        let control = control(&self.session)?;
+        self.send(order(control, MOTION, &(stream.as_str(), x, y)))?;
+        self.send(order(control, SCROLL, &BY_NOTHING))
+    }
+
+    /// Sends the last move again, so that Mutter draws a frame.
+    fn send_again(&mut self, sent: Sent) -> Result<()> {
+        if sent.again.unwrap_or(sent.at).elapsed() < AGAIN {
+            return Ok(());
+        }
+        let Some((stream, place)) = self.put.and_then(|at| self.on_monitor(at)) else {
+            return Ok(());
+        };
+        self.send_place(stream, place)?;
+        self.sent = Some(Sent {
+            again: Some(Instant::now()),
+            ..sent
+        });
+        Ok(())
     }
 
     fn send(&self, message: zbus::Result<Message>) -> Result<()> {
@@ -186,18 +218,16 @@ impl InputDevice for RemotePointer {
     }
 
     fn put(&mut self, at: [i32; 2]) -> Result<()> {
-        let control = control(&self.session)?;
-        let (stream, [x, y]) = self.on_monitor(at).ok_or_else(|| {
+        let found = self.on_monitor(at);
+        let found = found.map(|(stream, place)| (stream.clone(), place));
+        let (stream, place) = found.ok_or_else(|| {
             DesktopError::Input(format!(
                 "{}, {} is beyond the monitors that were there at the start",
                 at[0], at[1]
             ))
         })?;
-        let motion = order(control, MOTION, &(stream.as_str(), x, y));
-        let scroll = order(control, SCROLL, &BY_NOTHING);
         self.note_sent();
-        self.send(motion)?;
-        self.send(scroll)?;
+        self.send_place(&stream, place)?;
         self.put = Some(at);
         Ok(())
     }
@@ -212,16 +242,19 @@ impl InputDevice for RemotePointer {
             // What was passed on since the last part was sent may be an earlier part. Mutter has all parts now that it has
             // answered, so that they are passed on before what is sent now, or with it.
             self.sent = None;
+            self.has_rest = false;
             self.note_sent();
             let control = control(&self.session)?;
             self.send(order(control, SCROLL, &BY_NOTHING))?;
             return Ok(false);
         }
-        let is_passed_on = passed_on_after(sent.at, asked, idle_ms);
-        if is_passed_on {
-            self.sent = None;
+        if !passed_on_after(sent.at, asked, idle_ms) {
+            self.send_again(sent)?;
+            return Ok(false);
         }
-        Ok(is_passed_on)
+        self.sent = None;
+        self.has_rest = sent.again.is_some();
+        Ok(true)
     }
 
     fn press(&mut self, input: Input) -> Result<()> {
