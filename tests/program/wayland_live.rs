@@ -5,7 +5,7 @@ use crate::live_play::{TITLE, ready};
 use crate::screen::wait_for;
 use crate::sway::Sway;
 use crate::wayland_boards::{is_down, is_released, lets_go, mid_drag, plays, plays_isolated};
-use crate::wayland_screens::SWAY;
+use crate::wayland_screens::{SWAY, SWAY_MONITOR};
 
 fn sway(scale: &str) -> Sway {
     Sway::start([1280, 1200], scale)
@@ -21,6 +21,12 @@ fn boards_at_other_scales() {
     for scale in ["1.25", "2"] {
         plays(sway(scale), SWAY, 3);
     }
+}
+
+/// The pointer, which sway draws into pictures, must not rest on the board then either.
+#[test]
+fn boards_on_a_captured_monitor() {
+    plays(sway("1"), SWAY_MONITOR, 3);
 }
 
 #[test]

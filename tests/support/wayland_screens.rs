@@ -28,6 +28,13 @@ pub const SWAY: Configs = Configs {
     game: &[],
 };
 
+/// A monitor of sway, whatever is on it.
+pub const SWAY_MONITOR: Configs = Configs {
+    screen: "monitor = 1",
+    mouse: "any_window = true, accept = [\"pointer\"]",
+    game: &[],
+};
+
 /// GNOME reports neither where windows are nor where the pointer is.
 pub const GNOME: Configs = Configs {
     screen: "monitor = 1",

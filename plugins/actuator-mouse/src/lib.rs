@@ -210,7 +210,8 @@ impl MouseActuator {
             return Ok(End::refused(DRY));
         };
         let frame = &gestures.frame;
-        let (bounds, shown) = held.bounds(gestures);
+        let (shown, room) = held.room(gestures);
+        let bounds = Area::new(gestures).bounds(room);
         if bounds.width == 0 || bounds.height == 0 {
             return Ok(End::refused(
                 "the bounds of the gestures hold no whole pixel of what was captured: give wider ones",
@@ -248,8 +249,8 @@ impl MouseActuator {
             why_not_now: &why_not_now,
         };
         let end = playing::play(&mut held.player, gestures, bounds, &asked, acting, cancel);
-        let rested = match (&end, shown) {
-            (Ok(_), Some(shown)) => held.player.rest_beside(bounds, shown, acting, cancel),
+        let rested = match (&end, room) {
+            (Ok(_), Some(room)) => held.player.rest_beside(bounds, room, acting, cancel),
             _ => Ok(()),
         };
         held.guard.end(held.player.put());
@@ -301,8 +302,9 @@ impl Mechanism {
         })
     }
 
-    /// Where the pointer may be put, and the part of the window that pictures show now.
-    fn bounds(&self, gestures: &Gestures) -> (Rect, Option<Rect>) {
+    /// The part of the window that pictures show now, and where the pointer may be: there, or on the screen where no window
+    /// was captured.
+    fn room(&self, gestures: &Gestures) -> (Option<Rect>, Option<Rect>) {
         let window = gestures.frame.window.map(WindowId);
         let shown = window.and_then(|window| self.surroundings.shown_part(window));
         let screen = || {
@@ -313,8 +315,7 @@ impl Mechanism {
                 ..Rect::default()
             })
         };
-        let limit = shown.or_else(screen);
-        (Area::new(gestures).bounds(limit), shown)
+        (shown, shown.or_else(screen))
     }
 
     /// Why nothing is played now, if so.
