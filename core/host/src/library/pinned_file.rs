@@ -79,14 +79,34 @@ impl PinnedFile {
 /// When the system can't read it.
 #[cfg(unix)]
 pub(crate) fn read(file: &File) -> io::Result<Vec<u8>> {
-    use std::os::unix::fs::FileExt as _;
-    let length = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
+    use std::io::Read as _;
+    let length = file.metadata()?.len();
     let mut bytes = Vec::new();
-    bytes.try_reserve_exact(length)?;
-    bytes.resize(length, 0);
-    // All descriptors of an open file share one position.
-    file.read_exact_at(&mut bytes, 0)?;
-    Ok(bytes)
+    bytes.try_reserve_exact(usize::try_from(length).unwrap_or(usize::MAX))?;
+    let reader = FromStart { file, place: 0 };
+    let read = reader.take(length).read_to_end(&mut bytes)?;
+    match read as u64 == length {
+        true => Ok(bytes),
+        false => Err(io::ErrorKind::UnexpectedEof.into()),
+    }
+}
+
+/// Reads a file from its start with a position of its own: all descriptors of an open file share one.
+#[cfg(unix)]
+struct FromStart<'a> {
+    file: &'a File,
+    /// In bytes.
+    place: u64,
+}
+
+#[cfg(unix)]
+impl io::Read for FromStart<'_> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        use std::os::unix::fs::FileExt as _;
+        let read = self.file.read_at(to, self.place)?;
+        self.place += read as u64;
+        Ok(read)
+    }
 }
 
 #[cfg(not(unix))]
