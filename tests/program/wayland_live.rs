@@ -1,7 +1,7 @@
 //! The live pipeline against the practice game under Wayland: a real compositor (sway), a real window, and the game's own
 //! log as the truth.
 
-use crate::live_play::{TITLE, ready};
+use crate::live_play::{TITLE, Table, ready};
 use crate::screen::wait_for;
 use crate::sway::Sway;
 use crate::wayland_boards::{is_down, is_released, lets_go, mid_drag, plays, plays_isolated};
@@ -46,6 +46,33 @@ fn what_sway_does_not_report_has_to_be_accepted() {
     let ran = table.play(&ready("live.toml", &[]), &[]).ended();
     assert_ne!(ran.code, Some(0));
     assert!(ran.stderr.contains("accept = [\"pointer\"]"), "{ran:#?}");
+    assert_eq!(table.count("press"), 0);
+}
+
+/// What an X server shows is not played on a compositor, where the same place is elsewhere.
+#[test]
+fn frames_of_another_desktop_are_not_played() {
+    let table = Table::set(&["--size", "5", "--seed", "1"]);
+    let other = sway("1");
+    let stages = [
+        ("screen", "monitor = 1, desktop = \"x11\""),
+        (
+            "mouse",
+            "desktop = \"wlroots\", any_window = true, accept = [\"pointer\"]",
+        ),
+        ("referee", "seconds = 5"),
+    ];
+    let player = table.play_as(&ready("live.toml", &stages), &[], |command| {
+        command.envs(other.variables());
+    });
+    let ran = player.ended().expect(1);
+    for words in [
+        format!("shows the desktop \"x11 {}\"", table.screen.display()),
+        format!("acts on \"wlroots {}\"", other.wayland_socket().display()),
+        "set the key `desktop` of capture-screen and actuator-mouse to the same".to_owned(),
+    ] {
+        assert!(ran.stderr.contains(&words), "{words}: {ran:#?}");
+    }
     assert_eq!(table.count("press"), 0);
 }
 

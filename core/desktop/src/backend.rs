@@ -11,6 +11,7 @@ use crate::window::{Titled, WindowId};
 
 /// One way to the desktop.
 pub(crate) trait Backend: Send + Sync {
+    fn session_name(&self) -> String;
     /// Why nothing is known of windows, where a desktop does not report them.
     fn no_windows(&self) -> DesktopError {
         DesktopError::Unsupported("where windows are")

@@ -132,6 +132,12 @@ where
         .build(body)
 }
 
+/// The address of a bus; `None`: of that of the session that this program runs in.
+pub(crate) fn address(address: Option<&str>) -> String {
+    let of_session = || Address::session().map_or_else(|_| String::new(), |it| it.to_string());
+    address.map_or_else(of_session, str::to_owned)
+}
+
 fn open(address: Option<&str>) -> zbus::Result<(Connection, UnixStream)> {
     let address = match address {
         Some(address) => address.parse()?,

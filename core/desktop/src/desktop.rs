@@ -83,6 +83,13 @@ impl Desktop {
         Ok(Self { backend })
     }
 
+    /// The way to the desktop and the session that it leads to, such as `x11 :0` or `wlroots /run/user/1000/wayland-1`.
+    /// Places and windows of desktops with other names are others.
+    #[must_use]
+    pub fn session_name(&self) -> String {
+        self.backend.session_name()
+    }
+
     /// The window that is meant by a title: one of just that title, else one whose title contains
     /// it, in capitals or not; of several the one in front. Windows that are minimised, or on
     /// another virtual desktop, are not found. Neither are those of this program, and of those that it was started by:

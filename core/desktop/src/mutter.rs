@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::backend::Backend;
-use crate::bus::Bus;
+use crate::bus::{self, Bus};
 use crate::error::{DesktopError, Result};
 use crate::grabber::Grab;
 use crate::monitor::Monitor;
@@ -110,6 +110,10 @@ fn no_windows() -> DesktopError {
 }
 
 impl Backend for Mutter {
+    fn session_name(&self) -> String {
+        format!("mutter {}", bus::address(self.address.as_deref()))
+    }
+
     fn no_windows(&self) -> DesktopError {
         no_windows()
     }

@@ -45,6 +45,11 @@ fn cause(error: &XCapError) -> String {
 }
 
 impl Backend for Other {
+    /// A program has one session, to which the library finds its own way.
+    fn session_name(&self) -> String {
+        "xcap".to_owned()
+    }
+
     fn windows(&self) -> Result<Vec<Titled>> {
         let own = OwnProcesses::find();
         let mut windows: Vec<(i32, Titled)> = Window::all()

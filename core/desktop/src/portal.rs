@@ -25,7 +25,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::backend::Backend;
-use crate::bus::{Bus, Object};
+use crate::bus::{self, Bus, Object};
 use crate::error::{DesktopError, Result};
 use crate::grabber::Grab;
 use crate::monitor::Monitor;
@@ -135,6 +135,10 @@ fn no_windows() -> DesktopError {
 }
 
 impl Backend for Portal {
+    fn session_name(&self) -> String {
+        format!("portal {}", bus::address(self.address.as_deref()))
+    }
+
     fn no_windows(&self) -> DesktopError {
         no_windows()
     }

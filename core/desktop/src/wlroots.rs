@@ -87,6 +87,11 @@ impl Wlroots {
 }
 
 impl Backend for Wlroots {
+    fn session_name(&self) -> String {
+        let socket = self.socket.clone().unwrap_or_else(session_socket);
+        format!("wlroots {}", socket.display())
+    }
+
     fn windows(&self) -> Result<Vec<Titled>> {
         Ok(self.sway()?.tree()?.titled(&self.own))
     }
@@ -134,6 +139,13 @@ fn connection(socket: Option<&Path>) -> Result<Connection> {
     };
     let stream = UnixStream::connect(socket).map_err(no_compositor)?;
     Connection::from_socket(stream).map_err(no_compositor)
+}
+
+/// The path of the socket that the environment names.
+fn session_socket() -> PathBuf {
+    let [folder, name] = ["XDG_RUNTIME_DIR", "WAYLAND_DISPLAY"].map(std::env::var_os);
+    // A name that is a whole path stays as it is.
+    PathBuf::from(folder.unwrap_or_default()).join(name.unwrap_or_default())
 }
 
 fn no_compositor(error: impl std::fmt::Display) -> DesktopError {

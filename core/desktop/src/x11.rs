@@ -17,7 +17,7 @@ use std::sync::{Arc, OnceLock};
 use x11rb::errors::{ConnectError, ConnectionError, ReplyError, ReplyOrIdError};
 use x11rb::protocol::ErrorKind;
 use x11rb::protocol::xproto::{ConnectionExt as _, GetKeyboardMappingReply, Window};
-use x11rb::reexports::x11rb_protocol::parse_display::parse_display;
+use x11rb::reexports::x11rb_protocol::parse_display::{ParsedDisplay, parse_display};
 use x11rb::rust_connection::RustConnection;
 
 use crate::backend::Backend;
@@ -50,6 +50,8 @@ pub(crate) struct X11 {
     screen: usize,
     root: Window,
     atoms: Atoms,
+    /// As displays are named, without a screen that is the first one.
+    display: String,
     /// Whether the display's name is that of a server on this machine.
     is_local: bool,
     own: OwnProcesses,
@@ -84,6 +86,7 @@ impl X11 {
             root: x11rb::connection::Connection::setup(&connection).roots[screen].root,
             atoms: atoms.map_err(lost)?,
             // Whatever has a host in its name may be another machine, or a tunnel to one.
+            display: display_name(&parsed),
             is_local: parsed.host.is_empty(),
             own: OwnProcesses::find(),
             connection,
@@ -92,7 +95,25 @@ impl X11 {
     }
 }
 
+/// Two names of one display, such as `:0` and `:0.0`, give one.
+fn display_name(display: &ParsedDisplay) -> String {
+    let ParsedDisplay {
+        host,
+        display,
+        screen,
+        ..
+    } = display;
+    match screen {
+        0 => format!("{host}:{display}"),
+        _ => format!("{host}:{display}.{screen}"),
+    }
+}
+
 impl Backend for X11 {
+    fn session_name(&self) -> String {
+        format!("x11 {}", self.display)
+    }
+
     fn windows(&self) -> Result<Vec<Titled>> {
         clients::windows(self)
     }

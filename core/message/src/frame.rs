@@ -27,6 +27,10 @@ pub struct FrameNote {
     /// How wide and high the part of the screen is that the frame shows, in screen pixels, where it shows one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<[u32; 2]>,
+    /// The desktop that the frame shows, by the way to it and its session, where it shows one: `x11 :0`. On another one,
+    /// the same place is elsewhere, and the same number is another window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub desktop: Option<String>,
     /// The parts of the frame that show windows of other programs, in its pixels, where that is known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub covered: Vec<Rectangle>,
@@ -51,8 +55,9 @@ impl FrameNote {
     }
 
     /// Checks this note of a message against the one of the frame that the message descends from, as it was captured.
-    /// Who acts on a frame must not act elsewhere: in no other window, and where the frame shows none, at no other place
-    /// of the screen. A window may have moved meanwhile. `captured`: `None` if the message descends from no frame.
+    /// Who acts on a frame must not act elsewhere: on no other desktop, in no other window, and where the frame shows none,
+    /// at no other place of the screen. A window may have moved meanwhile. `captured`: `None` if the message descends from
+    /// no frame.
     ///
     /// # Errors
     /// What differs.
@@ -69,6 +74,18 @@ impl FrameNote {
                 )),
             };
         };
+        if self.desktop != captured.desktop {
+            let desktop = |note: &Self| match &note.desktop {
+                Some(desktop) => format!("the desktop {desktop:?}"),
+                None => "no desktop".to_owned(),
+            };
+            return Err(format!(
+                "its frame is one of {}, and the frame that it descends from ({}) shows {}: pass on the frame's note as it is",
+                desktop(self),
+                captured.source,
+                desktop(captured)
+            ));
+        }
         if self.window != captured.window {
             return Err(format!(
                 "its frame is one of {}, and the frame that it descends from ({}) shows {}",
@@ -97,6 +114,7 @@ impl FrameNote {
             window: None,
             title: None,
             size: None,
+            desktop: None,
             covered: Vec::new(),
         }
     }
@@ -136,6 +154,13 @@ impl FrameNote {
         self
     }
 
+    /// The same frame as one of a desktop, by the way to it and its session.
+    #[must_use]
+    pub fn with_desktop(mut self, desktop: impl Into<String>) -> Self {
+        self.desktop = Some(desktop.into());
+        self
+    }
+
     /// The same frame with the parts that show windows of other programs, in its pixels.
     #[must_use]
     pub fn with_covered(mut self, covered: Vec<Rectangle>) -> Self {
@@ -152,6 +177,7 @@ mod tests {
     fn a_note_names_the_captured_window_or_the_captured_place() {
         let note = FrameNote::of("game");
         let window = |number| FrameNote::of("game").with_window(number);
+        let on = |display: &str| window(7).with_desktop(format!("x11 {display}"));
         let moved = |note: FrameNote| note.with_origin([5.0, 0.0]);
         for (note, captured, is_right) in [
             (note.clone(), Some(note.clone()), true),
@@ -166,6 +192,10 @@ mod tests {
             (note.clone(), Some(window(7)), false),
             (window(7), Some(note.clone()), false),
             (window(7), None, false),
+            (on(":0"), Some(on(":0")), true),
+            (on(":1"), Some(on(":0")), false),
+            (window(7), Some(on(":0")), false),
+            (on(":0"), Some(window(7)), false),
         ] {
             let checked = note.check_descent(captured.as_ref());
             assert_eq!(checked.is_ok(), is_right, "{note:?} of {captured:?}");

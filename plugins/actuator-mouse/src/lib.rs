@@ -210,6 +210,7 @@ impl MouseActuator {
             return Ok(End::refused(DRY));
         };
         let frame = &gestures.frame;
+        held.check_desktop(frame)?;
         let (shown, room) = held.room(gestures);
         let bounds = Area::new(gestures).bounds(room);
         if bounds.width == 0 || bounds.height == 0 {
@@ -300,6 +301,20 @@ impl Mechanism {
             raised: None,
             _watch: watch,
         })
+    }
+
+    /// Checks that a frame shows the desktop that the mouse acts on. An older recording does not name it, and other sources
+    /// than capture-screen may not.
+    fn check_desktop(&self, frame: &FrameNote) -> Result<()> {
+        let ours = self.surroundings.session_name();
+        match &frame.desktop {
+            Some(theirs) if *theirs != ours => Err(Error::new(format!(
+                "nothing is pressed: the frame of {:?} shows the desktop {theirs:?}, and the mouse acts on {ours:?}: set the \
+                 key `desktop` of capture-screen and actuator-mouse to the same",
+                frame.source
+            ))),
+            _ => Ok(()),
+        }
     }
 
     /// The part of the window that pictures show now, and where the pointer may be: there, or on the screen where no window

@@ -6,6 +6,8 @@ use crate::guard::Watched;
 
 /// What is asked of the desktop.
 pub trait Surroundings: Send {
+    /// What the desktop is called.
+    fn session_name(&self) -> String;
     /// Why a board can't be played now; `None`: it can.
     fn trouble(&self, watched: &Watched) -> Option<String>;
     /// Why no key may be pressed for a window now; `None`: it would get the key.
@@ -31,6 +33,10 @@ pub trait Surroundings: Send {
 }
 
 impl Surroundings for Desktop {
+    fn session_name(&self) -> String {
+        Self::session_name(self)
+    }
+
     fn trouble(&self, watched: &Watched) -> Option<String> {
         let Watched {
             window,

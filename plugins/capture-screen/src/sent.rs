@@ -11,6 +11,8 @@ use crate::target::Seen;
 pub struct Sent {
     skip_identical: bool,
     resend_ns: i64,
+    /// What the desktop is called.
+    desktop: String,
     last: Option<Last>,
 }
 
@@ -22,11 +24,13 @@ struct Last {
 }
 
 impl Sent {
-    /// Nothing sent yet. Even with `skip_identical`, the same picture is sent again after `resend`.
-    pub fn new(skip_identical: bool, resend: Interval) -> Self {
+    /// Nothing sent yet, of a desktop of that name. Even with `skip_identical`, the same picture is sent again after
+    /// `resend`.
+    pub fn new(skip_identical: bool, resend: Interval, desktop: String) -> Self {
         Self {
             skip_identical,
             resend_ns: resend.as_nanos(),
+            desktop,
             last: None,
         }
     }
@@ -43,7 +47,9 @@ impl Sent {
         captured_ns: i64,
         sink: &mut FrameSink<'_, '_>,
     ) -> Result<()> {
-        let note = note(seen).with_covered(covered.to_vec());
+        let note = note(seen)
+            .with_desktop(&self.desktop)
+            .with_covered(covered.to_vec());
         let frame = match self.last.take() {
             Some(last) if last.shows(seen)? => {
                 let is_due = captured_ns.saturating_sub(last.captured_ns) >= self.resend_ns;

@@ -79,7 +79,7 @@ impl CaptureScreen {
             target: Target::new(subject, config.wait_for_window, &desktop)?,
             pace: Pace::new(config.rate),
             covers: Covers::default(),
-            sent: Sent::new(config.skip_identical, config.resend),
+            sent: Sent::new(config.skip_identical, config.resend, desktop.session_name()),
             desktop,
         })
     }

@@ -93,7 +93,7 @@ fn sends_the_window_and_then_what_changes() {
     assert_eq!(size(&first), (40, 30));
     let note = json!({
         "source": "game", "origin": [120.0, 90.0], "scale": 1.0, "window": window,
-        "title": "Game window", "size": [40, 30]
+        "title": "Game window", "size": [40, 30], "desktop": format!("x11 {}", screen.display())
     });
     assert_eq!(first.body, note);
     assert!(first.captured_ns > 0 && first.captured_ns < stage.host().now_ns());

@@ -19,6 +19,10 @@ struct FakeState {
 }
 
 impl Surroundings for FakeDesktop {
+    fn session_name(&self) -> String {
+        "fake 1".to_owned()
+    }
+
     fn trouble(&self, _: &Watched) -> Option<String> {
         let is_raised = self.0.lock().unwrap().raised > 0;
         (!is_raised).then(|| "covered".to_owned())
@@ -99,6 +103,35 @@ fn a_board_that_has_grown_old_while_its_window_rose_is_not_played() {
     assert_eq!(LOG.with_borrow(|log| log.events.len()), 0);
     // The next frame is played: the window is in front. A busy machine may need several.
     assert!((0..100).any(|_| play().refused.is_none()));
+}
+
+/// Places and windows there are others.
+#[test]
+fn nothing_is_pressed_for_a_frame_of_another_desktop() {
+    for (desktop, is_played) in [
+        (None, true),
+        (Some("fake 1"), true),
+        (Some("fake 2"), false),
+    ] {
+        LOG.with_borrow_mut(|log| *log = MouseLog::default());
+        let config = json!({ "max_age_ms": 60_000 });
+        let mut harness = flowpipe_plugin::harness!(OnDesktop, config).unwrap();
+        let mut strokes = strokes(&[0.5]);
+        strokes.sighting.frame = strokes.sighting.frame.with_window(7);
+        strokes.sighting.frame.desktop = desktop.map(str::to_owned);
+        let sent = harness.send(0, STROKES, &strokes);
+        let has_acted = LOG.with_borrow(|log| !log.events.is_empty());
+        assert_eq!(
+            (sent.is_ok(), has_acted),
+            (is_played, is_played),
+            "{desktop:?}"
+        );
+        if let Err(error) = sent {
+            let text = error.to_string();
+            let expected = "shows the desktop \"fake 2\", and the mouse acts on \"fake 1\": set the key `desktop`";
+            assert!(text.contains(expected), "{text}");
+        }
+    }
 }
 
 #[test]
