@@ -5,7 +5,7 @@ use std::process::Command;
 
 use crate::live_play::ready;
 use crate::mutter::Mutter;
-use crate::wayland_boards::{is_down, lets_go, mid_drag, plays, plays_isolated};
+use crate::wayland_boards::{is_down, leads_on_by_a_key, lets_go, mid_drag, plays, plays_isolated};
 use crate::wayland_screens::GNOME;
 
 /// The screen's, at scale 1.
@@ -43,6 +43,11 @@ fn a_hundred_boards_of_all_sizes() {
 #[test]
 fn isolated_stages_play_too() {
     plays_isolated(mutter("1"), GNOME);
+}
+
+#[test]
+fn a_key_leads_on_to_the_next_board() {
+    leads_on_by_a_key(mutter("1"), GNOME);
 }
 
 #[test]

@@ -4,7 +4,9 @@
 use crate::live_play::{TITLE, Table, ready};
 use crate::screen::wait_for;
 use crate::sway::Sway;
-use crate::wayland_boards::{is_down, is_released, lets_go, mid_drag, plays, plays_isolated};
+use crate::wayland_boards::{
+    is_down, is_released, leads_on_by_a_key, lets_go, mid_drag, plays, plays_isolated,
+};
 use crate::wayland_screens::{SWAY, SWAY_MONITOR};
 
 fn sway(scale: &str) -> Sway {
@@ -47,6 +49,11 @@ fn what_sway_does_not_report_has_to_be_accepted() {
     assert_ne!(ran.code, Some(0));
     assert!(ran.stderr.contains("accept = [\"pointer\"]"), "{ran:#?}");
     assert_eq!(table.count("press"), 0);
+}
+
+#[test]
+fn a_key_leads_on_to_the_next_board() {
+    leads_on_by_a_key(sway("1"), SWAY);
 }
 
 /// What an X server shows is not played on a compositor, where the same place is elsewhere.

@@ -68,6 +68,26 @@ pub fn lets_go<S: LiveScreen>(screen: S, configs: Configs) {
     wait_for("release", || (!is_down(&table)).then_some(()));
 }
 
+/// Plays boards of a game that stays on each solved board until a key is pressed.
+pub fn leads_on_by_a_key<S: LiveScreen>(screen: S, configs: Configs) {
+    let table = configs.table(
+        screen,
+        &["--like", "next-button", "--size", "5", "--seed", "4"],
+    );
+    table.wait_for("ready", 1);
+    // Vision takes longest where there is no board, and longer still where other tests run.
+    let mouse = format!("{}, max_age_ms = 3000", configs.mouse);
+    let stages = [
+        ("screen", configs.screen),
+        ("mouse", &mouse),
+        ("referee", "boards = 3"),
+        ("navigator", "key = \"n\""),
+    ];
+    let report = boards_played(&table, &ready("levels.toml", &stages));
+    assert_eq!(report["boards"]["accepted"], 3, "{report:#}");
+    table.wait_for("solved", 3);
+}
+
 /// Starts to drag, slowly, and returns while the button is down.
 pub fn mid_drag<S: LiveScreen>(table: &Table<S>, configs: Configs) -> Player {
     let Configs { screen, mouse, .. } = configs;

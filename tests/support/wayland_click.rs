@@ -24,6 +24,47 @@ pub fn wait_for<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
     }
 }
 
+/// Gives a session that has no keyboard one, as long as a device stays: presses a key until a window gets it. Some
+/// compositors report the first keyboard only when a key is pressed on it, and programs ask for its keys then.
+pub fn have_a_keyboard(input: &mut dyn InputDevice, window: &WaylandWindow, code: u8) {
+    wait_for("a keyboard", || {
+        input.press(Input::Key(code)).unwrap();
+        input.release(Input::Key(code)).unwrap();
+        std::thread::sleep(Duration::from_millis(50));
+        let events = window.take();
+        let mut pressed = events
+            .iter()
+            .map(|it| matches!(it, PointerEvent::KeyPressed(_)));
+        pressed.any(|it| it).then_some(())
+    });
+    // What was pressed last may be on its way.
+    std::thread::sleep(Duration::from_millis(200));
+    window.take();
+}
+
+/// Presses and releases a key, by its code. Returns what the window got of keys.
+pub fn press_key(
+    input: &mut dyn InputDevice,
+    window: &WaylandWindow,
+    code: u8,
+) -> Vec<PointerEvent> {
+    input.prepare_keys().unwrap();
+    window.take();
+    input.press(Input::Key(code)).unwrap();
+    input.release(Input::Key(code)).unwrap();
+    wait_for("a key", || {
+        let mut keys = window.events();
+        keys.retain(|it| {
+            matches!(
+                it,
+                PointerEvent::KeyPressed(_) | PointerEvent::KeyReleased(_)
+            )
+        });
+        let is_released = matches!(keys.last(), Some(PointerEvent::KeyReleased(_)));
+        is_released.then_some(keys)
+    })
+}
+
 /// Clicks at a place of the screen. Returns the pixel of the window that got the click.
 pub fn click(input: &mut dyn InputDevice, window: &WaylandWindow, at: [i32; 2]) -> [i32; 2] {
     window.take();

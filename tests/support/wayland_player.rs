@@ -1,4 +1,4 @@
-//! A process that presses the left button in a window under Wayland, until it is killed. It is the test's own file.
+//! A process that presses the left button or a key in a window under Wayland, until it is killed. It is the test's own file.
 
 #![allow(
     clippy::unwrap_used,
@@ -19,10 +19,49 @@ use crate::wayland_window::{LEFT, PointerEvent, WaylandWindow};
 
 /// Set for a process without a guardian.
 pub const UNGUARDED: &str = "FLOWPIPE_TEST_UNGUARDED";
+/// Set for a process that presses a key instead of the button.
+const PRESSES_KEY: &str = "FLOWPIPE_TEST_PRESSES_KEY";
+/// F2, as X11 and Linux count.
+const F2: u8 = 68;
+const LINUX_F2: u32 = 60;
 /// Where the process puts the pointer.
 const AT: &str = "FLOWPIPE_TEST_AT";
 /// What it prints once the button is down.
 const DOWN: &str = "down";
+
+/// What a process presses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Held {
+    /// The left button.
+    Button,
+    /// F2.
+    Key,
+}
+
+impl Held {
+    fn input(self) -> Input {
+        match self {
+            Self::Button => Input::Button(1),
+            Self::Key => Input::Key(F2),
+        }
+    }
+
+    /// What the window gets first.
+    pub fn pressed(self) -> PointerEvent {
+        match self {
+            Self::Button => PointerEvent::Pressed(LEFT),
+            Self::Key => PointerEvent::KeyPressed(LINUX_F2),
+        }
+    }
+
+    /// What the window gets in the end.
+    pub fn released(self) -> PointerEvent {
+        match self {
+            Self::Button => PointerEvent::Released(LEFT),
+            Self::Key => PointerEvent::KeyReleased(LINUX_F2),
+        }
+    }
+}
 
 /// The process itself: the test `player_process` calls this. `is_expected`: whether a display server is that of the test.
 pub fn run_player(is_expected: fn(&DisplayServer) -> bool) {
@@ -34,6 +73,13 @@ pub fn run_player(is_expected: fn(&DisplayServer) -> bool) {
     };
     rustix::process::setrlimit(Resource::Core, no_core).unwrap();
     let mut input = Desktop::connect().unwrap().input().unwrap();
+    let held = match std::env::var(PRESSES_KEY) {
+        Ok(_) => Held::Key,
+        Err(_) => Held::Button,
+    };
+    if held == Held::Key {
+        input.prepare_keys().unwrap();
+    }
     let server = input.display_server().unwrap();
     assert!(is_expected(&server), "{server:?}");
     let mut guardian = match std::env::var(UNGUARDED) {
@@ -46,17 +92,17 @@ pub fn run_player(is_expected: fn(&DisplayServer) -> bool) {
         std::thread::sleep(Duration::from_millis(10));
     }
     if let Some(guardian) = &mut guardian {
-        guardian.pressed(Input::Button(1)).unwrap();
+        guardian.pressed(held.input()).unwrap();
     }
-    input.press(Input::Button(1)).unwrap();
+    input.press(held.input()).unwrap();
     println!("{DOWN}");
     loop {
         std::thread::sleep(Duration::from_secs(60));
     }
 }
 
-/// Starts the process with the variables that `set` gives it, and returns once the button is down.
-pub fn player(at: [i32; 2], set: impl FnOnce(&mut Command)) -> Child {
+/// Starts the process with the variables that `set` gives it, and returns once the button or the key is down.
+pub fn player(held: Held, at: [i32; 2], set: impl FnOnce(&mut Command)) -> Child {
     let mut command = Command::new(std::env::current_exe().unwrap());
     with_default_signals(&mut command)
         .args(["--exact", "player_process", "--ignored", "--nocapture"])
@@ -64,6 +110,9 @@ pub fn player(at: [i32; 2], set: impl FnOnce(&mut Command)) -> Child {
         .stdin(Stdio::null())
         .stdout(Stdio::piped());
     set(&mut command);
+    if held == Held::Key {
+        command.env(PRESSES_KEY, "1");
+    }
     let mut player = command.spawn().unwrap();
     let lines = BufReader::new(player.stdout.take().unwrap()).lines();
     let is_down = lines.map_while(Result::ok).any(|line| line == DOWN);
@@ -93,9 +142,10 @@ pub fn kill(player: &mut Child, signal: Signal) {
     }
 }
 
-/// Kills processes so often with each signal, and checks that the button is released each time. Returns how often it was
-/// pressed and released.
+/// Kills processes so often with each signal, and checks that what they press is released each time. Returns how often it
+/// was pressed and released.
 pub fn kill_by_every_signal(
+    held: Held,
     times: usize,
     window: &WaylandWindow,
     start: impl Fn() -> Child,
@@ -105,18 +155,14 @@ pub fn kill_by_every_signal(
         for _ in 0..times {
             let mut player = start();
             let what = format!("{signal:?}");
-            wait_for(&what, window, PointerEvent::Pressed(LEFT));
+            wait_for(&what, window, held.pressed());
             kill(&mut player, signal);
-            wait_for(&what, window, PointerEvent::Released(LEFT));
+            wait_for(&what, window, held.released());
             pressed += 1;
             let events = window.take();
-            let downs = events
-                .iter()
-                .filter(|it| **it == PointerEvent::Pressed(LEFT));
+            let downs = events.iter().filter(|it| **it == held.pressed());
             assert_eq!(downs.count(), 1, "{what}: {events:?}");
-            let ups = events
-                .iter()
-                .filter(|it| **it == PointerEvent::Released(LEFT));
+            let ups = events.iter().filter(|it| **it == held.released());
             released += ups.count();
         }
     }

@@ -1,4 +1,4 @@
-//! A window of one colour under Wayland, which notes what the pointer does in it.
+//! A window of one colour under Wayland, which notes what the pointer and the keyboard do in it.
 
 #![allow(dead_code, reason = "each test file uses some of it")]
 #![allow(
@@ -17,6 +17,7 @@ use std::sync::{Arc, Mutex};
 use wayland_client::globals::{GlobalListContents, registry_queue_init};
 use wayland_client::protocol::wl_buffer::WlBuffer;
 use wayland_client::protocol::wl_compositor::WlCompositor;
+use wayland_client::protocol::wl_keyboard::{self, KeyState, WlKeyboard};
 use wayland_client::protocol::wl_pointer::{self, ButtonState, WlPointer};
 use wayland_client::protocol::wl_registry::{self, WlRegistry};
 use wayland_client::protocol::wl_seat::{self, Capability, WlSeat};
@@ -31,7 +32,7 @@ use wayland_protocols::xdg::shell::client::xdg_wm_base::{self, XdgWmBase};
 /// The code of the left button.
 pub const LEFT: u32 = 0x110;
 
-/// What the pointer did, in the window's own units.
+/// What the pointer did, in the window's own units, and the keyboard.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PointerEvent {
     /// It came into the window, or moved there.
@@ -40,6 +41,10 @@ pub enum PointerEvent {
     Pressed(u32),
     /// A button.
     Released(u32),
+    /// A key by Linux's number.
+    KeyPressed(u32),
+    /// A key.
+    KeyReleased(u32),
 }
 
 /// A window, in a process of its own: the desktop skips those of the process that asks. It closes when this is dropped.
@@ -112,6 +117,8 @@ fn read(line: &str) -> Option<PointerEvent> {
         "at" => PointerEvent::At(number()?, number()?),
         "pressed" => PointerEvent::Pressed(number()? as u32),
         "released" => PointerEvent::Released(number()? as u32),
+        "key-pressed" => PointerEvent::KeyPressed(number()? as u32),
+        "key-released" => PointerEvent::KeyReleased(number()? as u32),
         _ => return None,
     })
 }
@@ -148,6 +155,7 @@ pub fn run_window() {
         surface,
         is_shown: false,
         pointer: None,
+        keyboard: None,
     };
     while !state.is_shown {
         queue
@@ -164,6 +172,7 @@ struct State {
     surface: WlSurface,
     is_shown: bool,
     pointer: Option<WlPointer>,
+    keyboard: Option<WlKeyboard>,
 }
 
 fn solid(
@@ -226,8 +235,16 @@ impl Dispatch<WlSeat, ()> for State {
             capabilities: WEnum::Value(capabilities),
         } = event
         {
-            let has_pointer = capabilities.contains(Capability::Pointer);
-            state.pointer = has_pointer.then(|| seat.get_pointer(handle, ()));
+            if !capabilities.contains(Capability::Pointer) {
+                state.pointer = None;
+            } else if state.pointer.is_none() {
+                state.pointer = Some(seat.get_pointer(handle, ()));
+            }
+            if !capabilities.contains(Capability::Keyboard) {
+                state.keyboard = None;
+            } else if state.keyboard.is_none() {
+                state.keyboard = Some(seat.get_keyboard(handle, ()));
+            }
         }
     }
 }
@@ -261,6 +278,29 @@ impl Dispatch<WlPointer, ()> for State {
                 _ => println!("released {button}"),
             },
             _ => {}
+        }
+    }
+}
+
+impl Dispatch<WlKeyboard, ()> for State {
+    fn event(
+        _: &mut Self,
+        _: &WlKeyboard,
+        event: wl_keyboard::Event,
+        (): &(),
+        _: &Connection,
+        _: &QueueHandle<Self>,
+    ) {
+        if let wl_keyboard::Event::Key {
+            key,
+            state: WEnum::Value(state),
+            ..
+        } = event
+        {
+            match state {
+                KeyState::Pressed => println!("key-pressed {key}"),
+                _ => println!("key-released {key}"),
+            }
         }
     }
 }

@@ -5,6 +5,8 @@ use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixStream};
 use std::time::Duration;
 
+#[cfg(feature = "input")]
+use flowpipe_guardian::{Input, PreparedReleases};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use zbus::address::transport::{Transport, UnixSocket};
@@ -104,12 +106,6 @@ impl Bus {
     pub(crate) fn send(&self, message: &Message) -> zbus::Result<()> {
         self.connection.send(message)
     }
-
-    /// The same connection, for a process that outlives this one.
-    #[cfg(feature = "input")]
-    pub(crate) fn socket(&self) -> std::io::Result<UnixStream> {
-        self.socket.try_clone()
-    }
 }
 
 impl Drop for Bus {
@@ -130,6 +126,21 @@ where
         .interface(object.interface)?
         .with_flags(zbus::message::Flags::NoReplyExpected)?
         .build(body)
+}
+
+/// Messages that release on a connection, for a process that outlives this one.
+#[cfg(feature = "input")]
+pub(crate) fn prepared(
+    bus: &Bus,
+    releases: impl Iterator<Item = (Input, zbus::Result<Message>)>,
+) -> zbus::Result<PreparedReleases> {
+    let bytes = |(input, message): (Input, zbus::Result<Message>)| {
+        message.map(|message| (input, message.data().bytes().to_vec()))
+    };
+    Ok(PreparedReleases {
+        socket: bus.socket.try_clone()?,
+        releases: releases.map(bytes).collect::<zbus::Result<_>>()?,
+    })
 }
 
 /// The address of a bus; `None`: of that of the session that this program runs in.

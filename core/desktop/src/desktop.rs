@@ -173,7 +173,7 @@ impl Desktop {
     /// no error.
     ///
     /// # Errors
-    /// [`DesktopError::Lost`]; [`DesktopError::Unsupported`] elsewhere than on X11.
+    /// [`DesktopError::Lost`]; [`DesktopError::Unsupported`] elsewhere than on X11 and sway.
     pub fn raise(&self, window: WindowId) -> Result<(), DesktopError> {
         self.backend.raise(window)
     }
@@ -182,7 +182,7 @@ impl Desktop {
     /// belongs to whatever is under the pointer, or to nothing: whether the pointer is over the window.
     ///
     /// # Errors
-    /// [`DesktopError::Lost`]; [`DesktopError::Unsupported`] elsewhere than on X11.
+    /// [`DesktopError::Lost`]; [`DesktopError::Unsupported`] elsewhere than on X11 and sway.
     pub fn has_keyboard(&self, window: WindowId) -> Result<bool, DesktopError> {
         self.backend.has_keyboard(window)
     }
@@ -221,11 +221,12 @@ impl Desktop {
         self.backend.key_is_down(Key::named(name)?)
     }
 
-    /// The code of the key with that name, as the system counts keys. Names: see [`Key::named`].
+    /// The code of the key with that name, as the system counts keys; under Wayland, as X11 counts them on a PC. Names: see
+    /// [`Key::named`].
     ///
     /// # Errors
     /// [`DesktopError::UnknownKey`], also when the keyboard has no such key; [`DesktopError::Lost`];
-    /// [`DesktopError::Unsupported`] elsewhere than on X11.
+    /// [`DesktopError::Unsupported`] where no keys can be pressed.
     pub fn key_code(&self, name: &str) -> Result<u8, DesktopError> {
         let code = self.backend.key_code(Key::named(name)?)?;
         code.ok_or_else(|| DesktopError::UnknownKey {

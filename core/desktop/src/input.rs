@@ -17,6 +17,15 @@ pub trait InputDevice: Send {
     /// # Errors
     /// When the system does not answer.
     fn put(&mut self, at: [i32; 2]) -> Result<()>;
+    /// Prepares to press keys. Returns whether [`InputDevice::display_server`] has changed by that: a guardian has to guard on
+    /// the new one before a key is pressed. Some desktops get a keyboard of this program's only then, since its keymap is also
+    /// that of other programs until a person presses a key.
+    ///
+    /// # Errors
+    /// When the system lets this program press no keys.
+    fn prepare_keys(&mut self) -> Result<bool> {
+        Ok(false)
+    }
     /// Presses a button or a key.
     ///
     /// # Errors

@@ -8,7 +8,7 @@ use crate::error::DesktopError;
 pub struct Key {
     #[cfg_attr(
         not(all(unix, not(target_os = "macos"))),
-        allow(dead_code, reason = "only X11 is asked about keys")
+        allow(dead_code, reason = "only X11 and Wayland are asked about keys")
     )]
     pub(crate) symbol: u32,
 }
@@ -94,6 +94,15 @@ fn suggestion(name: &str) -> String {
         .filter(|(likeness, _)| *likeness > SIMILAR)
         .max_by(|one, other| one.0.total_cmp(&other.0))
         .map_or_else(String::new, |(_, near)| format!(", did you mean {near:?}?"))
+}
+
+/// All names, each key by one of them.
+#[cfg(test)]
+pub(crate) fn names() -> impl Iterator<Item = String> {
+    let characters = ('a'..='z').chain('0'..='9').map(String::from);
+    let function_keys = (1..=24).map(|number| format!("F{number}"));
+    let listed = NAMES.iter().map(|(name, _)| (*name).to_owned());
+    characters.chain(function_keys).chain(listed)
 }
 
 #[cfg(test)]

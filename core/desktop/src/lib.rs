@@ -19,8 +19,8 @@
 //!
 //! # Layout
 //! - [`desktop`]: the whole of it, [`Desktop`]. [`grabber`]: pixels, [`Grabber`].
-//! - `input` (with the feature of that name): the mouse and the keyboard, for X11, Windows and macOS in `system_input`.
-//! - [`rect`], [`window`], [`monitor`], [`key`]: the parts of a desktop. [`error`]: what can go wrong.
+//! - `input` (with the feature of that name): the mouse and the keyboard, those of X11, Windows and macOS in `system_input`.
+//! - [`rect`], [`window`], [`monitor`], [`key`]: the parts of a desktop. `key_code`: keys under Wayland. [`error`]: what can go wrong.
 //! - [`permission`]: what systems want to be asked before they show anything.
 //! - [`choice`]: which of them is used. [`session`]: which one fits. `backend`: what each of them does. `own`: which
 //!   windows are those of this program.
@@ -38,6 +38,13 @@ pub mod grabber;
 #[cfg(feature = "input")]
 pub mod input;
 pub mod key;
+#[cfg(all(
+    feature = "input",
+    any(feature = "mutter", feature = "wlroots"),
+    unix,
+    not(target_os = "macos")
+))]
+mod key_code;
 pub mod monitor;
 #[cfg(all(feature = "mutter", target_os = "linux"))]
 mod mutter;

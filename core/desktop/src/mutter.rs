@@ -128,6 +128,11 @@ impl Backend for Mutter {
     }
 
     #[cfg(feature = "input")]
+    fn key_code(&self, key: crate::key::Key) -> Result<Option<u8>> {
+        Ok(crate::key_code::of(key))
+    }
+
+    #[cfg(feature = "input")]
     fn input(self: Arc<Self>) -> Result<Box<dyn crate::input::InputDevice>> {
         Ok(Box::new(pointer::RemotePointer::new(self)?))
     }

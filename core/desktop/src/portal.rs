@@ -152,6 +152,17 @@ impl Backend for Portal {
         Ok(vec![self.seen()?.monitor()?])
     }
 
+    /// Once the mouse was asked for.
+    #[cfg(feature = "input")]
+    fn key_code(&self, key: crate::key::Key) -> Result<Option<u8>> {
+        if self.controlled()?.session().controls_keys() {
+            return Ok(crate::key_code::of(key));
+        }
+        Err(DesktopError::Unsupported(
+            "pressing keys (the desktop portal has no keyboard, or it was not allowed in its dialog)",
+        ))
+    }
+
     #[cfg(feature = "input")]
     fn input(self: Arc<Self>) -> Result<Box<dyn crate::input::InputDevice>> {
         Ok(Box::new(pointer::PortalPointer::new(self.controlled()?)?))

@@ -9,6 +9,8 @@
 mod buffer;
 mod globals;
 mod grab;
+#[cfg(feature = "input")]
+mod keyboard;
 mod outputs;
 #[cfg(feature = "input")]
 mod pointer;
@@ -121,6 +123,16 @@ impl Backend for Wlroots {
 
     fn monitors(&self) -> Result<Vec<Monitor>> {
         self.outputs().monitors()
+    }
+
+    #[cfg(feature = "input")]
+    fn key_code(&self, key: crate::key::Key) -> Result<Option<u8>> {
+        match self.outputs().has_keyboards() {
+            true => Ok(crate::key_code::of(key)),
+            false => Err(DesktopError::Unsupported(
+                "pressing keys (the compositor has no virtual keyboards)",
+            )),
+        }
     }
 
     #[cfg(feature = "input")]

@@ -64,7 +64,9 @@ fn one_session_moves_presses_and_is_a_monitor() {
         let error = input.put(beyond).unwrap_err().to_string();
         assert!(error.contains("not on the monitor"), "{error}");
     }
-    assert!(input.press(Input::Key(38)).is_err());
+    let f2 = Input::Key(desktop.key_code("F2").unwrap());
+    input.press(f2).unwrap();
+    input.release(f2).unwrap();
     let node = portal::NODE;
     assert_eq!(
         portal.events(),
@@ -74,6 +76,8 @@ fn one_session_moves_presses_and_is_a_monitor() {
             "button 272 1".to_owned(),
             "button 272 0".to_owned(),
             "button 273 1".to_owned(),
+            "symbol 65471 1".to_owned(),
+            "symbol 65471 0".to_owned(),
         ]
     );
     // The pointer is asked for in no picture, and one thing at a time.
@@ -90,7 +94,20 @@ fn one_session_moves_presses_and_is_a_monitor() {
         .iter()
         .find(|it| it.starts_with("SelectDevices"))
         .unwrap();
-    assert!(devices.contains("types=2 "), "{devices}");
+    // The pointer and the keyboard.
+    assert!(devices.contains("types=3 "), "{devices}");
+}
+
+#[test]
+fn keys_that_were_not_allowed_are_not_pressed() {
+    let portal = MadeUpPortal::start(Answers {
+        devices: Value::new(2_u32),
+        ..Answers::default()
+    });
+    let desktop = connect(&portal);
+    desktop.input().unwrap();
+    let error = desktop.key_code("F2").unwrap_err().to_string();
+    assert!(error.contains("was not allowed in its dialog"), "{error}");
 }
 
 #[test]
@@ -101,10 +118,20 @@ fn the_guardian_s_message_releases_and_the_session_s_end_is_reported() {
     let Some(DisplayServer::Bus(guarded)) = input.display_server() else {
         panic!("it has a guardian");
     };
-    (&guarded.socket).write_all(&guarded.releases[0]).unwrap();
-    wait_for("release", || {
-        (portal.events() == ["button 272 1", "button 272 0"]).then_some(())
-    });
+    let f2 = Input::Key(68);
+    input.press(f2).unwrap();
+    for released in [Input::Button(1), f2] {
+        let mut releases = guarded.releases.iter();
+        let (_, message) = releases.find(|it| it.0 == released).unwrap();
+        (&guarded.socket).write_all(message).unwrap();
+    }
+    let events = [
+        "button 272 1",
+        "symbol 65471 1",
+        "button 272 0",
+        "symbol 65471 0",
+    ];
+    wait_for("release", || (portal.events() == events).then_some(()));
     portal.close_session();
     let error = wait_for("end", || input.put([100, 0]).err());
     assert!(matches!(error, DesktopError::Lost(_)), "{error}");

@@ -20,7 +20,7 @@ use flowpipe_desktop::input::{Input, InputDevice};
 use flowpipe_desktop::{Desktop, Grabber, Rect};
 use look::{Look, look};
 use mutter::{CONNECTOR, Mutter};
-use wayland_click::{click, wait_for};
+use wayland_click::{click, have_a_keyboard, press_key, wait_for};
 use wayland_window::{LEFT, PointerEvent, WaylandWindow};
 
 const RED: [u8; 3] = [200, 10, 20];
@@ -295,7 +295,6 @@ fn the_pointer_is_put_to_the_pixel_and_presses_there() {
             let place = [place.x + at[0], place.y + at[1]];
             assert_eq!(click(&mut *input, &red, place), at, "scale {scale}");
         }
-        assert!(input.press(Input::Key(38)).is_err());
         assert!(input.put([-1, 5]).is_err());
         // The pointer is over the window, and not in the picture.
         let whole = desktop.monitors().unwrap()[0].place;
@@ -304,5 +303,28 @@ fn the_pointer_is_put_to_the_pixel_and_presses_there() {
         mutter.set_monitor(size, scale, 1);
         let error = wait_for("end", || input.put([5, 5]).err()).to_string();
         assert!(error.contains("ended the control of the mouse"), "{error}");
+    }
+}
+
+#[test]
+fn keys_go_to_the_window_that_has_the_keyboard() {
+    let mutter = Mutter::start([1280, 800], "1");
+    let desktop = connect(&mutter);
+    let red = open(&mutter, "red", [200, 100], RED);
+    let place = place(&desktop, RED);
+    let mut input = desktop.input().unwrap();
+    input.put([place.x + 100, place.y + 50]).unwrap();
+    wait_for("the pointer", || (!red.events().is_empty()).then_some(()));
+    click(&mut *input, &red, [place.x + 100, place.y + 50]);
+    have_a_keyboard(&mut *input, &red, desktop.key_code("F1").unwrap());
+    // Linux's numbers of these keys.
+    for (name, number) in [("F2", 60), ("n", 49), ("Return", 28)] {
+        let code = desktop.key_code(name).unwrap();
+        let events = press_key(&mut *input, &red, code);
+        let wanted = [
+            PointerEvent::KeyPressed(number),
+            PointerEvent::KeyReleased(number),
+        ];
+        assert_eq!(events, wanted, "{name}");
     }
 }

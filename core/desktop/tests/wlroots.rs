@@ -12,11 +12,10 @@ mod wayland_click;
 #[path = "../../../tests/support/wayland_window.rs"]
 mod wayland_window;
 
-use flowpipe_desktop::input::Input;
 use flowpipe_desktop::{Capture, Desktop, Grabber, Rect, WindowId};
 use sway::Sway;
-use wayland_click::{click, wait_for};
-use wayland_window::WaylandWindow;
+use wayland_click::{click, press_key, wait_for};
+use wayland_window::{PointerEvent, WaylandWindow};
 
 const RED: [u8; 3] = [200, 10, 20];
 const GREEN: [u8; 3] = [30, 180, 40];
@@ -136,8 +135,37 @@ fn the_pointer_is_put_to_the_pixel_and_presses_there() {
         });
         let clicked = click(&mut *input, &red, [place.x + 20, place.y + 30]);
         assert_eq!(clicked, [20, 30]);
-        assert!(input.press(Input::Key(38)).is_err());
         assert!(input.put([-1, 5]).is_err());
         drop(input);
     }
+}
+
+#[test]
+fn keys_go_to_the_window_that_has_the_keyboard() {
+    let sway = Sway::start([1280, 1000], "1");
+    let desktop = connect(&sway);
+    let red = open(&sway, "red", [200, 100], RED);
+    let green = open(&sway, "green", [200, 100], GREEN);
+    let mut input = desktop.input().unwrap();
+    for (window, other, title) in [(&green, &red, "green"), (&red, &green, "red")] {
+        let id = find(&desktop, title);
+        desktop.raise(id).unwrap();
+        wait_for("the keyboard", || {
+            desktop.has_keyboard(id).unwrap().then_some(())
+        });
+        other.take();
+        // Linux's numbers of these keys.
+        for (name, number) in [("F2", 60), ("n", 49), ("Return", 28)] {
+            let code = desktop.key_code(name).unwrap();
+            let events = press_key(&mut *input, window, code);
+            let wanted = [
+                PointerEvent::KeyPressed(number),
+                PointerEvent::KeyReleased(number),
+            ];
+            assert_eq!(events, wanted, "{name}");
+        }
+        let is_key = |it: &PointerEvent| matches!(it, PointerEvent::KeyPressed(_));
+        assert!(!other.take().iter().any(is_key), "{title}");
+    }
+    assert!(desktop.key_code("no key").is_err());
 }

@@ -14,6 +14,14 @@ impl Guardian {
         Err(GuardianError::Unsupported)
     }
 
+    /// Guards on another connection.
+    ///
+    /// # Errors
+    /// None.
+    pub fn serve(&mut self, _: DisplayServer) -> Result<(), GuardianError> {
+        match *self {}
+    }
+
     /// Records that something is about to be pressed.
     ///
     /// # Errors

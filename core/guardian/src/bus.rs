@@ -1,9 +1,7 @@
-//! Releases by an interface on the session's bus: Mutter's, or the desktop portal's. Mutter lets nobody release a button but
-//! the connection that pressed it, and releases all of its buttons when that connection ends; the portal ends a session
-//! with its connection. So both processes have the same connection: the guardian sends prepared messages on it, which
-//! nobody answers, and ends it in the end.
-//!
-//! The kernel takes such short messages as a whole, so that they do not get between the parts of another one.
+//! Releases by an interface on the session's bus: Mutter's, or the desktop portal's. Mutter lets nobody release a button or a
+//! key but the connection that pressed it, and releases all that it has pressed when that connection ends; the portal ends
+//! a session with its connection. So both processes have the same connection: the guardian sends prepared messages on it,
+//! which nobody answers, and ends it in the end.
 
 use std::cell::Cell;
 use std::os::fd::{AsFd as _, BorrowedFd};
@@ -11,49 +9,31 @@ use std::sync::Arc;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::net::{SendFlags, Shutdown, send, shutdown};
+use rustix::net::{Shutdown, shutdown};
 
-use crate::input::BusPointer;
+use crate::input::PreparedReleases;
 use crate::record::Pressed;
 use crate::release::Release;
 
 /// The connection of the process that presses.
 pub(crate) struct SharedConnection {
-    pointer: Arc<BusPointer>,
+    prepared: Arc<PreparedReleases>,
     /// How often something was pressed before the last release.
     released: Cell<Option<u32>>,
 }
 
 impl SharedConnection {
-    pub(crate) fn new(pointer: Arc<BusPointer>) -> Self {
+    pub(crate) fn new(prepared: Arc<PreparedReleases>) -> Self {
         Self {
-            pointer,
+            prepared,
             released: Cell::new(None),
-        }
-    }
-
-    /// Sends the release of a button.
-    fn send(&self, to: BorrowedFd<'_>, button: u8) -> Result<(), Errno> {
-        let index = usize::from(button.saturating_sub(1));
-        let message = self.pointer.releases.get(index).ok_or(Errno::INVAL)?;
-        let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
-        loop {
-            match send(to, message, flags) {
-                Ok(count) if count == message.len() => return Ok(()),
-                // Nothing is understood after a part of a message. At the end of the connection, everything is released.
-                Ok(_) => return shutdown(to, Shutdown::Both),
-                Err(Errno::INTR) => {}
-                // The bus takes nothing now.
-                Err(Errno::AGAIN) => return Err(Errno::TIMEDOUT),
-                Err(error) => return Err(error),
-            }
         }
     }
 }
 
 impl Release for SharedConnection {
     fn connection(&self) -> BorrowedFd<'_> {
-        self.pointer.socket.as_fd()
+        self.prepared.socket.as_fd()
     }
 
     /// Answers are for the other process, so that nothing is read here.
@@ -77,6 +57,7 @@ impl Release for SharedConnection {
     fn release(
         &self,
         connection: BorrowedFd<'_>,
+        _: Option<BorrowedFd<'_>>,
         pressed: Pressed,
         is_last: bool,
     ) -> Result<(), Errno> {
@@ -86,9 +67,8 @@ impl Release for SharedConnection {
         if self.released.get() == Some(pressed.presses) {
             return Ok(());
         }
-        // Keys are not pressed there.
-        for button in pressed.buttons() {
-            self.send(connection, button)?;
+        for input in pressed.inputs() {
+            self.prepared.send(connection, input)?;
         }
         self.released.set(Some(pressed.presses));
         Ok(())
@@ -107,20 +87,25 @@ mod tests {
     #[test]
     fn a_press_is_released_once_and_the_connection_ends_in_the_end() {
         let (socket, mut bus) = UnixStream::pair().unwrap();
-        let releases = [b"left".to_vec(), b"middle".to_vec(), b"right".to_vec()];
-        let shared = SharedConnection::new(Arc::new(BusPointer { socket, releases }));
+        let releases = vec![
+            (Input::Button(1), b"left ".to_vec()),
+            (Input::Button(3), b"right ".to_vec()),
+            (Input::Key(36), b"return ".to_vec()),
+        ];
+        let shared = SharedConnection::new(Arc::new(PreparedReleases { socket, releases }));
         let connection = shared.connection();
         let record = Record::new(Pressed::default()).unwrap();
-        let release = |is_last| shared.release(connection, record.pressed(), is_last);
+        let release = |is_last| shared.release(connection, None, record.pressed(), is_last);
         record.add(Input::Button(3));
         assert_eq!((release(false), release(false)), (Ok(()), Ok(())));
         record.add(Input::Button(1));
+        record.add(Input::Key(36));
         assert_eq!(release(false), Ok(()));
         assert_eq!(shared.check(connection), Ok(()));
         assert_eq!(release(true), Ok(()));
         let mut sent = String::new();
         bus.read_to_string(&mut sent).unwrap();
-        assert_eq!(sent, "rightleftright");
+        assert_eq!(sent, "right left right return ");
         assert_eq!(shared.check(connection), Err(Errno::PIPE));
     }
 }

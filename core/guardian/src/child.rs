@@ -37,6 +37,7 @@ const CONNECTION: i32 = 1;
 const PLAYER: i32 = 2;
 const STATUS: i32 = 3;
 const HOST_STATUS: i32 = 4;
+const SHARED: i32 = 5;
 
 /// How often it checks whether the player is stopped or dumps its core, and what the display server sends.
 const POLL_INTERVAL: Timespec = milliseconds(20);
@@ -75,6 +76,7 @@ fn guard<R: Release>(inherited: &Inherited<'_, R>) -> Result<(), Errno> {
             HOST_STATUS,
             inherited.host_status.as_ref().map(|it| it.as_raw_fd()),
         ),
+        (SHARED, inherited.release.shared().map(|it| it.as_raw_fd())),
     ];
     detach::detach(files, inherited.inherited_state)?;
     let guard = Guard {
@@ -84,6 +86,10 @@ fn guard<R: Release>(inherited: &Inherited<'_, R>) -> Result<(), Errno> {
         lifeline: unsafe { BorrowedFd::borrow_raw(LIFELINE) },
         // SAFETY: as above.
         connection: unsafe { BorrowedFd::borrow_raw(CONNECTION) },
+        shared: inherited.release.shared().map(|_| {
+            // SAFETY: as above.
+            unsafe { BorrowedFd::borrow_raw(SHARED) }
+        }),
         player: inherited.player.as_ref().map(|_| {
             // SAFETY: as above.
             unsafe { BorrowedFd::borrow_raw(PLAYER) }
@@ -121,6 +127,7 @@ struct Guard<'a, R> {
     release: &'a R,
     lifeline: BorrowedFd<'a>,
     connection: BorrowedFd<'a>,
+    shared: Option<BorrowedFd<'a>>,
     player: Option<BorrowedFd<'a>>,
     status: Option<BorrowedFd<'a>>,
     host_status: Option<BorrowedFd<'a>>,
@@ -177,7 +184,10 @@ impl<R: Release> Guard<'_, R> {
         if pressed.is_empty() {
             return Ok(true);
         }
-        match self.release.release(self.connection, pressed, is_last) {
+        let released = self
+            .release
+            .release(self.connection, self.shared, pressed, is_last);
+        match released {
             Ok(()) => Ok(true),
             Err(Errno::TIMEDOUT) => Ok(false),
             Err(error) => Err(error),

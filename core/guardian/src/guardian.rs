@@ -25,6 +25,16 @@ impl Guardian {
         Ok(Self { server, process })
     }
 
+    /// Guards on another connection of the same display server from now on, also what is pressed already.
+    ///
+    /// # Errors
+    /// When its process can't be started again: then nothing may be pressed.
+    pub fn serve(&mut self, server: DisplayServer) -> Result<(), GuardianError> {
+        self.process = start(&server, self.process.record().pressed())?;
+        self.server = server;
+        Ok(())
+    }
+
     /// Records that something is about to be pressed. Call it before the press, so that nothing is ever pressed and not
     /// recorded. Restarts a guardian that was killed first.
     ///
@@ -68,9 +78,12 @@ impl Guardian {
 fn start(server: &DisplayServer, pressed: Pressed) -> Result<Process, GuardianError> {
     match server {
         DisplayServer::X11 => Process::start(x11::Connection::open()?, pressed),
-        DisplayServer::Wlroots => Process::start(wlroots::Compositor::open()?, pressed),
-        DisplayServer::Bus(pointer) => {
-            let connection = bus::SharedConnection::new(Arc::clone(pointer));
+        DisplayServer::Wlroots(keyboard) => {
+            let compositor = wlroots::Compositor::open(keyboard.clone())?;
+            Process::start(compositor, pressed)
+        }
+        DisplayServer::Bus(prepared) => {
+            let connection = bus::SharedConnection::new(Arc::clone(prepared));
             Process::start(connection, pressed)
         }
     }

@@ -24,20 +24,21 @@ pub const fn button_code(button: u8) -> u32 {
 pub enum DisplayServer {
     /// X11, by its extension XTEST, on the display that `DISPLAY` names.
     X11,
-    /// Wayland, by wlroots' virtual pointer, in the session that `WAYLAND_DISPLAY` names. Keys are not released.
-    Wlroots,
-    /// Wayland, by an interface on the session's bus: Mutter's under GNOME, or the desktop portal's. Keys are not released.
-    #[cfg(target_os = "linux")]
-    Bus(std::sync::Arc<BusPointer>),
+    /// Wayland, by wlroots' virtual pointer, in the session that `WAYLAND_DISPLAY` names. Keys, by a virtual keyboard on this
+    /// connection, if there is one.
+    #[cfg(unix)]
+    Wlroots(Option<std::sync::Arc<PreparedReleases>>),
+    /// Wayland, by an interface on the session's bus: Mutter's under GNOME, or the desktop portal's.
+    #[cfg(unix)]
+    Bus(std::sync::Arc<PreparedReleases>),
 }
 
-/// A connection to the session's bus by which this program presses, and the messages that release on it. They are such that
-/// nobody answers.
-#[cfg(target_os = "linux")]
+/// A connection by which this program presses, and the messages that release on it. They are such that nobody answers.
+#[cfg(unix)]
 #[derive(Debug)]
-pub struct BusPointer {
+pub struct PreparedReleases {
     /// The connection, under a number of its own.
     pub socket: std::os::unix::net::UnixStream,
-    /// The message that releases the left button, the middle one, and the right one.
-    pub releases: [Vec<u8>; 3],
+    /// What can be pressed there, and the message that releases it.
+    pub releases: Vec<(Input, Vec<u8>)>,
 }

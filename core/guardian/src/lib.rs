@@ -20,6 +20,7 @@
 //! - `record`: what is pressed, in memory that both processes share. `robust_futex`: by which the kernel reports there that
 //!   the player dies; `holder`: the thread of the player that holds it.
 //! - `release`: the interface of a platform. `x11`, `wlroots`, `bus`: its implementations. `unsent`: requests sent in part.
+//!   `prepared`: releases on the connection that pressed.
 //! - `process`: starts and ends the guardian's process. `child`: that process's code; `detach`: detaches it from
 //!   everything that it inherits. `priority`: has both scheduled soon.
 //! - `absent`: systems without a guardian.
@@ -38,6 +39,8 @@ pub mod guardian;
 #[cfg(target_os = "linux")]
 mod holder;
 pub mod input;
+#[cfg(target_os = "linux")]
+mod prepared;
 #[cfg(target_os = "linux")]
 mod priority;
 #[cfg(target_os = "linux")]
@@ -60,6 +63,6 @@ pub use absent::Guardian;
 pub use error::GuardianError;
 #[cfg(target_os = "linux")]
 pub use guardian::Guardian;
-#[cfg(target_os = "linux")]
-pub use input::BusPointer;
+#[cfg(unix)]
+pub use input::PreparedReleases;
 pub use input::{DisplayServer, Input, button_code};

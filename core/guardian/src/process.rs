@@ -211,7 +211,13 @@ mod tests {
             Ok(())
         }
 
-        fn release(&self, _: BorrowedFd<'_>, _: Pressed, _: bool) -> Result<(), Errno> {
+        fn release(
+            &self,
+            _: BorrowedFd<'_>,
+            _: Option<BorrowedFd<'_>>,
+            _: Pressed,
+            _: bool,
+        ) -> Result<(), Errno> {
             Ok(())
         }
     }

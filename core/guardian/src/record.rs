@@ -125,10 +125,14 @@ impl Pressed {
 
     /// All that is pressed, keys after buttons.
     pub(crate) fn inputs(&self) -> impl Iterator<Item = Input> + '_ {
-        let keys = (0..=u8::MAX).filter(|&number| has(&self.keys, number));
         self.buttons()
             .map(Input::Button)
-            .chain(keys.map(Input::Key))
+            .chain(self.keys().map(Input::Key))
+    }
+
+    /// The codes of the keys that are pressed.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = u8> + '_ {
+        (0..=u8::MAX).filter(|&number| has(&self.keys, number))
     }
 
     /// The numbers of the buttons that are pressed.

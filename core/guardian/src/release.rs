@@ -8,12 +8,16 @@ use crate::record::Pressed;
 
 /// A connection to what releases buttons and keys, opened before the guardian's process is forked.
 ///
-/// All functions but [`Release::connection`] run in that process: they must not allocate, lock or panic, since another
+/// All functions but [`Release::connection`] and [`Release::shared`] run in that process: they must not allocate, lock or panic, since another
 /// thread may have been in the middle of that at the fork. [`Errno::TIMEDOUT`] means that there is no answer yet: the
 /// next call continues to wait. Any other error means that the connection can't be used any more.
 pub(crate) trait Release {
     /// The connection. The guardian's process has it under another number.
     fn connection(&self) -> BorrowedFd<'_>;
+    /// A second connection, if it needs one. The guardian's process has it under another number, too.
+    fn shared(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
     /// Makes sure that the connection works.
     fn check(&self, connection: BorrowedFd<'_>) -> Result<(), Errno>;
     /// Reads unsolicited data, without blocking.
@@ -23,6 +27,7 @@ pub(crate) trait Release {
     fn release(
         &self,
         connection: BorrowedFd<'_>,
+        shared: Option<BorrowedFd<'_>>,
         pressed: Pressed,
         is_last: bool,
     ) -> Result<(), Errno>;

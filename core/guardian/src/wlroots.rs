@@ -3,12 +3,17 @@
 //!
 //! A button stays pressed when the virtual pointer that pressed it is gone (sway 1.7), and any other pointer of the seat
 //! releases it.
+//!
+//! A key is released when the virtual keyboard that pressed it is gone, at the latest with the connection that created it,
+//! and no other keyboard of the seat releases it. A process that is stopped, or whose core is dumped, keeps its
+//! connection. So the guardian has that connection, too: it sends prepared requests on it, and ends it in the end.
 
 use std::cell::Cell;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd as _, BorrowedFd};
+use std::sync::Arc;
 
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags, recv, send};
+use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
 use wayland_client::backend::Backend;
 use wayland_client::globals::{GlobalListContents, registry_queue_init};
 use wayland_client::protocol::wl_callback::{self, WlCallback};
@@ -18,7 +23,7 @@ use wayland_protocols_wlr::virtual_pointer::v1::client::zwlr_virtual_pointer_man
 use wayland_protocols_wlr::virtual_pointer::v1::client::zwlr_virtual_pointer_v1::ZwlrVirtualPointerV1;
 
 use crate::error::GuardianError;
-use crate::input::button_code;
+use crate::input::{Input, PreparedReleases, button_code};
 use crate::record::Pressed;
 use crate::release::Release;
 use crate::unsent::{NotSent, Unsent, wait_for_answers};
@@ -32,6 +37,8 @@ pub(crate) struct Compositor {
     callback: u32,
     events: Events,
     unsent: Unsent,
+    /// By which keys are pressed.
+    keyboard: Option<Arc<PreparedReleases>>,
     /// How often something was pressed before the last release.
     released: Cell<Option<u32>>,
 }
@@ -69,7 +76,7 @@ struct Setup {
 impl Compositor {
     /// # Errors
     /// When the compositor can't be reached, or lets no program press.
-    pub(crate) fn open() -> Result<Self, GuardianError> {
+    pub(crate) fn open(keyboard: Option<Arc<PreparedReleases>>) -> Result<Self, GuardianError> {
         fn failed(error: impl std::fmt::Display) -> GuardianError {
             GuardianError::Display(error.to_string())
         }
@@ -92,8 +99,32 @@ impl Compositor {
             callback,
             events: Events::new(callback),
             unsent: Unsent::nothing(),
+            keyboard,
             released: Cell::new(None),
         })
+    }
+
+    /// Releases keys on the connection that pressed them.
+    fn release_keys(
+        &self,
+        shared: Option<BorrowedFd<'_>>,
+        pressed: &Pressed,
+        is_last: bool,
+    ) -> Result<(), Errno> {
+        let (Some(keyboard), Some(shared)) = (&self.keyboard, shared) else {
+            return Ok(());
+        };
+        let released = match is_last {
+            true => shutdown(shared, Shutdown::Both),
+            false => pressed
+                .keys()
+                .try_for_each(|key| keyboard.send(shared, Input::Key(key))),
+        };
+        match released {
+            // The compositor has ended it, and its keyboard with it.
+            Err(Errno::PIPE | Errno::CONNRESET | Errno::NOTCONN) => Ok(()),
+            other => other,
+        }
     }
 
     fn send(&self, to: BorrowedFd<'_>, request: &[u8]) -> Result<(), NotSent> {
@@ -143,6 +174,10 @@ impl Release for Compositor {
         self.backend.poll_fd()
     }
 
+    fn shared(&self) -> Option<BorrowedFd<'_>> {
+        self.keyboard.as_ref().map(|it| it.socket.as_fd())
+    }
+
     /// Waits until the compositor has done everything that it was asked before.
     fn check(&self, connection: BorrowedFd<'_>) -> Result<(), Errno> {
         self.events.wait(connection)?;
@@ -163,6 +198,7 @@ impl Release for Compositor {
     fn release(
         &self,
         connection: BorrowedFd<'_>,
+        shared: Option<BorrowedFd<'_>>,
         pressed: Pressed,
         is_last: bool,
     ) -> Result<(), Errno> {
@@ -171,11 +207,11 @@ impl Release for Compositor {
         }
         // A compositor that has not answered yet gets no more requests, so that they do not pile up.
         self.events.wait(connection)?;
-        // Keys are not pressed there.
         for button in pressed.buttons() {
             let sent = self.send(connection, &release_button(self.pointer, button));
             sent.map_err(|it| it.error)?;
         }
+        self.release_keys(shared, &pressed, is_last)?;
         self.released.set(Some(pressed.presses));
         self.check(connection)
     }

@@ -114,7 +114,13 @@ impl Release for Connection {
     }
 
     /// The server ignores the release of what is not pressed.
-    fn release(&self, connection: BorrowedFd<'_>, pressed: Pressed, _: bool) -> Result<(), Errno> {
+    fn release(
+        &self,
+        connection: BorrowedFd<'_>,
+        _: Option<BorrowedFd<'_>>,
+        pressed: Pressed,
+        _: bool,
+    ) -> Result<(), Errno> {
         // A server that has not answered yet gets no more requests, so that they do not pile up.
         self.answers.wait(connection)?;
         for input in pressed.inputs() {

@@ -18,8 +18,9 @@ mod wayland_window;
 
 use flowpipe_desktop::Desktop;
 use flowpipe_guardian::DisplayServer;
+use rustix::process::{Pid, Signal};
 use sway::Sway;
-use wayland_player::{kill_by_every_signal, player, run_player};
+use wayland_player::{Held, UNGUARDED, kill, kill_by_every_signal, player, run_player, wait_for};
 use wayland_window::WaylandWindow;
 
 #[test]
@@ -31,31 +32,71 @@ fn window_process() {
 #[test]
 #[ignore = "it is the process that presses: the other tests start it"]
 fn player_process() {
-    run_player(|it| matches!(it, DisplayServer::Wlroots));
+    run_player(|it| matches!(it, DisplayServer::Wlroots(_)));
 }
 
-/// Kills it so often with each signal.
-fn dies_by_every_signal(times: usize) {
+/// A compositor with a window, and a place in it.
+fn table() -> (Sway, WaylandWindow, [i32; 2]) {
     let sway = Sway::start([800, 600], "1");
     let socket = sway.wayland_socket();
     let window = WaylandWindow::open(&socket, "pressed", [300, 200], [200, 10, 20]);
     let desktop = Desktop::connect_wlroots(&socket, Some(sway.own_socket())).unwrap();
     let place = desktop.place(desktop.find("pressed").unwrap().unwrap());
     let place = place.unwrap().unwrap();
-    let at = [place.x + 150, place.y + 100];
-    let start = || player(at, |command| sway.set(command));
-    let [pressed, released] = kill_by_every_signal(times, &window, start);
-    // A second time once nothing is left of the player: a press may have been on its way.
-    assert!(released <= 2 * pressed, "{released} releases");
+    (sway, window, [place.x + 150, place.y + 100])
+}
+
+/// Kills it so often with each signal.
+fn dies_by_every_signal(held: Held, times: usize) {
+    let (sway, window, at) = table();
+    let start = || player(held, at, |command| sway.set(command));
+    let [pressed, released] = kill_by_every_signal(held, times, &window, start);
+    match held {
+        // A second time once nothing is left of the player: a press may have been on its way.
+        Held::Button => assert!(released <= 2 * pressed, "{released} releases"),
+        // Of what is not pressed, sway sends no release to the window.
+        Held::Key => assert_eq!(released, pressed),
+    }
+    println!("{held:?}: {pressed} kills, {released} releases");
 }
 
 #[test]
-fn the_button_is_released_by_every_signal() {
-    dies_by_every_signal(1);
+fn what_is_pressed_is_released_by_every_signal() {
+    for held in [Held::Button, Held::Key] {
+        dies_by_every_signal(held, 1);
+    }
 }
 
 #[test]
-#[ignore = "takes a minute: `./x check deep kills`"]
+#[ignore = "takes minutes: `./x check deep kills`"]
 fn twenty_kills_by_each_signal() {
-    dies_by_every_signal(20);
+    for held in [Held::Button, Held::Key] {
+        dies_by_every_signal(held, 20);
+    }
+}
+
+/// Where the guardian is killed together with the process, nothing else releases a key.
+#[test]
+fn sway_releases_a_key_when_the_connection_ends() {
+    let (sway, window, at) = table();
+    let mut player = player(Held::Key, at, |command| {
+        sway.set(command);
+        command.env(UNGUARDED, "1");
+    });
+    wait_for("press", &window, Held::Key.pressed());
+    kill(&mut player, Signal::KILL);
+    wait_for("kill", &window, Held::Key.released());
+}
+
+#[test]
+fn what_is_pressed_is_released_while_the_process_is_stopped() {
+    let (sway, window, at) = table();
+    for held in [Held::Button, Held::Key] {
+        window.take();
+        let mut player = player(held, at, |command| sway.set(command));
+        wait_for("press", &window, held.pressed());
+        rustix::process::kill_process(Pid::from_child(&player), Signal::STOP).unwrap();
+        wait_for("stop", &window, held.released());
+        kill(&mut player, Signal::KILL);
+    }
 }

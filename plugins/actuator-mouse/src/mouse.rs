@@ -111,6 +111,13 @@ impl Mouse for SystemMouse {
     }
 
     fn press(&mut self, input: Input) -> Result<()> {
+        if let Input::Key(_) = input
+            && self.device.prepare_keys()?
+            && let (Some(guardian), Some(server)) =
+                (&mut self.guardian, self.device.display_server())
+        {
+            guardian.serve(server).map_err(unguarded)?;
+        }
         if let Some(guardian) = &mut self.guardian {
             guardian.pressed(input).map_err(unguarded)?;
         }

@@ -1,4 +1,4 @@
-//! The pointer, by `org.gnome.Mutter.RemoteDesktop`: a device of its own, beside those of the person.
+//! The pointer and the keyboard, by `org.gnome.Mutter.RemoteDesktop`: devices of their own, beside those of the person.
 //!
 //! Mutter collects input until it draws its next frame, and passes it on then. Of moves that follow each other it passes
 //! on the last one alone. So a scroll by nothing follows each move: no window scrolls by it, and all moves are passed on.
@@ -9,16 +9,17 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use flowpipe_guardian::{BusPointer, button_code};
+use flowpipe_guardian::{PreparedReleases, button_code};
 use zbus::message::Message;
 use zbus::zvariant::OwnedObjectPath;
 
 use super::Mutter;
 use super::displays::Display;
 use super::session::MutterSession;
-use crate::bus::{Object, order};
+use crate::bus::{Object, order, prepared};
 use crate::error::{DesktopError, Result};
 use crate::input::{DisplayServer, Input, InputDevice};
+use crate::key_code;
 
 pub(super) struct RemotePointer {
     mutter: Arc<Mutter>,
@@ -26,7 +27,7 @@ pub(super) struct RemotePointer {
     displays: Vec<Display>,
     /// What names places on a monitor: its connector, and its stream of pictures, which nobody receives.
     streams: Vec<(String, OwnedObjectPath)>,
-    guarded: Arc<BusPointer>,
+    guarded: Arc<PreparedReleases>,
     /// Where it was put last.
     put: Option<[i32; 2]>,
     /// What is not known to be passed on.
@@ -54,6 +55,7 @@ const IDLE: Object<'_> = Object {
     interface: "org.gnome.Mutter.IdleMonitor",
 };
 const BUTTON: &str = "NotifyPointerButton";
+const KEY: &str = "NotifyKeyboardKeysym";
 const MOTION: &str = "NotifyPointerMotionAbsolute";
 const SCROLL: &str = "NotifyPointerAxis";
 /// To the right, down, without flags.
@@ -83,18 +85,21 @@ impl RemotePointer {
         })
     }
 
-    fn send_button(&mut self, input: Input, is_down: bool) -> Result<()> {
-        let Input::Button(number) = input else {
-            return Err(DesktopError::Unsupported("pressing keys"));
-        };
+    fn send_input(&mut self, input: Input, is_down: bool) -> Result<()> {
         self.note_sent();
         let control = control(&self.session)?;
+        let bus = self.session.bus();
         // Mutter does what was sent before first.
-        let question = (button_code(number) as i32, is_down);
-        self.session
-            .bus()
-            .call(control, BUTTON, &question)
-            .map_err(|error| self.failure(&error))
+        let sent = match input {
+            Input::Button(number) => {
+                bus.call(control, BUTTON, &(button_code(number) as i32, is_down))
+            }
+            Input::Key(code) => {
+                let key = key_code::key(code).ok_or(DesktopError::Unsupported("another key"))?;
+                bus.call(control, KEY, &(key.symbol, is_down))
+            }
+        };
+        sent.map_err(|error| self.failure(&error))
     }
 
     /// Something is about to be sent.
@@ -187,18 +192,19 @@ fn control(session: &MutterSession) -> Result<Object<'_>> {
 }
 
 /// What releases when this program can't.
-fn guarded(session: &MutterSession) -> zbus::Result<BusPointer> {
+fn guarded(session: &MutterSession) -> zbus::Result<PreparedReleases> {
     let control = session
         .remote()
         .ok_or_else(|| zbus::Error::Failure("no session".to_owned()))?;
-    let release = |button: u8| -> zbus::Result<Vec<u8>> {
-        let message = order(control, BUTTON, &(button_code(button) as i32, false))?;
-        Ok(message.data().bytes().to_vec())
-    };
-    Ok(BusPointer {
-        socket: session.bus().socket()?,
-        releases: [release(1)?, release(2)?, release(3)?],
-    })
+    let buttons = [1, 2, 3].map(|button| {
+        let message = order(control, BUTTON, &(button_code(button) as i32, false));
+        (Input::Button(button), message)
+    });
+    let keys = key_code::all().map(|(code, key)| {
+        let message = order(control, KEY, &(key.symbol, false));
+        (Input::Key(code), message)
+    });
+    prepared(session.bus(), buttons.into_iter().chain(keys))
 }
 
 /// Whether input was passed on since something was sent. `idle_ms`: for how long none was, as a question of a time was
@@ -266,11 +272,11 @@ impl InputDevice for RemotePointer {
                 self.put(at)?;
             }
         }
-        self.send_button(input, true)
+        self.send_input(input, true)
     }
 
     fn release(&mut self, input: Input) -> Result<()> {
-        self.send_button(input, false)
+        self.send_input(input, false)
     }
 
     fn reports_place(&self) -> bool {

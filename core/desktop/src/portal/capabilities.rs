@@ -18,6 +18,8 @@ pub struct Capabilities {
     pub remote_desktop: u32,
     /// Whether it moves the pointer and presses its buttons.
     pub has_pointer: bool,
+    /// Whether it presses keys.
+    pub has_keyboard: bool,
 }
 
 /// What may be chosen in a portal's dialog.
@@ -35,7 +37,8 @@ pub(super) const WINDOW: u32 = 2;
 /// Bits of AvailableCursorModes: the pointer is not in the pictures, or comes beside them.
 const HIDDEN: u32 = 1;
 const METADATA: u32 = 4;
-/// A bit of AvailableDeviceTypes.
+/// Bits of AvailableDeviceTypes.
+pub(super) const KEYBOARD: u32 = 1;
 pub(super) const POINTER: u32 = 2;
 
 impl Capabilities {
@@ -77,6 +80,7 @@ impl Capabilities {
             },
             remote_desktop,
             has_pointer: devices & POINTER != 0,
+            has_keyboard: devices & KEYBOARD != 0,
         })
     }
 

@@ -1,29 +1,31 @@
-//! The pointer, by `org.freedesktop.portal.RemoteDesktop`. The portal may handle messages at the same time: each one is
+//! The pointer and the keyboard, by `org.freedesktop.portal.RemoteDesktop`. The portal may handle messages at the same time: each one is
 //! sent when the one before was answered, so that their order is kept.
 
 use std::sync::Arc;
 
-use flowpipe_guardian::{BusPointer, button_code};
+use flowpipe_guardian::{PreparedReleases, button_code};
 
 use super::REMOTE_DESKTOP;
 use super::chosen::Chosen;
 use super::request::Options;
 use super::session::PortalSession;
-use crate::bus::order;
+use crate::bus::{order, prepared};
 use crate::error::{DesktopError, Result};
 use crate::input::{DisplayServer, Input, InputDevice};
+use crate::key_code;
 use crate::rect::Rect;
 
 pub(super) struct PortalPointer {
     chosen: Arc<Chosen>,
     /// The monitor on which it is put.
     monitor: Rect,
-    guarded: Arc<BusPointer>,
+    guarded: Arc<PreparedReleases>,
     /// Where it was put last.
     put: Option<[i32; 2]>,
 }
 
 const BUTTON: &str = "NotifyPointerButton";
+const KEY: &str = "NotifyKeyboardKeysym";
 const MOTION: &str = "NotifyPointerMotionAbsolute";
 
 impl PortalPointer {
@@ -45,13 +47,17 @@ impl PortalPointer {
         })
     }
 
-    fn send_button(&mut self, input: Input, is_down: bool) -> Result<()> {
-        let Input::Button(number) = input else {
-            return Err(DesktopError::Unsupported("pressing keys"));
-        };
+    fn send_input(&mut self, input: Input, is_down: bool) -> Result<()> {
         let session = self.session()?;
-        let question = button(session, number, is_down);
-        let sent = session.bus().call(REMOTE_DESKTOP, BUTTON, &question);
+        let (method, number) = match input {
+            Input::Button(button) => (BUTTON, button_code(button)),
+            Input::Key(code) => {
+                let key = key_code::key(code).ok_or(DesktopError::Unsupported("another key"))?;
+                (KEY, key.symbol)
+            }
+        };
+        let question = question(session, number, is_down);
+        let sent = session.bus().call(REMOTE_DESKTOP, method, &question);
         sent.map_err(|error| self.failure(&error))
     }
 
@@ -74,26 +80,25 @@ impl PortalPointer {
     }
 }
 
-/// The arguments of NotifyPointerButton.
-fn button(
+/// The arguments of both methods. `number`: of a button, or a key's symbol.
+fn question(
     session: &PortalSession,
-    number: u8,
+    number: u32,
     is_down: bool,
 ) -> (&zbus::zvariant::OwnedObjectPath, Options<'static>, i32, u32) {
-    let code = button_code(number).cast_signed();
-    (session.path(), Options::new(), code, u32::from(is_down))
+    let number = number.cast_signed();
+    (session.path(), Options::new(), number, u32::from(is_down))
 }
 
 /// What releases when this program can't.
-fn guarded(session: &PortalSession) -> zbus::Result<BusPointer> {
-    let release = |number: u8| -> zbus::Result<Vec<u8>> {
-        let message = order(REMOTE_DESKTOP, BUTTON, &button(session, number, false))?;
-        Ok(message.data().bytes().to_vec())
+fn guarded(session: &PortalSession) -> zbus::Result<PreparedReleases> {
+    let release = |method: &str, number: u32| {
+        order(REMOTE_DESKTOP, method, &question(session, number, false))
     };
-    Ok(BusPointer {
-        socket: session.bus().socket()?,
-        releases: [release(1)?, release(2)?, release(3)?],
-    })
+    let buttons =
+        [1, 2, 3].map(|button| (Input::Button(button), release(BUTTON, button_code(button))));
+    let keys = key_code::all().map(|(code, key)| (Input::Key(code), release(KEY, key.symbol)));
+    prepared(session.bus(), buttons.into_iter().chain(keys))
 }
 
 impl InputDevice for PortalPointer {
@@ -124,11 +129,11 @@ impl InputDevice for PortalPointer {
     }
 
     fn press(&mut self, input: Input) -> Result<()> {
-        self.send_button(input, true)
+        self.send_input(input, true)
     }
 
     fn release(&mut self, input: Input) -> Result<()> {
-        self.send_button(input, false)
+        self.send_input(input, false)
     }
 
     fn reports_place(&self) -> bool {

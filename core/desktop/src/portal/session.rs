@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use zbus::zvariant::{OwnedObjectPath, Value};
 
-use super::capabilities::{Capabilities, MONITOR, POINTER, WINDOW};
+use super::capabilities::{Capabilities, KEYBOARD, MONITOR, POINTER, WINDOW};
 use super::request::{self, Options, Results, unreadable};
 use super::signals::PortalSignals;
 use super::source::{ChosenSource, text};
@@ -29,6 +29,8 @@ pub(super) struct PortalSession {
     bus: Bus,
     path: OwnedObjectPath,
     controls: bool,
+    #[cfg(feature = "input")]
+    controls_keys: bool,
     source: ChosenSource,
     has_ended: Arc<AtomicBool>,
 }
@@ -112,7 +114,7 @@ impl PortalSession {
             sources.insert("cursor_mode", cursor.into());
         }
         if controls {
-            kept.insert("types", POINTER.into());
+            kept.insert("types", device_types(&offered).into());
             opening.select(REMOTE_DESKTOP, "SelectDevices", &path, kept)?;
         } else {
             sources.extend(kept);
@@ -122,7 +124,8 @@ impl PortalSession {
         if let Some(token) = results.get("restore_token").and_then(text) {
             tokens.keep(for_use, token);
         }
-        if controls && !controls_pointer(&results)? {
+        let devices = devices(&results)?;
+        if controls && devices & POINTER == 0 {
             return Err("the mouse was not allowed in the dialog of the desktop portal".to_owned());
         }
         let source = ChosenSource::of(&results, types)?;
@@ -131,6 +134,8 @@ impl PortalSession {
             bus,
             path,
             controls,
+            #[cfg(feature = "input")]
+            controls_keys: devices & KEYBOARD != 0,
             source,
             has_ended,
         })
@@ -145,6 +150,12 @@ impl PortalSession {
     #[cfg(feature = "input")]
     pub(super) fn controls(&self) -> bool {
         self.controls
+    }
+
+    /// Whether it presses keys.
+    #[cfg(feature = "input")]
+    pub(super) fn controls_keys(&self) -> bool {
+        self.controls_keys
     }
 
     /// Whether the portal, or a person, has ended it.
@@ -264,11 +275,18 @@ fn source_types(for_use: Use, offered: &Capabilities) -> u32 {
     }
 }
 
-/// Whether the person has allowed the mouse.
-fn controls_pointer(results: &Results) -> Result<bool, String> {
+/// The devices that are asked for. The dialog comes once, so that keys can't be asked for when the first one is pressed.
+fn device_types(offered: &Capabilities) -> u32 {
+    match offered.has_keyboard {
+        true => POINTER | KEYBOARD,
+        false => POINTER,
+    }
+}
+
+/// The devices that the person has allowed.
+fn devices(results: &Results) -> Result<u32, String> {
     let devices = results.get("devices").map_or(Ok(0), u32::try_from);
-    let devices = devices.map_err(|_| unreadable("devices"))?;
-    Ok(devices & POINTER != 0)
+    devices.map_err(|_| unreadable("devices"))
 }
 
 /// The options of a request, with a name of its own.

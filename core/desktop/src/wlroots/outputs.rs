@@ -6,6 +6,8 @@ use wayland_client::protocol::wl_registry::{self, WlRegistry};
 use wayland_client::{Connection, Dispatch, EventQueue, Proxy as _, QueueHandle, WEnum};
 use wayland_protocols::xdg::xdg_output::zv1::client::zxdg_output_manager_v1::ZxdgOutputManagerV1;
 use wayland_protocols::xdg::xdg_output::zv1::client::zxdg_output_v1::{self, ZxdgOutputV1};
+#[cfg(feature = "input")]
+use wayland_protocols_misc::zwp_virtual_keyboard_v1::client::zwp_virtual_keyboard_manager_v1::ZwpVirtualKeyboardManagerV1;
 use wayland_protocols_wlr::screencopy::v1::client::zwlr_screencopy_manager_v1::ZwlrScreencopyManagerV1;
 
 use super::{lost, no_globals};
@@ -17,6 +19,9 @@ use crate::rect::Rect;
 pub(super) struct Outputs {
     queue: EventQueue<State>,
     state: State,
+    /// Whether the compositor lets programs have keyboards of their own.
+    #[cfg(feature = "input")]
+    has_keyboards: bool,
 }
 
 /// A monitor.
@@ -51,10 +56,13 @@ impl Outputs {
         let (globals, queue) =
             registry_queue_init::<State>(connection).map_err(|error| no_globals(&error))?;
         let handle = queue.handle();
-        let has_pictures = globals.contents().with_list(|list| {
-            let name = ZwlrScreencopyManagerV1::interface().name;
-            list.iter().any(|global| global.interface == name)
-        });
+        let has = |name: &str| {
+            let all = globals.contents();
+            all.with_list(|list| list.iter().any(|global| global.interface == name))
+        };
+        let has_pictures = has(ZwlrScreencopyManagerV1::interface().name);
+        #[cfg(feature = "input")]
+        let has_keyboards = has(ZwpVirtualKeyboardManagerV1::interface().name);
         let manager: std::result::Result<ZxdgOutputManagerV1, BindError> =
             globals.bind(&handle, 1..=XDG_OUTPUT_VERSION, ());
         let (true, Ok(manager)) = (has_pictures, manager) else {
@@ -72,7 +80,17 @@ impl Outputs {
                 }
             }
         });
-        Ok(Some(Self { queue, state }))
+        Ok(Some(Self {
+            queue,
+            state,
+            #[cfg(feature = "input")]
+            has_keyboards,
+        }))
+    }
+
+    #[cfg(feature = "input")]
+    pub(super) fn has_keyboards(&self) -> bool {
+        self.has_keyboards
     }
 
     /// The monitors as they are now, the first one first.

@@ -1,18 +1,24 @@
-//! The pointer, by `wlr-virtual-pointer`.
+//! The pointer, by `wlr-virtual-pointer`, and on the same connection the keyboard, once a key is to be pressed.
 
+use std::os::unix::net::UnixStream;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use wayland_client::globals::{GlobalListContents, registry_queue_init};
+use wayland_client::globals::{GlobalList, GlobalListContents, registry_queue_init};
+use wayland_client::protocol::wl_keyboard::KeyState;
 use wayland_client::protocol::wl_pointer::ButtonState;
 use wayland_client::protocol::wl_registry::WlRegistry;
+use wayland_client::protocol::wl_seat::WlSeat;
 use wayland_client::{Connection, EventQueue, delegate_dispatch, delegate_noop};
+use wayland_protocols_misc::zwp_virtual_keyboard_v1::client::zwp_virtual_keyboard_manager_v1::ZwpVirtualKeyboardManagerV1;
+use wayland_protocols_misc::zwp_virtual_keyboard_v1::client::zwp_virtual_keyboard_v1::ZwpVirtualKeyboardV1;
 use wayland_protocols_wlr::virtual_pointer::v1::client::zwlr_virtual_pointer_manager_v1::ZwlrVirtualPointerManagerV1;
 use wayland_protocols_wlr::virtual_pointer::v1::client::zwlr_virtual_pointer_v1::ZwlrVirtualPointerV1;
 
 use super::globals::IgnoredChanges;
+use super::keyboard::VirtualKeyboard;
 use super::{Wlroots, lost, no_globals};
-use flowpipe_guardian::button_code;
+use flowpipe_guardian::{PreparedReleases, button_code};
 
 use crate::error::{DesktopError, Result};
 use crate::input::{DisplayServer, Input, InputDevice};
@@ -22,14 +28,20 @@ use crate::rect::Rect;
 pub(super) struct VirtualPointer {
     wlroots: Arc<Wlroots>,
     connection: Connection,
+    globals: GlobalList,
     queue: EventQueue<Nothing>,
     pointer: ZwlrVirtualPointerV1,
+    /// `None`: no key was pressed yet.
+    keyboard: Option<(VirtualKeyboard, Arc<PreparedReleases>)>,
     began: Instant,
     /// Where it was put last.
     put: Option<[i32; 2]>,
     /// What the compositor maps places to: all monitors together.
     layout: Rect,
 }
+
+/// Programs of a session that had no keyboard learn only now that there is one, and ask for its keys.
+const KEYBOARD_KNOWN_AFTER: Duration = Duration::from_millis(100);
 
 /// No event is of interest.
 struct Nothing;
@@ -55,8 +67,10 @@ impl VirtualPointer {
             layout: layout(&wlroots)?,
             wlroots,
             connection,
+            globals,
             queue,
             pointer,
+            keyboard: None,
             began: Instant::now(),
             put: None,
         })
@@ -67,13 +81,28 @@ impl VirtualPointer {
         self.began.elapsed().as_millis() as u32
     }
 
-    fn send_button(&mut self, input: Input, state: ButtonState) -> Result<()> {
-        let Input::Button(number) = input else {
-            return Err(DesktopError::Unsupported("pressing keys"));
-        };
+    fn send_input(&mut self, input: Input, is_down: bool) -> Result<()> {
         let now = self.now();
-        self.pointer.button(now, button_code(number), state);
-        self.pointer.frame();
+        match (input, &self.keyboard) {
+            (Input::Button(number), _) => {
+                let state = match is_down {
+                    true => ButtonState::Pressed,
+                    false => ButtonState::Released,
+                };
+                self.pointer.button(now, button_code(number), state);
+                self.pointer.frame();
+            }
+            (Input::Key(code), Some((keyboard, _))) => {
+                let state = match is_down {
+                    true => KeyState::Pressed,
+                    false => KeyState::Released,
+                };
+                keyboard.send(now, code, state);
+            }
+            (Input::Key(_), None) => {
+                return Err(DesktopError::Unsupported("pressing unprepared keys"));
+            }
+        }
         // What was sent before is executed first, in one go.
         self.queue
             .roundtrip(&mut Nothing)
@@ -121,6 +150,26 @@ impl InputDevice for VirtualPointer {
         Ok(())
     }
 
+    fn prepare_keys(&mut self) -> Result<bool> {
+        if self.keyboard.is_some() {
+            return Ok(false);
+        }
+        let failed = |error: std::io::Error| DesktopError::Input(error.to_string());
+        let keyboard = VirtualKeyboard::new(&self.globals, &self.queue.handle())?;
+        let socket = self.connection.backend().poll_fd().try_clone_to_owned();
+        let prepared = PreparedReleases {
+            socket: UnixStream::from(socket.map_err(failed)?),
+            releases: keyboard.releases(),
+        };
+        // That it was refused shows here.
+        self.queue
+            .roundtrip(&mut Nothing)
+            .map_err(|error| lost(&error))?;
+        std::thread::sleep(KEYBOARD_KNOWN_AFTER);
+        self.keyboard = Some((keyboard, Arc::new(prepared)));
+        Ok(true)
+    }
+
     fn press(&mut self, input: Input) -> Result<()> {
         // With other monitors, the compositor has put the pointer elsewhere.
         let layout = layout(&self.wlroots)?;
@@ -130,11 +179,11 @@ impl InputDevice for VirtualPointer {
                 self.put(at)?;
             }
         }
-        self.send_button(input, ButtonState::Pressed)
+        self.send_input(input, true)
     }
 
     fn release(&mut self, input: Input) -> Result<()> {
-        self.send_button(input, ButtonState::Released)
+        self.send_input(input, false)
     }
 
     fn reports_place(&self) -> bool {
@@ -147,18 +196,26 @@ impl InputDevice for VirtualPointer {
     }
 
     fn display_server(&self) -> Option<DisplayServer> {
-        Some(DisplayServer::Wlroots)
+        let keyboard = self.keyboard.as_ref();
+        let prepared = keyboard.map(|(_, prepared)| Arc::clone(prepared));
+        Some(DisplayServer::Wlroots(prepared))
     }
 }
 
 impl Drop for VirtualPointer {
     fn drop(&mut self) {
+        if let Some((keyboard, _)) = &self.keyboard {
+            keyboard.destroy();
+        }
         self.pointer.destroy();
-        // At the end of the connection it is destroyed too.
+        // At the end of the connection they are destroyed too.
         let _ = self.connection.flush();
     }
 }
 
 delegate_dispatch!(Nothing: [WlRegistry: GlobalListContents] => IgnoredChanges);
+delegate_noop!(Nothing: ignore WlSeat);
+delegate_noop!(Nothing: ignore ZwpVirtualKeyboardManagerV1);
+delegate_noop!(Nothing: ignore ZwpVirtualKeyboardV1);
 delegate_noop!(Nothing: ignore ZwlrVirtualPointerManagerV1);
 delegate_noop!(Nothing: ignore ZwlrVirtualPointerV1);

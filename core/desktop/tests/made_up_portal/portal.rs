@@ -56,7 +56,7 @@ impl Default for Answers {
         Self {
             remote_desktop: 2,
             cursors: 7,
-            devices: Value::new(2_u32),
+            devices: Value::new(3_u32),
             streams: Value::new(vec![(NODE, monitor())]),
             tokens: false,
             token: None,
@@ -230,10 +230,14 @@ fn answer(connection: &Connection, answers: &Answers, noted: &Mutex<Noted>, mess
             connection.reply(&header, &()).unwrap();
             return;
         }
-        "NotifyPointerButton" => {
-            let (_, _, button, state): (OwnedObjectPath, Options, i32, u32) =
+        "NotifyPointerButton" | "NotifyKeyboardKeysym" => {
+            let (_, _, number, state): (OwnedObjectPath, Options, i32, u32) =
                 body.deserialize().unwrap();
-            noted.events.push(format!("button {button} {state}"));
+            let what = match method.as_str() {
+                "NotifyPointerButton" => "button",
+                _ => "symbol",
+            };
+            noted.events.push(format!("{what} {number} {state}"));
             // The guardian's wants no answer, and gets one.
             connection.reply(&header, &()).unwrap();
             return;
