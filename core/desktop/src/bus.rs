@@ -1,8 +1,11 @@
 //! The session's bus, on which Mutter and the desktop portal answer.
 
 use std::net::Shutdown;
+use std::ops::ControlFlow;
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 #[cfg(feature = "input")]
@@ -10,9 +13,9 @@ use flowpipe_guardian::{Input, PreparedReleases};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use zbus::address::transport::{Transport, UnixSocket};
-use zbus::blocking::Connection;
 use zbus::blocking::connection::Builder;
-use zbus::message::Message;
+use zbus::blocking::{Connection, MessageIterator};
+use zbus::message::{Message, Type as MessageType};
 use zbus::zvariant::{DynamicType, OwnedValue, Type};
 use zbus::{Address, names::BusName};
 
@@ -99,6 +102,42 @@ impl Bus {
             ..object
         };
         self.call(properties, "Get", &(object.interface, name))
+    }
+
+    /// Hears signals that match some rules, until they say that it is over, or the connection ends: which has happened once
+    /// what is returned is set. `begin` asks what has to be known when the first signal comes, after it could come, and
+    /// gives what hears each signal. `thread`: the name of the thread that does.
+    pub(crate) fn listen<H>(
+        &self,
+        thread: &str,
+        rules: &[&str],
+        begin: impl FnOnce() -> zbus::Result<H>,
+    ) -> zbus::Result<Arc<AtomicBool>>
+    where
+        H: FnMut(&Message) -> ControlFlow<()> + Send + 'static,
+    {
+        let messages = MessageIterator::from(&self.connection);
+        // The rules end with the connection, which nobody asks the bus for.
+        for rule in rules {
+            self.call::<_, ()>(BUS, "AddMatch", rule)?;
+        }
+        let mut hear = begin()?;
+        let is_over = Arc::new(AtomicBool::new(false));
+        let over = Arc::clone(&is_over);
+        std::thread::Builder::new()
+            .name(thread.to_owned())
+            .spawn(move || {
+                let signals = messages
+                    .map_while(zbus::Result::ok)
+                    .filter(|message| message.message_type() == MessageType::Signal);
+                for signal in signals {
+                    if hear(&signal).is_break() {
+                        break;
+                    }
+                }
+                over.store(true, Ordering::Release);
+            })?;
+        Ok(is_over)
     }
 
     /// Has something done, and does not wait. What is sent later is done later.

@@ -1,5 +1,7 @@
 //! Moving the pointer, and pressing buttons and keys.
 
+pub(crate) mod system;
+
 pub use flowpipe_guardian::{DisplayServer, Input};
 
 use crate::error::Result;

@@ -19,14 +19,15 @@
 //!
 //! # Layout
 //! - [`desktop`]: the whole of it, [`Desktop`]. [`grabber`]: pixels, [`Grabber`].
-//! - `input` (with the feature of that name): the mouse and the keyboard, those of X11, Windows and macOS in `system_input`.
+//! - `input` (with the feature of that name): the mouse and the keyboard, those of X11, Windows and macOS in
+//!   `input::system`.
 //! - [`rect`], [`window`], [`monitor`], [`key`]: the parts of a desktop. `key_code`: keys under Wayland. [`error`]: what can go wrong.
 //! - [`permission`]: what systems want to be asked before they show anything.
 //! - [`choice`]: which of them is used. [`session`]: which one fits. `backend`: what each of them does. `own`: which
 //!   windows are those of this program.
 //! - `x11`: X11, used directly, because that is many times faster. `wlroots`: Wayland compositors with wlroots' protocols.
 //!   `mutter`: GNOME on Wayland. `portal`: other Wayland desktops, through the portal that asks the person. `bus`, `pipewire`:
-//!   what both use. `other`: the rest of Wayland, Windows and macOS, through the crate xcap.
+//!   what both use. `xcap`: the rest of Wayland, Windows and macOS, through the crate of that name.
 
 mod backend;
 #[cfg(all(any(feature = "mutter", feature = "portal"), target_os = "linux"))]
@@ -48,8 +49,6 @@ mod key_code;
 pub mod monitor;
 #[cfg(all(feature = "mutter", target_os = "linux"))]
 mod mutter;
-#[cfg(feature = "xcap")]
-mod other;
 mod own;
 pub mod permission;
 #[cfg(all(any(feature = "mutter", feature = "portal"), target_os = "linux"))]
@@ -58,13 +57,13 @@ mod pipewire;
 pub mod portal;
 pub mod rect;
 pub mod session;
-#[cfg(feature = "input")]
-mod system_input;
 pub mod window;
 #[cfg(all(feature = "wlroots", unix, not(target_os = "macos")))]
 mod wlroots;
 #[cfg(all(unix, not(target_os = "macos")))]
 mod x11;
+#[cfg(feature = "xcap")]
+mod xcap;
 
 pub use choice::DesktopChoice;
 pub use desktop::Desktop;

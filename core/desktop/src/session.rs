@@ -77,7 +77,7 @@ fn other(wayland: &str) -> Result<Option<Arc<dyn Backend>>, DesktopError> {
         return Ok(shared(portal));
     }
     #[cfg(feature = "xcap")]
-    return Ok(shared(crate::other::Other::connect()?));
+    return Ok(shared(crate::xcap::Xcap::connect()?));
     #[cfg(not(feature = "xcap"))]
     Err(DesktopError::NoDesktop {
         reason: "this program was built for X11 alone, without the feature `xcap`".to_owned(),

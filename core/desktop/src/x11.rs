@@ -180,7 +180,7 @@ impl Backend for X11 {
 
     #[cfg(feature = "input")]
     fn input(self: Arc<Self>) -> Result<Box<dyn crate::input::InputDevice>> {
-        Ok(Box::new(crate::system_input::SystemInput::new()?))
+        Ok(Box::new(crate::input::system::SystemInput::new()?))
     }
 
     fn gives_pixels_at_once(&self) -> bool {

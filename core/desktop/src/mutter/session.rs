@@ -1,16 +1,16 @@
 //! Sessions: what Mutter does for this program until it ends them, or a person does.
 
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
-use zbus::blocking::MessageIterator;
-use zbus::message::{Message, Type};
+use zbus::message::Message;
 use zbus::zvariant::{OwnedObjectPath, Value};
 
-use crate::bus::{BUS, Bus, Object};
+use crate::bus::{Bus, Object};
 
 /// Pictures of monitors, and with control places on them.
 pub(super) struct MutterSession {
@@ -149,24 +149,19 @@ impl Signals {
         sessions: Vec<OwnedObjectPath>,
         streams: Vec<OwnedObjectPath>,
     ) -> zbus::Result<Self> {
-        let messages = MessageIterator::from(bus.connection());
-        // The rule ends with the connection, which nobody asks the bus for.
-        bus.call::<_, ()>(BUS, "AddMatch", &RULE)?;
-        let has_ended = Arc::new(AtomicBool::new(false));
         let (sender, nodes) = channel();
-        let ended = Arc::clone(&has_ended);
-        std::thread::Builder::new()
-            .name("mutter-signals".into())
-            .spawn(move || {
-                for message in messages.map_while(zbus::Result::ok) {
-                    match what(&message, &sessions, &streams) {
-                        Some(Signal::Node(node)) => report(&sender, node),
-                        Some(Signal::Closed) => break,
-                        None => {}
+        let has_ended = bus.listen("mutter-signals", &[RULE], || {
+            Ok(
+                move |signal: &Message| match what(signal, &sessions, &streams) {
+                    Some(Signal::Node(node)) => {
+                        report(&sender, node);
+                        ControlFlow::Continue(())
                     }
-                }
-                ended.store(true, Ordering::Release);
-            })?;
+                    Some(Signal::Closed) => ControlFlow::Break(()),
+                    None => ControlFlow::Continue(()),
+                },
+            )
+        })?;
         Ok(Self { has_ended, nodes })
     }
 }
@@ -190,9 +185,6 @@ fn what(
             .find(|it| it.as_str() == path.as_str())
             .cloned()
     };
-    if header.message_type() != Type::Signal {
-        return None;
-    }
     match header.member()?.as_str() {
         "PipeWireStreamAdded" => Some(Signal::Node(Node {
             stream: of(streams)?,

@@ -1,11 +1,11 @@
 //! What the portal says by signals: the person's answers, and that a session has ended.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use zbus::blocking::MessageIterator;
-use zbus::message::{Message, Type};
+use zbus::message::Message;
 use zbus::names::BusName;
 
 use super::SERVICE;
@@ -35,28 +35,21 @@ pub(super) struct Response {
 impl PortalSignals {
     /// Listens until the connection ends. `session`: the path that the session has, or will have.
     pub(super) fn watch(bus: &Bus, session: String) -> zbus::Result<Self> {
-        let messages = MessageIterator::from(bus.connection());
-        // The rules end with the connection, which nobody asks the bus for.
-        for rule in RULES {
-            bus.call::<_, ()>(BUS, "AddMatch", &rule)?;
-        }
-        // Another program may send the same to this one alone.
-        let owner: String = bus.call(BUS, "GetNameOwner", &BusName::try_from(SERVICE)?)?;
-        let has_ended = Arc::new(AtomicBool::new(false));
         let (sender, responses) = channel();
-        let ended = Arc::clone(&has_ended);
-        std::thread::Builder::new()
-            .name("portal-signals".into())
-            .spawn(move || {
-                for message in messages.map_while(zbus::Result::ok) {
-                    match what(&message, &owner, &session) {
-                        Some(PortalSignal::Response(response)) => report(&sender, response),
-                        Some(PortalSignal::End) => break,
-                        None => {}
+        let has_ended = bus.listen("portal-signals", &RULES, || {
+            // Another program may send the same to this one alone.
+            let owner: String = bus.call(BUS, "GetNameOwner", &BusName::try_from(SERVICE)?)?;
+            Ok(
+                move |signal: &Message| match what(signal, &owner, &session) {
+                    Some(PortalSignal::Response(response)) => {
+                        report(&sender, response);
+                        ControlFlow::Continue(())
                     }
-                }
-                ended.store(true, Ordering::Release);
-            })?;
+                    Some(PortalSignal::End) => ControlFlow::Break(()),
+                    None => ControlFlow::Continue(()),
+                },
+            )
+        })?;
         Ok(Self {
             has_ended,
             responses,
@@ -73,9 +66,6 @@ enum PortalSignal {
 /// What a signal says. `None`: nothing, or it is of others.
 fn what(message: &Message, owner: &str, session: &str) -> Option<PortalSignal> {
     let header = message.header();
-    if header.message_type() != Type::Signal {
-        return None;
-    }
     let sender = header.sender()?.as_str();
     let path = header.path()?.as_str();
     match header.member()?.as_str() {
