@@ -1,12 +1,16 @@
-//! capture-screen through a desktop portal: a real one, that of wlroots' compositors, and a real window in sway.
+//! capture-screen through a desktop portal: a real one, that of wlroots' compositors, and a real window in sway. Where nobody
+//! answers its dialog, one that is made up.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use flowpipe_tests::signals::send_signal;
 use flowpipe_tests::{Ran, flowpipe, pipeline};
 
 use crate::live_play::{LiveScreen, TITLE, Table};
+use crate::made_up_portal::{Answers, MadeUpPortal};
 use crate::portal::PortalSession;
 use crate::screen::wait_for;
 
@@ -113,4 +117,60 @@ fn what_a_portal_does_not_report_is_said() {
     let ran = ran.expect(1);
     let words = "desktop = \"portal\", but no desktop portal that shows the screen answers";
     assert!(ran.stderr.contains(words), "{ran:#?}");
+}
+
+/// Ends a run by Ctrl-C while the dialog is open, which nobody answers.
+fn is_given_up(text: &str) {
+    let portal = MadeUpPortal::start(Answers {
+        ignores: Some("Start"),
+        ..Answers::default()
+    });
+    // Isolated stages of root give up root's rights.
+    for (name, mode) in [("", 0o755), ("bus", 0o777)] {
+        let mode = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(portal.path(name), mode).unwrap();
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let mut run = flowpipe(&["run", &pipeline(folder.path(), text)])
+        .env("DBUS_SESSION_BUS_ADDRESS", portal.bus())
+        .env("XDG_STATE_HOME", folder.path())
+        .env_remove("DISPLAY")
+        .env_remove("WAYLAND_DISPLAY")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    wait_for("question", || {
+        let ended = run.try_wait().unwrap();
+        assert!(ended.is_none(), "{text}: {ended:?}");
+        let asked = portal.asked();
+        asked.iter().any(|it| it.starts_with("Start")).then_some(())
+    });
+    send_signal("INT", run.id());
+    let sent = Instant::now();
+    while run.try_wait().unwrap().is_none() {
+        if sent.elapsed() > Duration::from_secs(10) {
+            run.kill().unwrap();
+            let ran: Ran = run.wait_with_output().unwrap().into();
+            panic!("{text} goes on: {ran:#?}");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let ran: Ran = run.wait_with_output().unwrap().into();
+    println!("{text}: ended after {:?}", sent.elapsed());
+    ran.expect(130);
+}
+
+#[test]
+fn ctrl_c_ends_a_run_while_the_dialog_is_open() {
+    // A monitor is asked for at the start, a region with the first capture.
+    for config in [
+        "monitor = 1",
+        "region = { x = 0, y = 0, width = 9, height = 9 }",
+    ] {
+        for isolation in ["thread", "process"] {
+            let screen = screen(config);
+            is_given_up(&format!("{screen}isolation = \"{isolation}\"\n"));
+        }
+    }
 }

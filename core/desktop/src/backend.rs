@@ -9,6 +9,9 @@ use crate::monitor::Monitor;
 use crate::rect::Rect;
 use crate::window::{Titled, WindowId};
 
+/// Whether nobody waits any more.
+pub(crate) type IsOver = Box<dyn Fn() -> bool + Send + Sync>;
+
 /// One way to the desktop.
 pub(crate) trait Backend: Send + Sync {
     fn session_name(&self) -> String;
@@ -62,6 +65,8 @@ pub(crate) trait Backend: Send + Sync {
     }
     #[cfg(feature = "input")]
     fn input(self: Arc<Self>) -> Result<Box<dyn crate::input::InputDevice>>;
+    /// Questions to a person end when this is true.
+    fn give_up_when(&self, _is_over: IsOver) {}
     /// Whether a picture of a few pixels comes within a millisecond or so, whatever the screen does.
     fn gives_pixels_at_once(&self) -> bool {
         false

@@ -83,6 +83,12 @@ impl Desktop {
         Ok(Self { backend })
     }
 
+    /// Gives up questions to a person once this is true, as when the run ends: the dialog of a desktop portal may stay open
+    /// for minutes. What was asked fails then. The first call counts.
+    pub fn give_up_when(&self, is_over: impl Fn() -> bool + Send + Sync + 'static) {
+        self.backend.give_up_when(Box::new(is_over));
+    }
+
     /// The way to the desktop and the session that it leads to, such as `x11 :0` or `wlroots /run/user/1000/wayland-1`.
     /// Places and windows of desktops with other names are others.
     #[must_use]

@@ -22,9 +22,9 @@ mod source;
 mod tokens;
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use crate::backend::Backend;
+use crate::backend::{Backend, IsOver};
 use crate::bus::{self, Bus, Object};
 use crate::error::{DesktopError, Result};
 use crate::grabber::Grab;
@@ -56,6 +56,8 @@ pub(crate) struct Portal {
     tokens: Tokens,
     /// What the person has chosen, once asked.
     chosen: Mutex<Option<Arc<Chosen>>>,
+    /// Whether nobody waits for the person any more.
+    is_over: OnceLock<IsOver>,
 }
 
 impl Portal {
@@ -90,6 +92,7 @@ impl Portal {
             address,
             tokens,
             chosen: Mutex::default(),
+            is_over: OnceLock::new(),
         }
     }
 
@@ -122,7 +125,8 @@ impl Portal {
 
     fn open(&self, for_use: Use) -> std::result::Result<Arc<Chosen>, String> {
         let bus = Bus::connect(self.address.as_deref()).map_err(|error| error.to_string())?;
-        let session = PortalSession::open(bus, for_use, &self.tokens)?;
+        let is_over = || self.is_over.get().is_some_and(|is_over| is_over());
+        let session = PortalSession::open(bus, for_use, &self.tokens, &is_over)?;
         Ok(Arc::new(Chosen::new(session)))
     }
 }
@@ -145,6 +149,11 @@ impl Backend for Portal {
 
     fn others_over(&self, _window: WindowId, _rect: Rect) -> Result<Vec<Rect>> {
         Ok(Vec::new())
+    }
+
+    fn give_up_when(&self, is_over: IsOver) {
+        // The first one counts.
+        let _ = self.is_over.set(is_over);
     }
 
     /// The one that was chosen; a window that was chosen counts as one.

@@ -11,6 +11,8 @@ mod portal;
 
 use std::io::Write as _;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use flowpipe_desktop::input::{DisplayServer, Input};
@@ -295,6 +297,29 @@ fn answers_that_should_not_be_are_errors() {
         let said = refusal(answers);
         assert!(said.contains(words), "{words}: {said}");
     }
+}
+
+/// A dialog that stays open would be waited for for minutes.
+#[test]
+fn a_question_is_given_up_when_the_run_ends() {
+    let portal = MadeUpPortal::start(Answers {
+        ignores: Some("Start"),
+        ..Answers::default()
+    });
+    let desktop = connect(&portal);
+    let is_over = Arc::new(AtomicBool::new(false));
+    let over = Arc::clone(&is_over);
+    desktop.give_up_when(move || over.load(Ordering::SeqCst));
+    let asking = std::thread::spawn(move || desktop.input().err().map(|error| error.to_string()));
+    wait_for("question", || {
+        let asked = portal.asked();
+        asked.iter().any(|it| it.starts_with("Start")).then_some(())
+    });
+    is_over.store(true, Ordering::SeqCst);
+    wait_for("end", || asking.is_finished().then_some(()));
+    let error = asking.join().unwrap().unwrap();
+    let words = "the run has ended before the desktop portal answered (Start)";
+    assert!(error.contains(words), "{error}");
 }
 
 #[test]

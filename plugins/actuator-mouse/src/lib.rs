@@ -282,6 +282,7 @@ fn is_too_much(manner: &Manner, strokes: &[Stroke]) -> Option<String> {
 impl Mechanism {
     fn new(config: &Config, host: Host) -> Result<Self> {
         let desktop = Desktop::connect_by(config.desktop)?;
+        desktop.give_up_when(move || host.is_ending());
         if !config.hotkey.is_empty()
             && let Err(error @ flowpipe_desktop::DesktopError::UnknownKey { .. }) =
                 desktop.key_is_down(&config.hotkey)

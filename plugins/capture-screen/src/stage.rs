@@ -2,7 +2,7 @@
 
 use flowpipe_desktop::choice::KEPT_SCREEN_FILE;
 use flowpipe_desktop::{Desktop, Grabber};
-use flowpipe_plugin::{Cancel, Capture, Effect, EffectKind, FrameSink, Host, Next, Result};
+use flowpipe_plugin::{Cancel, Capture, Effect, EffectKind, Error, FrameSink, Host, Next, Result};
 
 use crate::config::Config;
 use crate::covers::Covers;
@@ -45,10 +45,13 @@ impl Capture for CaptureScreen {
     ]);
     type Config = Config;
 
-    fn new(config: Config, _host: &Host) -> Result<Self> {
+    fn new(config: Config, host: &Host) -> Result<Self> {
         // Before anything else: a wrong config is reported even where there is no screen.
         config.check()?;
-        Self::on(Desktop::connect_by(config.desktop)?, &config)
+        let desktop = Desktop::connect_by(config.desktop)?;
+        let run = *host;
+        desktop.give_up_when(move || run.is_ending());
+        Self::on(desktop, &config)
     }
 
     fn capture(&mut self, sink: &mut FrameSink<'_, '_>, _: &Cancel<'_>) -> Result<Next> {
@@ -57,13 +60,22 @@ impl Capture for CaptureScreen {
             let captured_ns = sink.host().now_ns();
             let seen = self
                 .target
-                .look(&self.desktop, &mut self.grabber, captured_ns)?;
+                .look(&self.desktop, &mut self.grabber, captured_ns)
+                .map_err(|error| unless_ending(&sink.host(), error))?;
             if let Some(seen) = seen {
                 let covered = self.covers.over(&self.desktop, &seen, captured_ns)?;
                 self.sent.offer(&seen, covered, captured_ns, sink)?;
             }
         }
         Ok(Next::More)
+    }
+}
+
+/// Why a capture failed. The first one may ask a person: a question that was given up since the run ends is no failure.
+fn unless_ending(host: &Host, error: Error) -> Error {
+    match host.is_ending() {
+        true => Error::cancelled(),
+        false => error,
     }
 }
 

@@ -1,7 +1,6 @@
 //! Requests: what the portal answers when a person has decided.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
@@ -16,7 +15,14 @@ pub(super) type Results = HashMap<String, OwnedValue>;
 /// What is asked for, by name.
 pub(super) type Options<'a> = HashMap<&'a str, Value<'a>>;
 
-/// How often it is checked whether the session has ended meanwhile.
+/// How long it is waited for an answer.
+pub(super) struct Patience<'a> {
+    pub longest: Duration,
+    /// Whether nobody waits any more.
+    pub is_over: &'a dyn Fn() -> bool,
+}
+
+/// How often it is checked whether the session has ended meanwhile, or nobody waits any more.
 const CHECK: Duration = Duration::from_millis(100);
 
 /// Asks for something. Returns what comes with the answer.
@@ -28,8 +34,8 @@ pub(super) fn ask<Q>(
     (object, method): (Object<'_>, &str),
     question: &Q,
     responses: &Receiver<Response>,
-    has_ended: &AtomicBool,
-    patience: Duration,
+    has_ended: &dyn Fn() -> bool,
+    patience: Patience<'_>,
 ) -> Result<Results, String>
 where
     Q: Serialize + DynamicType,
@@ -44,19 +50,22 @@ where
                 return granted(method, response.answer);
             }
             Ok(_) => {}
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected)
-                if has_ended.load(Ordering::Acquire) =>
-            {
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) if has_ended() => {
                 return Err(format!(
                     "the desktop portal has ended the session before it answered ({method})"
                 ));
             }
             Err(_) => {}
         }
-        if began.elapsed() > patience {
+        if (patience.is_over)() {
+            return Err(format!(
+                "the run has ended before the desktop portal answered ({method})"
+            ));
+        }
+        if began.elapsed() > patience.longest {
             return Err(format!(
                 "the desktop portal has not answered within {} s ({method}): has its dialog stayed open?",
-                patience.as_secs()
+                patience.longest.as_secs()
             ));
         }
     }

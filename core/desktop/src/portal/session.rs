@@ -8,7 +8,7 @@ use std::time::Duration;
 use zbus::zvariant::{OwnedObjectPath, Value};
 
 use super::capabilities::{Capabilities, KEYBOARD, MONITOR, POINTER, WINDOW};
-use super::request::{self, Options, Results, unreadable};
+use super::request::{self, Options, Patience, Results, unreadable};
 use super::signals::PortalSignals;
 use super::source::{ChosenSource, text};
 use super::tokens::Tokens;
@@ -51,14 +51,21 @@ const KEEPING_REMOTE_DESKTOP: u32 = 2;
 struct Opening<'a> {
     bus: &'a Bus,
     signals: &'a PortalSignals,
+    is_over: &'a dyn Fn() -> bool,
 }
 
 impl PortalSession {
-    /// Asks for a session, and waits for the person's answer, if it is not kept from the last time.
+    /// Asks for a session, and waits for the person's answer, if it is not kept from the last time. `is_over`: whether nobody
+    /// waits any more.
     ///
     /// # Errors
     /// Why there is none.
-    pub(super) fn open(bus: Bus, for_use: Use, tokens: &Tokens) -> Result<Self, String> {
+    pub(super) fn open(
+        bus: Bus,
+        for_use: Use,
+        tokens: &Tokens,
+        is_over: &dyn Fn() -> bool,
+    ) -> Result<Self, String> {
         let offered = Capabilities::ask(&bus).ok_or("no desktop portal answers")?;
         let controls = for_use == Use::Mouse;
         if controls && !offered.controls_mouse() {
@@ -89,6 +96,7 @@ impl PortalSession {
         let opening = Opening {
             bus: &bus,
             signals: &signals,
+            is_over,
         };
         let main = if controls {
             REMOTE_DESKTOP
@@ -260,8 +268,11 @@ impl Opening<'_> {
             (object, method),
             question,
             responses,
-            has_ended,
-            patience,
+            &|| has_ended.load(Ordering::Acquire),
+            Patience {
+                longest: patience,
+                is_over: self.is_over,
+            },
         )
     }
 }

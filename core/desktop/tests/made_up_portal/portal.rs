@@ -1,5 +1,7 @@
 //! A portal that is made up, on a bus of its own: its answers are set, and it notes what it is asked.
 
+#![allow(dead_code, reason = "each test file uses some of it")]
+
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -41,6 +43,8 @@ pub struct Answers {
     pub token: Option<Value<'static>>,
     /// A method that a person or it refuses, and the code.
     pub refuses: Option<(&'static str, u32)>,
+    /// A method that is never answered, as when a dialog stays open.
+    pub ignores: Option<&'static str>,
     /// A method that fails at once.
     pub fails_at: Option<&'static str>,
     /// A method instead of whose answer the session is closed.
@@ -61,6 +65,7 @@ impl Default for Answers {
             tokens: false,
             token: None,
             refuses: None,
+            ignores: None,
             fails_at: None,
             closes_at: None,
             garbles: None,
@@ -292,6 +297,9 @@ fn answer(connection: &Connection, answers: &Answers, noted: &Mutex<Noted>, mess
             }
         }
         _ => {}
+    }
+    if is(answers.ignores) {
+        return;
     }
     if is(answers.closes_at) {
         let (to, path) = noted.session.clone().unwrap();
