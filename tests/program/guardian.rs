@@ -13,7 +13,7 @@ const SLOW: &str =
     "by_hand = false, pace = { step = 1.0, dwell_ms = 400.0, ends_ms = 400.0, repeats = 1 }";
 
 /// Signals that a person, a system or a fault ends programs with.
-const SIGNALS: [Signal; 10] = [
+pub(crate) const SIGNALS: [Signal; 10] = [
     Signal::KILL,
     Signal::ABORT,
     Signal::SEGV,
@@ -72,7 +72,7 @@ fn released(table: &Table) -> Duration {
 }
 
 /// Sends a signal that is to end a process. `of`: that process; `send` may mean its group.
-fn end(of: u32, signal: Signal, send: fn(Pid, Signal) -> rustix::io::Result<()>) {
+pub(crate) fn end(of: u32, signal: Signal, send: fn(Pid, Signal) -> rustix::io::Result<()>) {
     let id = Pid::from_raw(of as i32).unwrap();
     // Rust's handler for overflowing stacks takes one signal from outside, and removes itself.
     if [Signal::SEGV, Signal::BUS].contains(&signal) {
@@ -162,7 +162,7 @@ fn stage(table: &Table) -> u32 {
 
 /// Checks how long buttons stayed pressed after kills.
 #[track_caller]
-fn soon(what: &str, mut took: Vec<Duration>) {
+pub(crate) fn soon(what: &str, mut took: Vec<Duration>) {
     took.sort();
     let (median, longest) = (took[took.len() / 2], took[took.len() - 1]);
     println!(

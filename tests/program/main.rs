@@ -140,6 +140,8 @@ mod terminal;
 mod top;
 mod trace;
 #[cfg(target_os = "linux")]
+mod wayland_kills;
+#[cfg(target_os = "linux")]
 mod wayland_live;
 #[cfg(target_os = "linux")]
 mod web_live;

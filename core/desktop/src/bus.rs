@@ -64,6 +64,7 @@ impl Bus {
         Ok(Self { connection, socket })
     }
 
+    #[cfg(feature = "portal")]
     pub(crate) fn connection(&self) -> &Connection {
         &self.connection
     }

@@ -132,7 +132,7 @@ impl PortalSession {
         if let Some(token) = results.get("restore_token").and_then(text) {
             tokens.keep(for_use, token);
         }
-        let devices = devices(&results)?;
+        let devices = if controls { devices(&results)? } else { 0 };
         if controls && devices & POINTER == 0 {
             return Err("the mouse was not allowed in the dialog of the desktop portal".to_owned());
         }
