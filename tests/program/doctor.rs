@@ -113,7 +113,7 @@ fn a_session_of_gnome_is_described() {
     let printed = described(&|_| {});
     let words = "of GNOME: pictures, monitors, mouse; where windows are is unknown";
     expect(&printed, "wayland", "warning", words);
-    let words = "\"auto\" is mutter (GNOME): it reports neither windows";
+    let words = "\"auto\" is mutter (GNOME): it reports the pointer's place, not windows";
     expect(&printed, "desktop", "ok", words);
     // The type of the session is enough.
     let printed = described(&|command| {

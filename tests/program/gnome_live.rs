@@ -2,11 +2,18 @@
 //! game's own log as the truth.
 
 use std::process::Command;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+use flowpipe_desktop::Desktop;
+use flowpipe_desktop::input::InputDevice;
 
 use crate::live_play::ready;
 use crate::mutter::Mutter;
-use crate::wayland_boards::{is_down, leads_on_by_a_key, lets_go, mid_drag, plays, plays_isolated};
-use crate::wayland_screens::GNOME;
+use crate::wayland_boards::{
+    is_down, leads_on_by_a_key, lets_go, mid_drag, plays, plays_isolated, was_stopped,
+};
+use crate::wayland_screens::{Configs, GNOME};
 
 /// The screen's, at scale 1.
 const SIZE: [u32; 2] = [480, 800];
@@ -51,22 +58,74 @@ fn a_key_leads_on_to_the_next_board() {
 }
 
 #[test]
-fn what_gnome_does_not_report_has_to_be_accepted() {
+fn windows_are_not_found() {
     let table = GNOME.table(mutter("1"), &["--size", "5", "--seed", "1"]);
-    for (screen, mouse, words) in [
-        (
-            "window = \"flowpipe play\"",
-            GNOME.mouse,
-            "GNOME does not report it",
-        ),
-        (GNOME.screen, "any_window = true", "accept = [\"pointer\"]"),
-    ] {
-        let pipeline = ready("live.toml", &[("screen", screen), ("mouse", mouse)]);
-        let ran = table.play(&pipeline, &[]).ended();
-        assert_ne!(ran.code, Some(0));
-        assert!(ran.stderr.contains(words), "{ran:#?}");
-    }
+    let screen = "window = \"flowpipe play\"";
+    let pipeline = ready("live.toml", &[("screen", screen), ("mouse", GNOME.mouse)]);
+    let ran = table.play(&pipeline, &[]).ended();
+    assert_ne!(ran.code, Some(0));
+    assert!(ran.stderr.contains("GNOME does not report it"), "{ran:#?}");
     assert_eq!(table.count("press"), 0);
+}
+
+/// Another pointer device of the same screen, as that of a person.
+fn hand(mutter: &Mutter) -> Box<dyn InputDevice> {
+    let desktop = Desktop::connect_mutter(&mutter.bus(), &mutter.pipewire_socket());
+    desktop.unwrap().input().unwrap()
+}
+
+#[test]
+fn it_lets_go_when_a_person_moves_the_mouse() {
+    for scale in ["1", "1.25", "2"] {
+        let table = GNOME.table(mutter(scale), &["--size", "6", "--seed", "1"]);
+        let mut hand = hand(&table.screen);
+        let player = mid_drag(&table, GNOME);
+        hand.put([40, 700]).unwrap();
+        was_stopped(&table, player, "moved by hand");
+    }
+}
+
+/// A board after the other is drawn as fast as the game takes it, so that the pointer is put elsewhere right after each of
+/// the person's moves.
+#[test]
+fn it_lets_go_when_a_person_moves_the_mouse_while_it_is_fast() {
+    let table = GNOME.table(
+        mutter("1"),
+        &["--size", "8", "--seed", "1", "--time-trial", "1h"],
+    );
+    let mut hand = hand(&table.screen);
+    let stages = [("screen", GNOME.screen), ("mouse", GNOME.mouse)];
+    let player = table.play(&ready("live.toml", &stages), &["--json"]);
+    table.wait_for("press", 1);
+    let (over, is_over) = channel::<()>();
+    let moving = std::thread::spawn(move || {
+        let mut x = 0;
+        // As often as a mouse reports. It ends when the sender is dropped.
+        while let Err(RecvTimeoutError::Timeout) = is_over.recv_timeout(Duration::from_millis(8)) {
+            x = (x + 5) % 400;
+            hand.put([x, 700]).unwrap();
+        }
+    });
+    was_stopped(&table, player, "moved by hand");
+    drop(over);
+    moving.join().unwrap();
+}
+
+#[test]
+fn it_lets_go_when_the_pointer_is_thrown_into_a_corner() {
+    let table = GNOME.table(mutter("1"), &["--size", "6", "--seed", "1"]);
+    let mut hand = hand(&table.screen);
+    let configs = Configs {
+        mouse: "any_window = true, by_hand = false",
+        ..GNOME
+    };
+    let player = mid_drag(&table, configs);
+    // It is put back every 400 ms; a person keeps it there.
+    for _ in 0..200 {
+        hand.put([0, 0]).unwrap();
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    was_stopped(&table, player, "corner");
 }
 
 #[test]

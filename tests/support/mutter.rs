@@ -38,6 +38,14 @@ impl Mutter {
     /// # Panics
     /// When something of it is not installed or does not start.
     pub fn start(size: [u32; 2], scale: &str) -> Self {
+        Self::start_with(&[size], scale)
+    }
+
+    /// Starts one with a screen for each size, from left to right. Without a scale where there are several.
+    ///
+    /// # Panics
+    /// As above.
+    pub fn start_with(sizes: &[[u32; 2]], scale: &str) -> Self {
         // A test that failed leaves nothing behind that matters to the next.
         let alone = ONE_AT_A_TIME.lock();
         let alone = alone.unwrap_or_else(PoisonError::into_inner);
@@ -50,7 +58,7 @@ impl Mutter {
             folder,
             _alone: alone,
         };
-        mutter.configure(size, scale);
+        mutter.configure(sizes[0], scale);
         if is_root() {
             mutter.give_all();
         }
@@ -60,21 +68,22 @@ impl Mutter {
         mutter.run("pipewire", &[]);
         mutter.wait_for(|it| it.path("pipewire-0").exists());
         mutter.run("wireplumber", &[]);
-        let [width, height] = size;
-        let monitor = format!("{width}x{height}");
         let display = mutter.display();
-        mutter.run(
-            "mutter",
-            &[
-                "--headless",
-                "--wayland",
-                "--no-x11",
-                "--wayland-display",
-                &display,
-                "--virtual-monitor",
-                &monitor,
-            ],
-        );
+        let mut arguments = vec![
+            "--headless",
+            "--wayland",
+            "--no-x11",
+            "--wayland-display",
+            &display,
+        ];
+        let monitors = sizes
+            .iter()
+            .map(|[width, height]| format!("{width}x{height}"));
+        let monitors: Vec<String> = monitors.collect();
+        for monitor in &monitors {
+            arguments.extend(["--virtual-monitor", monitor]);
+        }
+        mutter.run("mutter", &arguments);
         mutter.wait_for(|it| it.wayland_socket().exists() && it.answers());
         if is_root() {
             mutter.open_to_all();

@@ -99,6 +99,15 @@ pub fn mid_drag<S: LiveScreen>(table: &Table<S>, configs: Configs) -> Player {
     player
 }
 
+/// Waits until a run was stopped by a person, with the button up.
+pub fn was_stopped<S: LiveScreen>(table: &Table<S>, player: Player, why: &str) {
+    let report = player.ended().expect(130).json();
+    let ended = &report["report"]["ended"];
+    assert_eq!(ended["how"], "stopped", "{report}");
+    assert!(ended["reason"].as_str().unwrap().contains(why), "{ended}");
+    is_released(table);
+}
+
 /// Whether the game has the button down.
 pub fn is_down<S: LiveScreen>(table: &Table<S>) -> bool {
     table.count("press") > table.count("release")

@@ -35,10 +35,10 @@ pub const SWAY_MONITOR: Configs = Configs {
     game: &[],
 };
 
-/// GNOME reports neither where windows are nor where the pointer is.
+/// GNOME does not report where windows are.
 pub const GNOME: Configs = Configs {
     screen: "monitor = 1",
-    mouse: "any_window = true, accept = [\"pointer\"]",
+    mouse: "any_window = true",
     game: &["--window", "400x711"],
 };
 

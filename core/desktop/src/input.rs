@@ -6,14 +6,38 @@ pub use flowpipe_guardian::{DisplayServer, Input};
 
 use crate::error::Result;
 
+/// How a system reports where the pointer is.
+pub enum PlaceReports {
+    /// [`InputDevice::place`] asks for it.
+    OnDemand,
+    /// Places are reported some time later.
+    Later(Box<dyn LateReports>),
+    /// Not at all, and why.
+    Never(String),
+}
+
+/// Where a system has reported the pointer, compared with where a device has put it.
+pub trait LateReports: Send {
+    /// The place that was reported last, in screen pixels. `None`: none was yet.
+    fn place(&self) -> Option<[i32; 2]>;
+    /// Whether the pointer was reported where the device has not put it: a person has moved it.
+    fn was_moved(&self) -> bool;
+}
+
 /// A mouse and a keyboard that this program controls.
 pub trait InputDevice: Send {
-    /// Where the pointer is, in screen pixels. Under a compositor that does not report, where it was put last: a press that
-    /// follows is executed there, whatever a person does meanwhile.
+    /// Where the pointer is now, in screen pixels. `None`: the system can't be asked.
     ///
     /// # Errors
     /// When the system does not answer.
-    fn place(&mut self) -> Result<[i32; 2]>;
+    fn place(&mut self) -> Result<Option<[i32; 2]>>;
+    /// How it becomes known where the pointer is. Where reports come later, they begin to come.
+    ///
+    /// # Errors
+    /// When the system does not answer.
+    fn place_reports(&mut self) -> Result<PlaceReports> {
+        Ok(PlaceReports::OnDemand)
+    }
     /// Puts the pointer somewhere, in screen pixels.
     ///
     /// # Errors
@@ -45,10 +69,6 @@ pub trait InputDevice: Send {
     /// When the system does not answer.
     fn is_passed_on(&mut self) -> Result<bool> {
         Ok(true)
-    }
-    /// Whether [`InputDevice::place`] also reports a pointer that a person moved.
-    fn reports_place(&self) -> bool {
-        true
     }
     /// Whether pictures of the screen may contain the pointer, so that it should not rest on what is to be read.
     fn is_captured(&self) -> bool {

@@ -20,8 +20,9 @@
 //! # Layout
 //! - [`desktop`]: the whole of it, [`Desktop`]. [`grabber`]: pixels, [`Grabber`].
 //! - `input` (with the feature of that name): the mouse and the keyboard, those of X11, Windows and macOS in
-//!   `input::system`.
-//! - [`rect`], [`window`], [`monitor`], [`key`]: the parts of a desktop. `key_code`: keys under Wayland. [`error`]: what can go wrong.
+//!   `input::system`. `pointer_history`: whether a person moves the pointer, where its place is reported later.
+//! - [`rect`], [`window`], [`monitor`], [`key`]: the parts of a desktop. `key_code`: keys under Wayland. [`error`]: what
+//!   can go wrong.
 //! - [`permission`]: what systems want to be asked before they show anything.
 //! - [`choice`]: which of them is used. [`session`]: which one fits. `backend`: what each of them does. `own`: which
 //!   windows are those of this program.
@@ -53,6 +54,12 @@ mod own;
 pub mod permission;
 #[cfg(all(any(feature = "mutter", feature = "portal"), target_os = "linux"))]
 mod pipewire;
+#[cfg(all(
+    any(feature = "mutter", feature = "portal"),
+    feature = "input",
+    target_os = "linux"
+))]
+mod pointer_history;
 #[cfg(all(feature = "portal", target_os = "linux"))]
 pub mod portal;
 pub mod rect;

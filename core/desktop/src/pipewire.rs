@@ -1,12 +1,18 @@
-//! Pictures of monitors, as compositors send them through PipeWire: whenever something has changed.
+//! Pictures of monitors, as compositors send them through PipeWire: whenever something has changed. Beside them comes
+//! where the pointer is.
 
+#[cfg(feature = "input")]
+mod cursor;
 mod format;
 mod library;
 mod newest;
+mod pictures;
 mod remote;
 mod rows;
 mod stream;
 
+#[cfg(feature = "input")]
+pub(crate) use cursor::{Cursor, CursorReports};
 pub(crate) use newest::{Newest, Whole};
+pub(crate) use pictures::Pictures;
 pub(crate) use remote::Remote;
-pub(crate) use stream::Stream;

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use flowpipe_desktop::input::{DisplayServer, Input};
+use flowpipe_desktop::input::{DisplayServer, Input, PlaceReports};
 use flowpipe_desktop::portal::capabilities::Capabilities;
 use flowpipe_desktop::{Desktop, DesktopError};
 use portal::{Answers, MadeUpPortal, Properties, monitor};
@@ -48,14 +48,12 @@ fn one_session_moves_presses_and_is_a_monitor() {
     let place = desktop.monitors().unwrap()[0].place;
     assert_eq!([place.x, place.y], [100, -50]);
     assert_eq!([place.width, place.height], [640, 480]);
-    assert!(input.place().is_err(), "nobody says where it was before");
-    assert!(!input.reports_place());
+    assert_eq!(input.place().unwrap(), None);
     input.put([100, -50]).unwrap();
     input.put([739, 429]).unwrap();
     input.press(Input::Button(1)).unwrap();
     input.release(Input::Button(1)).unwrap();
     input.press(Input::Button(3)).unwrap();
-    assert_eq!(input.place().unwrap(), [739, 429]);
     for beyond in [
         [99, 0],
         [100, -51],
@@ -82,14 +80,14 @@ fn one_session_moves_presses_and_is_a_monitor() {
             "symbol 65471 0".to_owned(),
         ]
     );
-    // The pointer is asked for in no picture, and one thing at a time.
+    // The pointer is asked for beside pictures and in none, and one thing at a time.
     let asked = portal.asked();
     assert_eq!(asked.iter().filter(|it| it.starts_with("Start")).count(), 1);
     let sources = asked
         .iter()
         .find(|it| it.starts_with("SelectSources"))
         .unwrap();
-    for words in ["cursor_mode=1 ", "multiple=false ", "types=1 "] {
+    for words in ["cursor_mode=4 ", "multiple=false ", "types=1 "] {
         assert!(sources.contains(words), "{sources}");
     }
     let devices = asked
@@ -359,6 +357,38 @@ fn a_capture_asks_for_no_mouse() {
         "a monitor or a window: {sources}"
     );
     assert!(sources.contains("persist_mode=2 "), "{sources}");
+    assert!(sources.contains("cursor_mode=1 "), "{sources}");
+}
+
+#[test]
+fn a_portal_that_does_not_report_the_pointer_is_not_asked_for_it() {
+    let portal = MadeUpPortal::start(Answers {
+        cursors: 3,
+        ..Answers::default()
+    });
+    let mut input = connect(&portal).input().unwrap();
+    let asked = portal.asked();
+    let mut sources = asked.iter().filter(|it| it.starts_with("SelectSources"));
+    assert!(sources.all(|it| it.contains("cursor_mode=1 ")), "{asked:?}");
+    let PlaceReports::Never(why) = input.place_reports().unwrap() else {
+        panic!("it does not");
+    };
+    assert!(why.contains("does not offer it"), "{why}");
+}
+
+#[test]
+fn a_portal_that_gives_no_connection_reports_no_pointer() {
+    let portal = MadeUpPortal::start(Answers {
+        fails_at: Some("OpenPipeWireRemote"),
+        ..Answers::default()
+    });
+    let mut input = connect(&portal).input().unwrap();
+    let PlaceReports::Never(why) = input.place_reports().unwrap() else {
+        panic!("it does not");
+    };
+    assert!(why.contains("gives no pictures"), "{why}");
+    // The mouse is there all the same.
+    input.put([100, -50]).unwrap();
 }
 
 #[test]

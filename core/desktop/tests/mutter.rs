@@ -16,7 +16,7 @@ mod wayland_window;
 
 use std::time::Duration;
 
-use flowpipe_desktop::input::{Input, InputDevice};
+use flowpipe_desktop::input::{Input, InputDevice, LateReports, PlaceReports};
 use flowpipe_desktop::{Desktop, Grabber, Rect};
 use look::{Look, look};
 use mutter::{CONNECTOR, Mutter};
@@ -168,7 +168,9 @@ fn grabbers_come_and_go() {
     let whole = desktop.monitors().unwrap()[0].place;
     let use_once = || {
         look(&mut desktop.grabber().unwrap(), whole);
-        desktop.input().unwrap().put([5, 5]).unwrap();
+        let mut input = desktop.input().unwrap();
+        reports(&mut *input);
+        input.put([5, 5]).unwrap();
     };
     use_once();
     // Threads end a moment after what they belong to.
@@ -274,6 +276,92 @@ fn all_moves_are_passed_on() {
     wait_for("a move", || (red.events().len() == 1).then_some(()));
 }
 
+/// What is reported of the pointer.
+fn reports(input: &mut dyn InputDevice) -> Box<dyn LateReports> {
+    match input.place_reports().unwrap() {
+        PlaceReports::Later(reports) => reports,
+        PlaceReports::OnDemand => panic!("Mutter can't be asked"),
+        PlaceReports::Never(why) => panic!("{why}"),
+    }
+}
+
+/// Waits until a place is reported that is near another one.
+fn wait_for_place(reports: &dyn LateReports, at: [i32; 2]) {
+    wait_for("report", || {
+        let [x, y] = reports.place()?;
+        (x.abs_diff(at[0]) <= 1 && y.abs_diff(at[1]) <= 1).then_some(())
+    });
+}
+
+#[test]
+fn a_person_who_moves_the_pointer_is_noticed_and_nobody_else_is() {
+    for (scale, size) in [
+        ("1", [1280, 800]),
+        ("1.25", [1600, 1000]),
+        ("2", [2560, 1600]),
+    ] {
+        let mutter = Mutter::start(size, scale);
+        let desktop = connect(&mutter);
+        let mut hand = desktop.input().unwrap();
+        hand.put([900, 700]).unwrap();
+        let mut input = desktop.input().unwrap();
+        let reports = reports(&mut *input);
+        // Longer than reports are apart: fast, slow, and the same way again and again.
+        for round in 0..40 {
+            for step in 0..30 {
+                input.put([100 + 7 * step, 100 + 13 * (step % 5)]).unwrap();
+                if step % 10 == round % 10 {
+                    std::thread::sleep(Duration::from_millis(9));
+                }
+            }
+            assert!(!reports.was_moved(), "scale {scale}, round {round}");
+        }
+        wait_for_place(&*reports, [303, 152]);
+        assert!(!reports.was_moved(), "scale {scale}");
+        // Less than a person's hand shakes is not noticed: it is how compositors round.
+        hand.put([304, 152]).unwrap();
+        wait_for_place(&*reports, [304, 152]);
+        assert!(!reports.was_moved(), "scale {scale}");
+        hand.put([308, 152]).unwrap();
+        wait_for("a person", || reports.was_moved().then_some(()));
+    }
+}
+
+#[test]
+fn a_person_who_takes_the_pointer_to_another_monitor_is_noticed() {
+    let mutter = Mutter::start_with(&[[800, 600], [640, 480]], "1");
+    let desktop = connect(&mutter);
+    let monitors = desktop.monitors().unwrap();
+    assert_eq!(monitors.len(), 2);
+    let [left, right] = [0, 1].map(|at| {
+        let place = monitors[at].place;
+        [place.x + 100, place.y + 100]
+    });
+    let edge = monitors[0].place.x.max(monitors[1].place.x);
+    let mut hand = desktop.input().unwrap();
+    let mut input = desktop.input().unwrap();
+    let reports = reports(&mut *input);
+    // Beside the edge, a part of the pointer's picture is on the other one.
+    for at in [left, right, [edge - 1, 50], [edge, 50], left, right] {
+        input.put(at).unwrap();
+        wait_for_place(&*reports, at);
+        assert!(!reports.was_moved(), "{at:?}");
+    }
+    hand.put([left[0] + 200, left[1]]).unwrap();
+    wait_for("a person", || reports.was_moved().then_some(()));
+}
+
+#[test]
+fn a_screen_without_pipewire_reports_no_pointer() {
+    let mutter = Mutter::start([1280, 800], "1");
+    let desktop = Desktop::connect_mutter(&mutter.bus(), "/nowhere".as_ref()).unwrap();
+    let mut input = desktop.input().unwrap();
+    let PlaceReports::Never(why) = input.place_reports().unwrap() else {
+        panic!("there is none");
+    };
+    assert!(why.contains("PipeWire"), "{why}");
+}
+
 #[test]
 fn the_pointer_is_put_to_the_pixel_and_presses_there() {
     for (scale, size) in [
@@ -286,8 +374,7 @@ fn the_pointer_is_put_to_the_pixel_and_presses_there() {
         let red = open(&mutter, "red", [200, 100], RED);
         let place = place(&desktop, RED);
         let mut input = desktop.input().unwrap();
-        assert!(input.place().is_err(), "nobody says where it was before");
-        assert!(!input.reports_place());
+        assert_eq!(input.place().unwrap(), None);
         // Without another pointer on this screen, the window learns only now that there is one.
         input.put([place.x + 100, place.y + 50]).unwrap();
         wait_for("the pointer", || (!red.events().is_empty()).then_some(()));

@@ -44,8 +44,8 @@ pub struct Config {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Accepted {
-    /// Where the pointer is: a person who moves the mouse is not noticed. Under Wayland, sway, other
-    /// compositors with wlroots' protocols, GNOME and desktop portals do not report.
+    /// Where the pointer is: a person who moves the mouse is not noticed. Under Wayland, sway and other compositors with
+    /// wlroots' protocols do not report it, and some desktop portals do not.
     Pointer,
 }
 

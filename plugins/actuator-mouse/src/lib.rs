@@ -290,11 +290,13 @@ impl Mechanism {
             return Err(Error::bad_config(format!("hotkey: {error}")));
         }
         let guard = Arc::new(Guard::default());
-        let mut mouse = Box::new(SystemMouse::new(&desktop, config)?);
+        let (mouse, reports) = SystemMouse::new(&desktop, config)?;
+        let mut mouse = Box::new(mouse);
         if mouse.is_captured() {
             mouse.put(rest::aside(desktop.screen_size()?))?;
         }
-        let watch = Watch::start(config, Arc::clone(&guard), Box::new(desktop.clone()), host)?;
+        let surroundings = Box::new(desktop.clone());
+        let watch = Watch::start(config, Arc::clone(&guard), surroundings, reports, host)?;
         Ok(Self {
             player: Player::new(mouse, Arc::clone(&guard), config),
             guard,

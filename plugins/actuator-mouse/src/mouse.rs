@@ -1,6 +1,6 @@
 //! The mouse that is controlled.
 
-use flowpipe_desktop::input::InputDevice;
+use flowpipe_desktop::input::{InputDevice, LateReports, PlaceReports};
 use flowpipe_desktop::{Desktop, Rect};
 use flowpipe_guardian::{Guardian, GuardianError, Input};
 use flowpipe_plugin::message::Button;
@@ -11,8 +11,9 @@ use crate::shown::ScreenPixels;
 
 /// Moves the pointer, and presses buttons and keys. Places are in screen pixels.
 pub trait Mouse: Send {
-    /// Where the pointer is.
-    fn place(&mut self) -> Result<[i32; 2]>;
+    /// Where the pointer is. `None`: the desktop can't be asked. Then a person who moves it is noticed by what the desktop
+    /// reports later, or not at all.
+    fn place(&mut self) -> Result<Option<[i32; 2]>>;
     /// Puts the pointer somewhere.
     fn put(&mut self, at: [i32; 2]) -> Result<()>;
     /// Presses a button or a key.
@@ -44,14 +45,25 @@ pub struct SystemMouse {
 }
 
 impl SystemMouse {
+    /// Takes hold of them. Returns also what the desktop reports later of where the pointer is, where that is asked for.
+    ///
     /// # Errors
     /// When the system does not let this program move the mouse, reports less than the config wants, or what is
     /// pressed would stay so when this process dies.
-    pub fn new(desktop: &Desktop, config: &Config) -> Result<Self> {
-        let device = desktop.input()?;
-        if !device.reports_place() {
-            unnoticed(config)?;
-        }
+    pub fn new(desktop: &Desktop, config: &Config) -> Result<(Self, Option<Box<dyn LateReports>>)> {
+        let mut device = desktop.input()?;
+        let reports = match config.by_hand || config.corners {
+            true => device.place_reports()?,
+            false => PlaceReports::OnDemand,
+        };
+        let reports = match reports {
+            PlaceReports::OnDemand => None,
+            PlaceReports::Later(reports) => Some(reports),
+            PlaceReports::Never(why) => {
+                unnoticed(&why, config)?;
+                None
+            }
+        };
         let started = match device.display_server() {
             Some(server) => Guardian::start(server),
             None => Err(GuardianError::Unsupported),
@@ -64,11 +76,12 @@ impl SystemMouse {
             }
             Err(error) => return Err(unguarded(error)),
         };
-        Ok(Self {
+        let mouse = Self {
             device,
             guardian,
             pixels: ScreenPixels::of(desktop),
-        })
+        };
+        Ok((mouse, reports))
     }
 }
 
@@ -82,18 +95,17 @@ pub fn button(button: Button) -> Input {
 }
 
 /// Where the pointer is not reported, a person who moves it is not noticed.
-fn unnoticed(config: &Config) -> Result<()> {
-    const WHAT: &str = "this desktop does not report where the pointer is: a person who moves the mouse, also into a \
-                        corner, is not noticed. Ctrl-C in the terminal ends the run";
-    if !config.by_hand && !config.corners {
-        return Ok(());
-    }
+fn unnoticed(why: &str, config: &Config) -> Result<()> {
+    let what = format!(
+        "this desktop does not report where the pointer is ({why}): a person who moves the mouse, also into a corner, \
+         is not noticed. Ctrl-C in the terminal ends the run"
+    );
     if !config.accept.contains(&Accepted::Pointer) {
         return Err(Error::bad_config(format!(
-            "{WHAT}. Set accept = [\"pointer\"] of actuator-mouse to play all the same"
+            "{what}. Set accept = [\"pointer\"] of actuator-mouse to play all the same"
         )));
     }
-    tracing::warn!("{WHAT}");
+    tracing::warn!("{what}");
     Ok(())
 }
 
@@ -102,7 +114,7 @@ fn unguarded(error: GuardianError) -> Error {
 }
 
 impl Mouse for SystemMouse {
-    fn place(&mut self) -> Result<[i32; 2]> {
+    fn place(&mut self) -> Result<Option<[i32; 2]>> {
         Ok(self.device.place()?)
     }
 

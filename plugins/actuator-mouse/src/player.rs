@@ -96,7 +96,7 @@ impl Player {
         self.put.last().copied()
     }
 
-    /// Whether a person has moved the pointer since the last move.
+    /// Whether a person has moved the pointer since the last move, where the desktop can be asked.
     ///
     /// # Errors
     /// When the mouse does not answer.
@@ -104,7 +104,10 @@ impl Player {
         let Some(&put) = self.put.last().filter(|_| self.by_hand) else {
             return Ok(false);
         };
-        let place = self.mouse.place()?;
+        // Elsewhere the other thread notices it, if anyone does.
+        let Some(place) = self.mouse.place()? else {
+            return Ok(false);
+        };
         if !is_elsewhere(place, put) {
             self.put = vec![put];
             return Ok(false);
@@ -204,7 +207,7 @@ impl Player {
     }
 
     /// Waits until the pointer is where it should be, as long as input may be held back. Where it is then, if it is not
-    /// there.
+    /// there. Where the desktop can't be asked, it is where it was put last: a press that follows is executed there.
     fn wait_for_place(
         &mut self,
         is_there: impl Fn([i32; 2]) -> bool,
@@ -218,7 +221,9 @@ impl Player {
         };
         let mut place = [0, 0];
         let has_come = |player: &mut Self| {
-            place = player.mouse.place()?;
+            let put = player.put();
+            let asked = player.mouse.place()?.or(put);
+            place = asked.ok_or_else(|| Error::new("it is not known where the pointer is"))?;
             Ok(is_there(place))
         };
         let has_come = self.wait_until(has_come, PATIENCE, acting, cancel)?;

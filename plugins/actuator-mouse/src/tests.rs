@@ -64,6 +64,8 @@ enum Mischief {
     Frames,
     /// Nothing is ever passed on.
     Asleep,
+    /// It can't be asked where the pointer is.
+    Blind,
     /// The place of the pointer is reported late, as behind a window manager that looks at presses first.
     Late,
 }
@@ -71,8 +73,8 @@ enum Mischief {
 struct RecordingMouse;
 
 impl Mouse for RecordingMouse {
-    fn place(&mut self) -> Result<[i32; 2]> {
-        LOG.with_borrow(|log| Ok(log.place))
+    fn place(&mut self) -> Result<Option<[i32; 2]>> {
+        LOG.with_borrow(|log| Ok((log.mischief != Mischief::Blind).then_some(log.place)))
     }
 
     fn put(&mut self, at: [i32; 2]) -> Result<()> {
@@ -295,6 +297,13 @@ fn a_place_that_is_reported_late_is_no_person() {
         player.note_put([x, 55]);
         assert!(!player.was_moved().unwrap());
     }
+}
+
+#[test]
+fn a_pointer_that_can_t_be_asked_for_is_where_it_was_put() {
+    let (_, outcome, events) = play(Mischief::Blind, &[0.5]);
+    assert_eq!(events, "105,55 down 115,55 125,55 135,55 up");
+    assert_eq!(outcome.unwrap().refused, None);
 }
 
 #[test]

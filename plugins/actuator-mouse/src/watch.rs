@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use flowpipe_desktop::input::LateReports;
 use flowpipe_plugin::{Ending, Host, Result, tracing};
 
 use crate::config::Config;
@@ -31,7 +32,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Begins to watch.
+    /// Begins to watch. `reports`: what the desktop reports later of where the pointer is.
     ///
     /// # Errors
     /// When the system gives no thread.
@@ -39,10 +40,11 @@ impl Watch {
         config: &Config,
         guard: Arc<Guard>,
         surroundings: Box<dyn Surroundings>,
+        reports: Option<Box<dyn LateReports>>,
         host: Host,
     ) -> Result<Self> {
         let (over, is_over) = std::sync::mpsc::channel::<()>();
-        let mut checker = Checker::new(config, guard, surroundings);
+        let mut checker = Checker::new(config, guard, surroundings, reports);
         let thread = std::thread::Builder::new()
             .name("mouse-watch".into())
             .spawn(move || {
@@ -82,10 +84,16 @@ pub struct Checker {
     elsewhere: u32,
     guard: Arc<Guard>,
     surroundings: Box<dyn Surroundings>,
+    reports: Option<Box<dyn LateReports>>,
 }
 
 impl Checker {
-    pub fn new(config: &Config, guard: Arc<Guard>, surroundings: Box<dyn Surroundings>) -> Self {
+    pub fn new(
+        config: &Config,
+        guard: Arc<Guard>,
+        surroundings: Box<dyn Surroundings>,
+        reports: Option<Box<dyn LateReports>>,
+    ) -> Self {
         Self {
             hotkey: Some(config.hotkey.clone()).filter(|hotkey| !hotkey.is_empty()),
             corners: config.corners,
@@ -94,6 +102,7 @@ impl Checker {
             elsewhere: 0,
             guard,
             surroundings,
+            reports,
         }
     }
 
@@ -129,7 +138,8 @@ impl Checker {
         if !self.corners {
             return None;
         }
-        let [x, y] = self.surroundings.pointer()?;
+        let late = || self.reports.as_ref()?.place();
+        let [x, y] = self.surroundings.pointer().or_else(late)?;
         let [width, height] = self.surroundings.screen()?;
         let near = |at: i32, length: u32| at < CORNER || at >= length as i32 - CORNER;
         let is_in_corner = near(x, width) && near(y, height);
@@ -142,8 +152,12 @@ impl Checker {
         })
     }
 
-    /// Between boards the pointer stays where it was left.
+    /// Between boards the pointer stays where it was left. What is reported later counts at any time.
     fn moved_by_hand(&mut self) -> Option<String> {
+        let was_moved = self.reports.as_ref().is_some_and(|it| it.was_moved());
+        if self.by_hand && was_moved {
+            return Some(MOVED_BY_HAND.to_owned());
+        }
         let is_away = self.by_hand && self.is_away().unwrap_or(false);
         self.elsewhere = if is_away { self.elsewhere + 1 } else { 0 };
         (self.elsewhere >= CHECKS).then(|| MOVED_BY_HAND.to_owned())

@@ -30,9 +30,22 @@ pub fn finding(variables: &Variables, compositor: Option<Compositor>) -> Diagnos
             "wlroots: it reports neither windows, the pointer's place nor which keys are down"
         }
         (true, Some(Compositor::Gnome)) => {
-            "mutter (GNOME): it reports neither windows, the pointer's place nor which keys are down"
+            "mutter (GNOME): it reports the pointer's place, not windows or which keys are down"
         }
-        (true, Some(Compositor::Portal)) => {
+        (
+            true,
+            Some(Compositor::Portal {
+                reports_pointer: true,
+            }),
+        ) => {
+            "portal: it asks in a dialog, and reports the pointer's place, not windows or which keys are down"
+        }
+        (
+            true,
+            Some(Compositor::Portal {
+                reports_pointer: false,
+            }),
+        ) => {
             "portal: it asks in a dialog, and reports neither windows, the pointer's place nor which keys are down"
         }
         (true, Some(Compositor::Other)) => "the crate xcap, with which nobody has played",

@@ -3,18 +3,19 @@
 use super::Diagnosis;
 #[cfg(target_os = "linux")]
 use super::time_limit::within_time;
+use super::wayland::Compositor;
 
 pub const PORTAL: &str = "portal";
 
-/// What the portal offers, and whether that is the screen.
+/// What the portal offers, and it as what shows the screen, if it does.
 #[cfg(target_os = "linux")]
-pub fn finding() -> (Diagnosis, bool) {
+pub fn finding() -> (Diagnosis, Option<Compositor>) {
     use flowpipe_desktop::portal::capabilities::Capabilities;
 
     let asked = within_time(|| Ok(Capabilities::of_session()));
     let Some(offered) = asked.ok().flatten() else {
         let found = "no desktop portal answers on the session's bus";
-        return (Diagnosis::skipped(PORTAL, found), false);
+        return (Diagnosis::skipped(PORTAL, found), None);
     };
     let screen = match (offered.sources.monitors, offered.sources.windows) {
         _ if offered.screen_cast == 0 => "no ScreenCast: no pictures".to_owned(),
@@ -23,19 +24,27 @@ pub fn finding() -> (Diagnosis, bool) {
         (false, true) => format!("ScreenCast {} of windows", offered.screen_cast),
         (true, true) => format!("ScreenCast {} of monitors and windows", offered.screen_cast),
     };
-    let mouse = match offered.controls_mouse() {
-        true => format!("RemoteDesktop {} with a pointer", offered.remote_desktop),
-        false => "no RemoteDesktop with a pointer: no mouse".to_owned(),
+    let reports_pointer = offered.reports_pointer();
+    let mouse = match (offered.controls_mouse(), reports_pointer) {
+        (true, true) => format!(
+            "RemoteDesktop {} with a pointer, whose place it reports",
+            offered.remote_desktop
+        ),
+        (true, false) => format!(
+            "RemoteDesktop {} with a pointer, whose place it does not report",
+            offered.remote_desktop
+        ),
+        (false, _) => "no RemoteDesktop with a pointer: no mouse".to_owned(),
     };
     let found = format!("the desktop portal has {screen}; {mouse}");
-    (Diagnosis::ok(PORTAL, found), offered.shows_screen())
+    let portal = Compositor::Portal { reports_pointer };
+    let shown = offered.shows_screen().then_some(portal);
+    (Diagnosis::ok(PORTAL, found), shown)
 }
 
 /// Only Linux has one that is known here.
 #[cfg(not(target_os = "linux"))]
-pub fn finding() -> (Diagnosis, bool) {
-    (
-        Diagnosis::skipped(PORTAL, "can't be checked on this system"),
-        false,
-    )
+pub fn finding() -> (Diagnosis, Option<Compositor>) {
+    let found = "can't be checked on this system";
+    (Diagnosis::skipped(PORTAL, found), None)
 }

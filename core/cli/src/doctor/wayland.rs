@@ -13,8 +13,10 @@ const UNREACHABLE_ADVICE: &str =
     "check that the compositor of WAYLAND_DISPLAY runs, and that XDG_RUNTIME_DIR names its folder";
 const LACKING_ADVICE: &str = "log in to an X11 session, or to one of GNOME, sway, labwc or another compositor with wlroots' \
      protocols, or start the desktop's portal (the package xdg-desktop-portal and that of your desktop)";
-const PORTAL_ADVICE: &str = "the desktop portal shows the screen: set monitor = 1 of capture-screen, and any_window = true and \
-     accept = [\"pointer\"] of actuator-mouse, and choose the same monitor in both dialogs";
+const PORTAL_ADVICE: &str = "the desktop portal shows the screen: set monitor = 1 of capture-screen and any_window = true of \
+     actuator-mouse, and choose the same monitor in both dialogs";
+const BLIND_PORTAL_ADVICE: &str = "the desktop portal shows the screen: set monitor = 1 of capture-screen, and any_window = true \
+     and accept = [\"pointer\"] of actuator-mouse, and choose the same monitor in both dialogs";
 const NO_WINDOWS_ADVICE: &str = "capture a monitor or a region, and set any_window = true and accept = [\"pointer\"] of \
      actuator-mouse. Windows are found by their titles under sway, with SWAYSOCK set";
 
@@ -33,7 +35,10 @@ pub enum Compositor {
     /// By Mutter's interfaces.
     Gnome,
     /// Through the desktop portal.
-    Portal,
+    Portal {
+        /// Whether it reports where the pointer is.
+        reports_pointer: bool,
+    },
     /// By the crate xcap.
     Other,
 }
@@ -47,13 +52,13 @@ pub fn none() -> ([Diagnosis; 2], Option<Compositor>) {
 
 /// What the session and its portal are good for, of which this is WAYLAND_DISPLAY, and how it is used, if it answers.
 pub fn session(name: Option<&str>) -> ([Diagnosis; 2], Option<Compositor>) {
-    let (portal, shows_screen) = portal::finding();
-    let (session, compositor) = compositor(name, shows_screen);
+    let (portal, shown) = portal::finding();
+    let (session, compositor) = compositor(name, shown);
     ([session, portal], compositor)
 }
 
-/// `shows_screen`: whether the portal does.
-fn compositor(name: Option<&str>, shows_screen: bool) -> (Diagnosis, Option<Compositor>) {
+/// `portal`: it, if it shows the screen.
+fn compositor(name: Option<&str>, portal: Option<Compositor>) -> (Diagnosis, Option<Compositor>) {
     let session = format!("a Wayland session ({})", name.unwrap_or("without a name"));
     let asked = match name {
         Some(_) => within_time(interfaces),
@@ -89,11 +94,15 @@ fn compositor(name: Option<&str>, shows_screen: bool) -> (Diagnosis, Option<Comp
             "{session} without wlroots' protocols for: {}",
             words(missing)
         );
-        let (advice, compositor) = match shows_screen {
-            true => (PORTAL_ADVICE, Compositor::Portal),
-            false => (LACKING_ADVICE, Compositor::Other),
+        let advice = match portal {
+            Some(Compositor::Portal {
+                reports_pointer: false,
+            }) => BLIND_PORTAL_ADVICE,
+            Some(_) => PORTAL_ADVICE,
+            None => LACKING_ADVICE,
         };
-        return (Diagnosis::warning(WAYLAND, found, advice), Some(compositor));
+        let compositor = portal.or(Some(Compositor::Other));
+        return (Diagnosis::warning(WAYLAND, found, advice), compositor);
     }
     let is_sway = std::env::var_os("SWAYSOCK").is_some_and(|path| !path.is_empty());
     if !is_sway {

@@ -38,8 +38,8 @@ impl SystemInput {
 }
 
 impl InputDevice for SystemInput {
-    fn place(&mut self) -> Result<[i32; 2]> {
-        let place = self.0.location().map(|(x, y)| [x, y]);
+    fn place(&mut self) -> Result<Option<[i32; 2]>> {
+        let place = self.0.location().map(|(x, y)| Some([x, y]));
         place.map_err(|error| failed(&error))
     }
 

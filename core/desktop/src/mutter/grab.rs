@@ -9,7 +9,7 @@ use super::session::MutterSession;
 use super::{Mutter, no_windows};
 use crate::error::{DesktopError, Result};
 use crate::grabber::{Capture, Grab, Picture};
-use crate::pipewire::{Stream, Whole};
+use crate::pipewire::{Pictures, Whole};
 use crate::rect::Rect;
 use crate::window::WindowId;
 
@@ -27,7 +27,7 @@ pub(super) struct MutterGrabber {
 struct Source {
     /// As it was when they began.
     display: Display,
-    stream: Stream,
+    stream: Pictures,
     session: MutterSession,
 }
 
@@ -84,9 +84,10 @@ impl Source {
         let session = MutterSession::capture(mutter.bus()?, &display.monitor.name)
             .map_err(|error| failed(format!("Mutter lets no program see the screen: {error}")))?;
         let node = session
-            .node()
+            .nodes()
+            .and_then(|nodes| nodes.first().copied())
             .ok_or_else(|| failed("Mutter sends no pictures".to_owned()))?;
-        let stream = Stream::open(node, mutter.pipewire()).map_err(failed)?;
+        let stream = Pictures::open(node, mutter.pipewire()).map_err(failed)?;
         Ok(Self {
             display,
             stream,

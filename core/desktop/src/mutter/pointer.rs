@@ -5,6 +5,9 @@
 //! `org.gnome.Mutter.IdleMonitor` reports when input was passed on last: that of this device and that of a person alike,
 //! so that a person who types may make a move count as passed on too early. While nothing on the screen changes, Mutter 43
 //! at times draws no frame, and input waits for a second and more. Further input ends that.
+//!
+//! The streams of the monitors report where the pointer is, whoever has moved it: not the place that Mutter has passed on
+//! last, but that of the moment.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,14 +21,20 @@ use super::displays::Display;
 use super::session::MutterSession;
 use crate::bus::{Object, order, prepared};
 use crate::error::{DesktopError, Result};
-use crate::input::{DisplayServer, Input, InputDevice};
+use crate::input::{DisplayServer, Input, InputDevice, PlaceReports};
 use crate::key_code;
+use crate::pipewire::Cursor;
+use crate::pointer_history::PointerHistory;
 
 pub(super) struct RemotePointer {
     mutter: Arc<Mutter>,
+    /// Where it was put.
+    history: PointerHistory,
+    /// One for each monitor, once wanted. They end before the session.
+    reports: Vec<Cursor>,
     session: MutterSession,
     displays: Vec<Display>,
-    /// What names places on a monitor: its connector, and its stream of pictures, which nobody receives.
+    /// What names places on a monitor: its connector, and its stream of pictures.
     streams: Vec<(String, OwnedObjectPath)>,
     guarded: Arc<PreparedReleases>,
     /// Where it was put last.
@@ -73,8 +82,11 @@ impl RemotePointer {
         let guarded = guarded(&session).map_err(|error| refused(&error))?;
         let streams = connectors().map(str::to_owned);
         let streams = streams.zip(session.streams().iter().cloned()).collect();
+        let history = PointerHistory::new(displays.iter().map(|it| it.monitor.place));
         Ok(Self {
             mutter,
+            history,
+            reports: Vec::new(),
             session,
             displays,
             streams,
@@ -132,6 +144,33 @@ impl RemotePointer {
             ..sent
         });
         Ok(())
+    }
+
+    /// Receives reports of where the pointer is on each monitor.
+    ///
+    /// # Errors
+    /// Why there are none.
+    fn receive_reports(&self) -> std::result::Result<Vec<Cursor>, String> {
+        let nodes = self.session.nodes();
+        let nodes = nodes.ok_or("Mutter sends no pictures, and nothing beside them")?;
+        let receive = |(number, node)| {
+            let reports = self.history.of_monitor(number);
+            Cursor::open(node, self.mutter.pipewire(), reports)
+        };
+        nodes.into_iter().enumerate().map(receive).collect()
+    }
+
+    /// Whether a person who moves the pointer is still noticed, where that was asked for.
+    fn check_reports(&self) -> Result<()> {
+        let Some(reason) = self.history.why_ended() else {
+            return Ok(());
+        };
+        // With its session, the reports end too.
+        let control = control(&self.session)?;
+        let asked = self.session.bus().property(control, "SessionId");
+        asked.map_err(|error| self.failure(&error))?;
+        let over = format!("it does not report any more where the pointer is ({reason})");
+        Err(DesktopError::Lost(over))
     }
 
     fn send(&self, message: zbus::Result<Message>) -> Result<()> {
@@ -218,12 +257,22 @@ fn passed_on_after(sent: Instant, asked: Instant, idle_ms: u64) -> bool {
 }
 
 impl InputDevice for RemotePointer {
-    fn place(&mut self) -> Result<[i32; 2]> {
-        self.put
-            .ok_or(DesktopError::Unsupported("the pointer's place"))
+    fn place(&mut self) -> Result<Option<[i32; 2]>> {
+        Ok(None)
+    }
+
+    fn place_reports(&mut self) -> Result<PlaceReports> {
+        if self.reports.is_empty() {
+            match self.receive_reports() {
+                Ok(reports) => self.reports = reports,
+                Err(reason) => return Ok(PlaceReports::Never(reason)),
+            }
+        }
+        Ok(PlaceReports::Later(Box::new(self.history.clone())))
     }
 
     fn put(&mut self, at: [i32; 2]) -> Result<()> {
+        self.check_reports()?;
         let found = self.on_monitor(at);
         let found = found.map(|(stream, place)| (stream.clone(), place));
         let (stream, place) = found.ok_or_else(|| {
@@ -233,6 +282,7 @@ impl InputDevice for RemotePointer {
             ))
         })?;
         self.note_sent();
+        self.history.will_put(at);
         self.send_place(&stream, place)?;
         self.put = Some(at);
         Ok(())
@@ -277,10 +327,6 @@ impl InputDevice for RemotePointer {
 
     fn release(&mut self, input: Input) -> Result<()> {
         self.send_input(input, false)
-    }
-
-    fn reports_place(&self) -> bool {
-        false
     }
 
     fn display_server(&self) -> Option<DisplayServer> {

@@ -48,6 +48,9 @@ const REMOTE_SESSION: &str = "org.gnome.Mutter.RemoteDesktop.Session";
 const RULE: &str = "type='signal',path_namespace='/org/gnome/Mutter'";
 /// The pointer is not in the pictures.
 const HIDDEN_CURSOR: u32 = 0;
+/// It is not in the pictures, and its place comes beside them.
+#[cfg(feature = "input")]
+const CURSOR_METADATA: u32 = 2;
 /// How long Mutter may take until it has pictures.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -56,7 +59,7 @@ impl MutterSession {
     pub(super) fn capture(bus: Bus, connector: &str) -> zbus::Result<Self> {
         let session: OwnedObjectPath = bus.call(CAST, "CreateSession", &properties([]))?;
         let cast = below(CAST, &session, CAST_SESSION);
-        let streams = vec![record(&bus, cast, connector)?];
+        let streams = vec![record(&bus, cast, connector, HIDDEN_CURSOR)?];
         let signals = Signals::watch(&bus, [session.clone()].into(), streams.clone())?;
         bus.call::<_, ()>(cast, "Start", &())?;
         Ok(Self {
@@ -69,7 +72,7 @@ impl MutterSession {
         })
     }
 
-    /// Takes control of the pointer, with places on monitors, of which these are the connectors.
+    /// Takes control of the pointer, with places on monitors, of which these are the connectors, and reports of where it is.
     #[cfg(feature = "input")]
     pub(super) fn control<'a>(
         bus: Bus,
@@ -85,8 +88,9 @@ impl MutterSession {
             &properties([("remote-desktop-session-id", id)]),
         )?;
         let cast = below(CAST, &session, CAST_SESSION);
-        let streams: zbus::Result<Vec<OwnedObjectPath>> =
-            connectors.map(|it| record(&bus, cast, it)).collect();
+        let streams: zbus::Result<Vec<OwnedObjectPath>> = connectors
+            .map(|it| record(&bus, cast, it, CURSOR_METADATA))
+            .collect();
         let streams = streams?;
         let sessions = [remote.clone(), session.clone()];
         let signals = Signals::watch(&bus, sessions.into(), streams.clone())?;
@@ -100,15 +104,19 @@ impl MutterSession {
         })
     }
 
-    /// Waits until PipeWire knows where the pictures come from. `None`: it takes too long, or the session has ended.
-    pub(super) fn node(&self) -> Option<u32> {
+    /// Waits, once, until PipeWire knows where the pictures of each monitor come from. `None`: it takes too long, or the
+    /// session has ended.
+    pub(super) fn nodes(&self) -> Option<Vec<u32>> {
         let began = Instant::now();
+        let mut nodes = HashMap::new();
         loop {
+            let found = self.streams.iter().map(|it| nodes.get(it).copied());
+            if let Some(all) = found.collect() {
+                return Some(all);
+            }
             let rest = PATIENCE.checked_sub(began.elapsed())?;
             let node = self.nodes.recv_timeout(rest).ok()?;
-            if self.streams.first() == Some(&node.stream) {
-                return Some(node.number);
-            }
+            nodes.insert(node.stream, node.number);
         }
     }
 
@@ -201,9 +209,14 @@ fn report(nodes: &Sender<Node>, node: Node) {
 }
 
 /// Has pictures of a monitor prepared. Returns what they are called.
-fn record(bus: &Bus, cast: Object<'_>, connector: &str) -> zbus::Result<OwnedObjectPath> {
-    let hidden = ("cursor-mode", Value::from(HIDDEN_CURSOR));
-    bus.call(cast, "RecordMonitor", &(connector, properties([hidden])))
+fn record(
+    bus: &Bus,
+    cast: Object<'_>,
+    connector: &str,
+    cursor: u32,
+) -> zbus::Result<OwnedObjectPath> {
+    let cursor = ("cursor-mode", Value::from(cursor));
+    bus.call(cast, "RecordMonitor", &(connector, properties([cursor])))
 }
 
 fn properties<const COUNT: usize>(

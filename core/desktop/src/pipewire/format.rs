@@ -7,6 +7,11 @@ use pipewire::spa::param::video::{VideoFormat, VideoInfoRaw};
 use pipewire::spa::pod::serialize::PodSerializer;
 use pipewire::spa::pod::{ChoiceValue, Object, Pod, Property, Value, object, property};
 use pipewire::spa::sys::{SPA_DATA_MemFd, SPA_PARAM_BUFFERS_dataType};
+#[cfg(feature = "input")]
+use pipewire::spa::sys::{
+    SPA_META_Cursor, SPA_PARAM_BUFFERS_buffers, SPA_PARAM_META_size, SPA_PARAM_META_type,
+    spa_meta_bitmap, spa_meta_cursor,
+};
 use pipewire::spa::utils::{Choice, ChoiceEnum, ChoiceFlags, Fraction, Rectangle, SpaTypes};
 
 use super::rows::Layout;
@@ -14,9 +19,10 @@ use super::rows::Layout;
 /// The longest side of a picture, in pixels.
 const LONGEST: u32 = 1 << 15;
 
-/// The formats that are read. `None`: the library can't write them.
-pub(super) fn offered() -> Option<Vec<u8>> {
-    bytes(object!(
+/// The formats that are read. `most_a_second`: how many pictures are to come at most each second, also of those that only
+/// say where the pointer is. `None`: the library can't write them.
+pub(super) fn offered(most_a_second: Option<u32>) -> Option<Vec<u8>> {
+    let mut offered = object!(
         SpaTypes::ObjectParamFormat,
         ParamType::EnumFormat,
         property!(FormatProperties::MediaType, Id, MediaType::Video),
@@ -63,21 +69,71 @@ pub(super) fn offered() -> Option<Vec<u8>> {
                 denom: 1
             }
         ),
-    ))
+    );
+    if let Some(num) = most_a_second {
+        let most = Fraction { num, denom: 1 };
+        let most = property!(FormatProperties::VideoMaxFramerate, Fraction, most);
+        offered.properties.push(most);
+    }
+    bytes(offered)
 }
 
 /// The memory in which pictures are to come: such that this process can map. `None`: as before.
-pub(super) fn memory() -> Option<Vec<u8>> {
+pub(super) fn mapped_memory() -> Option<Vec<u8>> {
     let kinds = ChoiceEnum::Flags {
         default: 1 << SPA_DATA_MemFd,
         flags: Vec::new(),
     };
-    let kinds = Value::Choice(ChoiceValue::Int(Choice(ChoiceFlags::empty(), kinds)));
+    buffers(SPA_PARAM_BUFFERS_dataType, kinds)
+}
+
+/// As few buffers as can be: each is as large as a picture. `None`: as before.
+#[cfg(feature = "input")]
+pub(super) fn few_buffers() -> Option<Vec<u8>> {
+    let count = ChoiceEnum::Range {
+        default: 2,
+        min: 2,
+        max: 16,
+    };
+    buffers(SPA_PARAM_BUFFERS_buffers, count)
+}
+
+/// Where the pointer is, with each buffer. `None`: as before.
+#[cfg(feature = "input")]
+pub(super) fn cursor() -> Option<Vec<u8>> {
+    // The pointer's picture, which compositors also send, has up to so many pixels to each side.
+    let bytes_of = |side: usize| {
+        let bytes = size_of::<spa_meta_cursor>() + size_of::<spa_meta_bitmap>() + side * side * 4;
+        i32::try_from(bytes).unwrap_or(i32::MAX)
+    };
+    let size = ChoiceEnum::Range {
+        default: bytes_of(64),
+        min: bytes_of(0),
+        max: bytes_of(1024),
+    };
+    bytes(Object {
+        type_: SpaTypes::ObjectParamMeta.as_raw(),
+        id: ParamType::Meta.as_raw(),
+        properties: vec![
+            Property::new(
+                SPA_PARAM_META_type,
+                Value::Id(pipewire::spa::utils::Id(SPA_META_Cursor)),
+            ),
+            Property::new(SPA_PARAM_META_size, choice(size)),
+        ],
+    })
+}
+
+fn buffers(key: u32, value: ChoiceEnum<i32>) -> Option<Vec<u8>> {
     bytes(Object {
         type_: SpaTypes::ObjectParamBuffers.as_raw(),
         id: ParamType::Buffers.as_raw(),
-        properties: vec![Property::new(SPA_PARAM_BUFFERS_dataType, kinds)],
+        properties: vec![Property::new(key, choice(value))],
     })
+}
+
+fn choice(of: ChoiceEnum<i32>) -> Value {
+    Value::Choice(ChoiceValue::Int(Choice(ChoiceFlags::empty(), of)))
 }
 
 fn bytes(object: Object) -> Option<Vec<u8>> {
@@ -146,8 +202,8 @@ mod tests {
             (format(VideoFormat::NV12, 30, 20), "pixels as"),
             (format(VideoFormat::BGRx, 0, 20), "0 x 20"),
             (format(VideoFormat::BGRx, u32::MAX, u32::MAX), "pixels"),
-            (memory().unwrap(), "no plain pictures"),
-            (offered().unwrap(), "pixels as"),
+            (mapped_memory().unwrap(), "no plain pictures"),
+            (offered(None).unwrap(), "pixels as"),
         ] {
             let error = read(&bad).unwrap_err();
             assert!(error.contains(words), "{error}");

@@ -36,7 +36,7 @@ pub(super) const MONITOR: u32 = 1;
 pub(super) const WINDOW: u32 = 2;
 /// Bits of AvailableCursorModes: the pointer is not in the pictures, or comes beside them.
 const HIDDEN: u32 = 1;
-const METADATA: u32 = 4;
+pub(super) const METADATA: u32 = 4;
 /// Bits of AvailableDeviceTypes.
 pub(super) const KEYBOARD: u32 = 1;
 pub(super) const POINTER: u32 = 2;
@@ -88,6 +88,12 @@ impl Capabilities {
     #[must_use]
     pub fn shows_screen(&self) -> bool {
         self.screen_cast > 0 && (self.sources.monitors || self.sources.windows)
+    }
+
+    /// Whether it reports where the pointer is.
+    #[must_use]
+    pub fn reports_pointer(&self) -> bool {
+        self.screen_cast > 0 && self.cursors & METADATA != 0
     }
 
     /// Whether it lets programs move the pointer to a place on a monitor, and press there.

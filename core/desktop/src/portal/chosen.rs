@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::session::PortalSession;
 use crate::error::{DesktopError, Result};
 use crate::monitor::Monitor;
-use crate::pipewire::{Newest, Remote, Stream, Whole};
+use crate::pipewire::{Newest, Pictures, Remote, Whole};
 use crate::rect::Rect;
 
 /// How long a picture may take, such as the first one, for which programs of the session may have to start.
@@ -14,7 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(super) struct Chosen {
     /// It ends before its session.
-    stream: Mutex<Option<Stream>>,
+    stream: Mutex<Option<Pictures>>,
     session: PortalSession,
     /// How many pixels of the first picture there were for one of the compositor's units, to the right.
     scale: OnceLock<f64>,
@@ -98,7 +98,7 @@ impl Chosen {
             return Ok(Arc::clone(stream.newest()));
         }
         let opened = self.session.pipewire().and_then(|connection| {
-            Stream::open(self.session.source().node, Remote::Connection(connection))
+            Pictures::open(self.session.source().node, Remote::Connection(connection))
         });
         let opened = stream.insert(opened.map_err(|reason| self.failure(reason))?);
         Ok(Arc::clone(opened.newest()))

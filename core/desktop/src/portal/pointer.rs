@@ -11,17 +11,21 @@ use super::request::Options;
 use super::session::PortalSession;
 use crate::bus::{order, prepared};
 use crate::error::{DesktopError, Result};
-use crate::input::{DisplayServer, Input, InputDevice};
+use crate::input::{DisplayServer, Input, InputDevice, PlaceReports};
 use crate::key_code;
+use crate::pipewire::{Cursor, Remote};
+use crate::pointer_history::PointerHistory;
 use crate::rect::Rect;
 
 pub(super) struct PortalPointer {
+    /// Once wanted. They end before the session.
+    reports: Option<Cursor>,
     chosen: Arc<Chosen>,
     /// The monitor on which it is put.
     monitor: Rect,
     guarded: Arc<PreparedReleases>,
-    /// Where it was put last.
-    put: Option<[i32; 2]>,
+    /// Where it was put.
+    history: PointerHistory,
 }
 
 const BUTTON: &str = "NotifyPointerButton";
@@ -40,10 +44,11 @@ impl PortalPointer {
         let monitor = source.place(size);
         let guarded = guarded(chosen.session()).map_err(|error| refused(error.to_string()))?;
         Ok(Self {
+            reports: None,
             chosen,
             monitor,
             guarded: Arc::new(guarded),
-            put: None,
+            history: PointerHistory::new([monitor]),
         })
     }
 
@@ -59,6 +64,19 @@ impl PortalPointer {
         let question = question(session, number, is_down);
         let sent = session.bus().call(REMOTE_DESKTOP, method, &question);
         sent.map_err(|error| self.failure(&error))
+    }
+
+    /// Receives reports of where the pointer is.
+    ///
+    /// # Errors
+    /// Why there are none.
+    fn receive_reports(&self) -> std::result::Result<Cursor, String> {
+        let session = self.chosen.session();
+        if !session.reports_pointer() {
+            return Err("the desktop portal does not offer it".to_owned());
+        }
+        let remote = Remote::Connection(session.pipewire()?);
+        Cursor::open(session.source().node, remote, self.history.of_monitor(0))
     }
 
     fn session(&self) -> Result<&PortalSession> {
@@ -102,13 +120,26 @@ fn guarded(session: &PortalSession) -> zbus::Result<PreparedReleases> {
 }
 
 impl InputDevice for PortalPointer {
-    fn place(&mut self) -> Result<[i32; 2]> {
-        self.put
-            .ok_or(DesktopError::Unsupported("the pointer's place"))
+    fn place(&mut self) -> Result<Option<[i32; 2]>> {
+        Ok(None)
+    }
+
+    fn place_reports(&mut self) -> Result<PlaceReports> {
+        if self.reports.is_none() {
+            match self.receive_reports() {
+                Ok(reports) => self.reports = Some(reports),
+                Err(reason) => return Ok(PlaceReports::Never(reason)),
+            }
+        }
+        Ok(PlaceReports::Later(Box::new(self.history.clone())))
     }
 
     fn put(&mut self, at: [i32; 2]) -> Result<()> {
         let session = self.session()?;
+        if let Some(reason) = self.history.why_ended() {
+            let over = format!("it does not report any more where the pointer is ({reason})");
+            return Err(DesktopError::Lost(over));
+        }
         if !self.monitor.contains(at) {
             return Err(DesktopError::Input(format!(
                 "{}, {} is not on the monitor that was chosen for the mouse in the dialog of the desktop portal",
@@ -120,12 +151,11 @@ impl InputDevice for PortalPointer {
         let [x, y] = [within(at[0], self.monitor.x), within(at[1], self.monitor.y)];
         let node = session.source().node;
         let question = (session.path(), Options::new(), node, x, y);
+        self.history.will_put(at);
         let sent = session
             .bus()
             .call::<_, ()>(REMOTE_DESKTOP, MOTION, &question);
-        sent.map_err(|error| self.failure(&error))?;
-        self.put = Some(at);
-        Ok(())
+        sent.map_err(|error| self.failure(&error))
     }
 
     fn press(&mut self, input: Input) -> Result<()> {
@@ -134,10 +164,6 @@ impl InputDevice for PortalPointer {
 
     fn release(&mut self, input: Input) -> Result<()> {
         self.send_input(input, false)
-    }
-
-    fn reports_place(&self) -> bool {
-        false
     }
 
     fn display_server(&self) -> Option<DisplayServer> {

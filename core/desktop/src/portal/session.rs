@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use zbus::zvariant::{OwnedObjectPath, Value};
 
-use super::capabilities::{Capabilities, KEYBOARD, MONITOR, POINTER, WINDOW};
+use super::capabilities::{Capabilities, KEYBOARD, METADATA, MONITOR, POINTER, WINDOW};
 use super::request::{self, Options, Patience, Results, unreadable};
 use super::signals::PortalSignals;
 use super::source::{ChosenSource, text};
@@ -31,6 +31,7 @@ pub(super) struct PortalSession {
     controls: bool,
     #[cfg(feature = "input")]
     controls_keys: bool,
+    reports_pointer: bool,
     source: ChosenSource,
     has_ended: Arc<AtomicBool>,
 }
@@ -89,6 +90,9 @@ impl PortalSession {
             "this desktop's portal shows the screen only with the pointer in the picture, where it hides what is to \
              be read",
         )?;
+        // Whether a person moves it matters to the mouse alone.
+        let reports_pointer = controls && offered.reports_pointer();
+        let cursor = if reports_pointer { METADATA } else { cursor };
         let name = format!("flowpipe_{}", next_number());
         let failed = |error: zbus::Error| format!("the session's bus: {error}");
         let expected = session_path(&bus, &name)?;
@@ -144,6 +148,7 @@ impl PortalSession {
             controls,
             #[cfg(feature = "input")]
             controls_keys: devices & KEYBOARD != 0,
+            reports_pointer,
             source,
             has_ended,
         })
@@ -164,6 +169,12 @@ impl PortalSession {
     #[cfg(feature = "input")]
     pub(super) fn controls_keys(&self) -> bool {
         self.controls_keys
+    }
+
+    /// Whether its pictures come with where the pointer is.
+    #[cfg(feature = "input")]
+    pub(super) fn reports_pointer(&self) -> bool {
+        self.reports_pointer
     }
 
     /// Whether the portal, or a person, has ended it.

@@ -21,7 +21,7 @@ use super::{Wlroots, lost, no_globals};
 use flowpipe_guardian::{PreparedReleases, button_code};
 
 use crate::error::{DesktopError, Result};
-use crate::input::{DisplayServer, Input, InputDevice};
+use crate::input::{DisplayServer, Input, InputDevice, PlaceReports};
 use crate::rect::Rect;
 
 /// A pointer of its own, beside those of the person.
@@ -119,9 +119,13 @@ fn layout(wlroots: &Wlroots) -> Result<Rect> {
 }
 
 impl InputDevice for VirtualPointer {
-    fn place(&mut self) -> Result<[i32; 2]> {
-        self.put
-            .ok_or(DesktopError::Unsupported("the pointer's place"))
+    fn place(&mut self) -> Result<Option<[i32; 2]>> {
+        Ok(None)
+    }
+
+    fn place_reports(&mut self) -> Result<PlaceReports> {
+        let why = "wlroots' protocols do not have it";
+        Ok(PlaceReports::Never(why.to_owned()))
     }
 
     fn put(&mut self, at: [i32; 2]) -> Result<()> {
@@ -184,10 +188,6 @@ impl InputDevice for VirtualPointer {
 
     fn release(&mut self, input: Input) -> Result<()> {
         self.send_input(input, false)
-    }
-
-    fn reports_place(&self) -> bool {
-        false
     }
 
     /// A compositor that draws the pointer itself has it in its pictures, and does not report.

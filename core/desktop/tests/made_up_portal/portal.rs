@@ -3,6 +3,8 @@
 #![allow(dead_code, reason = "each test file uses some of it")]
 
 use std::collections::HashMap;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
@@ -10,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use zbus::blocking::{Connection, MessageIterator, connection::Builder};
 use zbus::message::{Message, Type};
-use zbus::zvariant::{OwnedObjectPath, OwnedValue, Value};
+use zbus::zvariant::{Fd, OwnedObjectPath, OwnedValue, Value};
 
 /// PipeWire's number of what it shows.
 pub const NODE: u32 = 42;
@@ -53,6 +55,8 @@ pub struct Answers {
     pub garbles: Option<&'static str>,
     /// A path of the session that is not the one that was asked for.
     pub session: Option<&'static str>,
+    /// The socket of the PipeWire that has its pictures.
+    pub pipewire: Option<PathBuf>,
 }
 
 impl Default for Answers {
@@ -70,6 +74,7 @@ impl Default for Answers {
             closes_at: None,
             garbles: None,
             session: None,
+            pipewire: None,
         }
     }
 }
@@ -246,6 +251,14 @@ fn answer(connection: &Connection, answers: &Answers, noted: &Mutex<Noted>, mess
             // The guardian's wants no answer, and gets one.
             connection.reply(&header, &()).unwrap();
             return;
+        }
+        "OpenPipeWireRemote" => {
+            if let Some(socket) = &answers.pipewire {
+                let remote = Fd::from(OwnedFd::from(UnixStream::connect(socket).unwrap()));
+                connection.reply(&header, &remote).unwrap();
+                return;
+            }
+            Options::new()
         }
         "CreateSession" => body.deserialize().unwrap(),
         "Start" => {

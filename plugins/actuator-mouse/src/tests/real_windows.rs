@@ -43,8 +43,8 @@ impl ScreenMouse {
 }
 
 impl Mouse for ScreenMouse {
-    fn place(&mut self) -> Result<[i32; 2]> {
-        Ok(self.0.screen.pointer().map(i32::from))
+    fn place(&mut self) -> Result<Option<[i32; 2]>> {
+        Ok(Some(self.0.screen.pointer().map(i32::from)))
     }
 
     fn put(&mut self, at: [i32; 2]) -> Result<()> {
@@ -84,7 +84,7 @@ impl World for Table {
             player: Player::new(mouse, Arc::clone(&guard), config),
             surroundings: Box::new(desktop.clone()),
             raised: None,
-            _watch: Watch::start(config, Arc::clone(&guard), Box::new(desktop), *host)?,
+            _watch: Watch::start(config, Arc::clone(&guard), Box::new(desktop), None, *host)?,
             guard,
         })
     }

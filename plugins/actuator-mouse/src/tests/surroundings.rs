@@ -3,6 +3,7 @@
 use std::sync::Mutex;
 
 use flowpipe_desktop::DesktopError;
+use flowpipe_desktop::input::LateReports;
 
 use super::world::{InWorld, World};
 use super::*;
@@ -76,6 +77,7 @@ impl World for FakeDesktop {
                 },
                 Arc::clone(&guard),
                 Box::new(desktop),
+                None,
                 *host,
             )?,
             guard,
@@ -142,6 +144,7 @@ fn a_pointer_that_is_late_after_each_of_several_boards_is_nobody() {
         &Config::default(),
         Arc::clone(&guard),
         Box::new(desktop.clone()),
+        None,
     );
     desktop.0.lock().unwrap().pointer = [400, 300];
     for _ in 0..3 {
@@ -152,4 +155,102 @@ fn a_pointer_that_is_late_after_each_of_several_boards_is_nobody() {
     }
     // In three checks in a row it is elsewhere.
     assert_eq!(checker.once().as_deref(), Some(MOVED_BY_HAND));
+}
+
+/// What is reported later: the place, and whether it is a person's.
+#[derive(Clone, Default)]
+struct FakeReports(Arc<Mutex<(Option<[i32; 2]>, bool)>>);
+
+impl LateReports for FakeReports {
+    fn place(&self) -> Option<[i32; 2]> {
+        self.0.lock().unwrap().0
+    }
+
+    fn was_moved(&self) -> bool {
+        self.0.lock().unwrap().1
+    }
+}
+
+/// A desktop that can't be asked where the pointer is.
+#[derive(Clone, Default)]
+struct BlindDesktop(FakeDesktop);
+
+impl Surroundings for BlindDesktop {
+    fn trouble(&self, watched: &Watched) -> Option<String> {
+        self.0.trouble(watched)
+    }
+
+    fn keyboard_trouble(&self, window: WindowId) -> Option<String> {
+        self.0.keyboard_trouble(window)
+    }
+
+    fn shown_part(&self, window: WindowId) -> Option<Rect> {
+        self.0.shown_part(window)
+    }
+
+    fn raise(&self, watched: &Watched) {
+        self.0.raise(watched);
+    }
+
+    fn key_is_down(&self, name: &str) -> std::result::Result<bool, DesktopError> {
+        self.0.key_is_down(name)
+    }
+
+    fn key_code(&self, name: &str) -> std::result::Result<u8, DesktopError> {
+        self.0.key_code(name)
+    }
+
+    fn pointer(&self) -> Option<[i32; 2]> {
+        None
+    }
+
+    fn screen(&self) -> Option<[u32; 2]> {
+        self.0.screen()
+    }
+}
+
+/// A guard, what is reported, and what checks both.
+fn checker(config: &serde_json::Value) -> (Arc<Guard>, FakeReports, Checker) {
+    let (guard, reports) = (Arc::new(Guard::default()), FakeReports::default());
+    let checker = Checker::new(
+        &serde_json::from_value(config.clone()).unwrap(),
+        Arc::clone(&guard),
+        Box::new(BlindDesktop::default()),
+        Some(Box::new(reports.clone())),
+    );
+    (guard, reports, checker)
+}
+
+#[test]
+fn a_person_who_is_reported_later_is_noticed_at_once_whatever_goes_on() {
+    let (guard, reports, mut checker) = checker(&json!({}));
+    guard.begin(None);
+    *reports.0.lock().unwrap() = (Some([400, 300]), false);
+    assert_eq!(checker.once(), None);
+    *reports.0.lock().unwrap() = (Some([450, 300]), true);
+    assert_eq!(checker.once().as_deref(), Some(MOVED_BY_HAND));
+    let stop = Some(Trouble::Stop(MOVED_BY_HAND.to_owned()));
+    assert_eq!(guard.trouble(), stop);
+}
+
+#[test]
+fn a_corner_that_is_reported_later_counts_without_the_rest() {
+    let (_, reports, mut checker) = checker(&json!({ "by_hand": false }));
+    for (place, is_stopped) in [
+        (None, false),
+        // It may begin there.
+        (Some([0, 0]), false),
+        (Some([400, 300]), false),
+        (Some([799, 599]), true),
+    ] {
+        *reports.0.lock().unwrap() = (place, true);
+        let reason = checker.once();
+        assert_eq!(reason.is_some(), is_stopped, "{place:?}");
+        assert!(reason.is_none_or(|reason| reason.contains("corner")));
+    }
+    let (_, reports, mut checker) = self::checker(&json!({ "by_hand": false, "corners": false }));
+    for place in [[400, 300], [0, 0]] {
+        *reports.0.lock().unwrap() = (Some(place), true);
+        assert_eq!(checker.once(), None);
+    }
 }

@@ -1,0 +1,224 @@
+//! Where the pointer is on a monitor, which a compositor says beside its pictures. The pictures themselves are not looked
+//! at, and come seldom. What it says is not trusted.
+
+use std::cell::Cell;
+use std::sync::mpsc::{Sender, channel};
+use std::time::Duration;
+
+use pipewire::spa::sys::{SPA_META_Cursor, spa_buffer, spa_meta_cursor};
+
+use super::format;
+use super::remote::Remote;
+use super::rows::Layout;
+use super::stream::{Receiver, Stream};
+
+/// How often a place is reported at most, each second. Mutter draws a picture for many of them, without a graphics card
+/// by the processor.
+const MOST_A_SECOND: u32 = 10;
+/// How long it may take until they come: programs of the session may have to start.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// How far beyond the monitor the pointer can be while a part of its picture is on the monitor, in pixels.
+const REACH: i64 = 1 << 10;
+
+/// What is done with reports.
+pub(crate) trait CursorReports: Send {
+    /// The pointer is at a part of the width and height of what is shown.
+    fn report(&self, part: [f64; 2]);
+    /// No report comes any more.
+    fn end(&self, reason: &str);
+}
+
+/// A stream of reports. It ends when this is dropped.
+pub(crate) struct Cursor {
+    _stream: Stream,
+}
+
+impl Cursor {
+    /// Begins to receive from a node, and waits until the compositor has agreed.
+    ///
+    /// # Errors
+    /// Why there will be no reports.
+    pub(crate) fn open(
+        node: u32,
+        remote: Remote,
+        reports: Box<dyn CursorReports>,
+    ) -> Result<Self, String> {
+        let (agreed, is_agreed) = channel();
+        let receiver = CursorReceiver {
+            reports,
+            size: Cell::new(None),
+            agreed,
+        };
+        let stream = Stream::open(node, remote, Box::new(receiver))?;
+        match is_agreed.recv_timeout(PATIENCE) {
+            Ok(Ok(())) => Ok(Self { _stream: stream }),
+            Ok(Err(reason)) => Err(reason),
+            Err(_) => Err("the compositor does not begin to report it".to_owned()),
+        }
+    }
+}
+
+struct CursorReceiver {
+    reports: Box<dyn CursorReports>,
+    /// Of the pictures, in their pixels.
+    size: Cell<Option<[u32; 2]>>,
+    agreed: Sender<Result<(), String>>,
+}
+
+impl CursorReceiver {
+    fn answer(&self, answer: Result<(), String>) {
+        // Nobody waits for it any more.
+        let _ = self.agreed.send(answer);
+    }
+}
+
+impl Receiver for CursorReceiver {
+    fn formats(&self) -> Option<Vec<u8>> {
+        format::offered(Some(MOST_A_SECOND))
+    }
+
+    fn maps_pictures(&self) -> bool {
+        false
+    }
+
+    fn agree(&self, format: Result<Layout, String>) -> Vec<Vec<u8>> {
+        self.size.set(format.as_ref().ok().map(|it| it.size()));
+        self.answer(format.map(|_| ()));
+        let wanted = [format::few_buffers(), format::cursor()];
+        wanted.into_iter().flatten().collect()
+    }
+
+    unsafe fn take(&self, buffer: Option<&spa_buffer>) {
+        // SAFETY: as the caller promises.
+        let cursor = buffer.and_then(|buffer| unsafe { cursor_of(buffer) });
+        let part = cursor.and_then(|cursor| part(&cursor, self.size.get()?));
+        if let Some(part) = part {
+            self.reports.report(part);
+        }
+    }
+
+    fn end(&self, reason: &str) {
+        self.answer(Err(reason.to_owned()));
+        self.reports.end(reason);
+    }
+}
+
+/// What a buffer says of the pointer. `None`: nothing.
+///
+/// # Safety
+/// The list of the buffer's metadata is as long as it says, and so is the memory of each.
+unsafe fn cursor_of(buffer: &spa_buffer) -> Option<spa_meta_cursor> {
+    if buffer.metas.is_null() {
+        return None;
+    }
+    // SAFETY: as the caller promises.
+    let metas = unsafe { std::slice::from_raw_parts(buffer.metas, buffer.n_metas as usize) };
+    let meta = metas.iter().find(|meta| meta.type_ == SPA_META_Cursor)?;
+    if (meta.size as usize) < size_of::<spa_meta_cursor>() || meta.data.is_null() {
+        return None;
+    }
+    // SAFETY: there are as many bytes, of which all are numbers. The compositor may write to it at any time: it is copied.
+    Some(unsafe { meta.data.cast::<spa_meta_cursor>().read_unaligned() })
+}
+
+/// The part of the width and height at which the pointer is. `None`: it is elsewhere or hidden, or can't be there.
+fn part(cursor: &spa_meta_cursor, size: [u32; 2]) -> Option<[f64; 2]> {
+    let axes = [(cursor.position.x, size[0]), (cursor.position.y, size[1])];
+    let is_possible = |&(at, length): &(i32, u32)| {
+        length > 0 && (-REACH..i64::from(length) + REACH).contains(&i64::from(at))
+    };
+    let is_there = cursor.id != 0 && axes.iter().all(is_possible);
+    is_there.then(|| axes.map(|(at, length)| f64::from(at) / f64::from(length)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::c_void;
+    use std::ptr::null_mut;
+
+    use pipewire::spa::sys::{SPA_META_Header, spa_meta, spa_point};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn cursor(id: u32, x: i32, y: i32) -> spa_meta_cursor {
+        spa_meta_cursor {
+            id,
+            flags: u32::MAX,
+            position: spa_point { x, y },
+            hotspot: spa_point {
+                x: i32::MIN,
+                y: i32::MAX,
+            },
+            // Its picture would lie far beyond.
+            bitmap_offset: u32::MAX,
+        }
+    }
+
+    fn found(metas: &mut [spa_meta]) -> Option<[i32; 2]> {
+        let buffer = spa_buffer {
+            n_metas: metas.len() as u32,
+            n_datas: 0,
+            metas: metas.as_mut_ptr(),
+            datas: null_mut(),
+        };
+        // SAFETY: the list is as long.
+        let cursor = unsafe { cursor_of(&buffer) };
+        cursor.map(|it| [it.position.x, it.position.y])
+    }
+
+    #[test]
+    fn it_is_found_among_other_data_at_any_address() {
+        let size = size_of::<spa_meta_cursor>() as u32;
+        let mut memory = [0_u8; 64];
+        let data: *mut c_void = memory[1..].as_mut_ptr().cast();
+        // SAFETY: there is room for it.
+        unsafe {
+            data.cast::<spa_meta_cursor>()
+                .write_unaligned(cursor(1, 30, -4));
+        }
+        let meta = |type_, size, data| spa_meta { type_, size, data };
+        let header = || meta(SPA_META_Header, size, data);
+        let there = || meta(SPA_META_Cursor, size, data);
+        assert_eq!(found(&mut [header(), there()]), Some([30, -4]));
+        for bad in [
+            meta(SPA_META_Cursor, size - 1, data),
+            meta(SPA_META_Cursor, 0, data),
+            meta(SPA_META_Cursor, size, null_mut()),
+            header(),
+        ] {
+            assert_eq!(found(&mut [header(), bad]), None);
+        }
+        assert_eq!(found(&mut []), None);
+        let none = spa_buffer {
+            n_metas: u32::MAX,
+            n_datas: 0,
+            metas: null_mut(),
+            datas: null_mut(),
+        };
+        // SAFETY: there is no list.
+        assert!(unsafe { cursor_of(&none) }.is_none());
+    }
+
+    #[test]
+    fn a_place_is_a_part_of_the_picture() {
+        let size = [1000, 500];
+        assert_eq!(part(&cursor(1, 250, 100), size), Some([0.25, 0.2]));
+        // A part of its picture is still on the monitor.
+        assert_eq!(part(&cursor(7, -10, 505), size), Some([-0.01, 1.01]));
+        assert_eq!(part(&cursor(0, 250, 100), size), None, "not there");
+        assert_eq!(part(&cursor(1, 250, 100), [0, 500]), None);
+        for [x, y] in [[i32::MIN, 0], [0, i32::MAX], [-1025, 0], [0, 1524]] {
+            assert_eq!(part(&cursor(1, x, y), size), None, "{x}, {y}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_part_is_far_away(id: u32, x: i32, y: i32, width: u32, height: u32) {
+            let part = part(&cursor(id, x, y), [width, height]);
+            let limit = REACH as f64 + 1.0;
+            prop_assert!(part.is_none_or(|part| part.iter().all(|it| it.abs() <= limit)));
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! Where a device has put the pointer, compared with where a compositor reports it some time later.
+//!
+//! A report is of a moment that has passed, and many places are never reported. But no report is of an earlier place than
+//! the report before it. So each report has to be near a place that the pointer was put on, not before the one that was
+//! reported last. Then the device has put it there, however late the report comes; otherwise a person has moved it.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::input::LateReports;
+use crate::pipewire::CursorReports;
+use crate::rect::Rect;
+
+/// How far from where it was put the pointer may be reported, in screen pixels: compositors round, to pixels of the picture.
+const TOLERANCE: f64 = 2.0;
+/// How long after the first place reports may still be of where the pointer was before.
+const BEFORE: Duration = Duration::from_secs(1);
+/// The most places that are kept. So many may be on their way until a report of the first of them comes.
+const CAPACITY: usize = 1 << 13;
+
+/// The places of a pointer. Cloning shares them.
+#[derive(Clone)]
+pub(crate) struct PointerHistory(Arc<Mutex<State>>);
+
+struct State {
+    /// Where it was put, the newest last.
+    put: VecDeque<[i32; 2]>,
+    /// How many older places were dropped.
+    dropped: usize,
+    /// When it was put somewhere for the first time.
+    began: Option<Instant>,
+    monitors: Vec<Reports>,
+    reported: Option<[i32; 2]>,
+    was_moved: bool,
+    end: Option<String>,
+}
+
+/// The reports of one monitor. Those of several come in any order, so that a person who takes the pointer to just the place
+/// on another monitor where it was put last is not noticed before it leaves that place.
+struct Reports {
+    /// Where the monitor is on the screen.
+    monitor: Rect,
+    /// The number of the first place that the next report may be of. `None`: none was reported yet.
+    from: Option<usize>,
+}
+
+impl PointerHistory {
+    /// `monitors`: where those are on which it is reported.
+    pub(crate) fn new(monitors: impl IntoIterator<Item = Rect>) -> Self {
+        let reports = |monitor| Reports {
+            monitor,
+            from: None,
+        };
+        Self(Arc::new(Mutex::new(State {
+            put: VecDeque::new(),
+            dropped: 0,
+            began: None,
+            monitors: monitors.into_iter().map(reports).collect(),
+            reported: None,
+            was_moved: false,
+            end: None,
+        })))
+    }
+
+    /// The pointer is about to be put somewhere, in screen pixels. Only after this it may be sent there.
+    pub(crate) fn will_put(&self, at: [i32; 2]) {
+        let mut state = self.state();
+        state.began.get_or_insert_with(Instant::now);
+        state.put.push_back(at);
+        if state.put.len() > CAPACITY {
+            state.put.pop_front();
+            state.dropped += 1;
+        }
+    }
+
+    /// What takes the reports of a monitor, by its number.
+    pub(crate) fn of_monitor(&self, number: usize) -> Box<dyn CursorReports> {
+        Box::new(OfMonitor(self.clone(), number))
+    }
+
+    /// The pointer is reported on a monitor at a part of its width and height.
+    fn report_at(&self, monitor: usize, part: [f64; 2], now: Instant) {
+        let mut state = self.state();
+        let State {
+            put,
+            dropped,
+            monitors,
+            ..
+        } = &*state;
+        let Some(reports) = monitors.get(monitor) else {
+            return;
+        };
+        let Rect {
+            x,
+            y,
+            width,
+            height,
+        } = reports.monitor;
+        let place = [(x, width, part[0]), (y, height, part[1])]
+            .map(|(from, length, part)| f64::from(from) + f64::from(length) * part);
+        let is_near = |at: &[i32; 2]| {
+            let mut axes = at.iter().zip(place);
+            axes.all(|(&at, place)| (f64::from(at) - place).abs() <= TOLERANCE)
+        };
+        let from = reports.from.unwrap_or(0).saturating_sub(*dropped);
+        let found = put.iter().skip(from).position(is_near);
+        let number = found.map(|found| dropped + from + found);
+        let is_first = reports.from.is_none();
+        let is_from_before = state
+            .began
+            .is_none_or(|began| is_first && now.saturating_duration_since(began) <= BEFORE);
+        state.reported = Some(place.map(|value| value.floor() as i32));
+        match number {
+            Some(_) => state.monitors[monitor].from = number,
+            None if is_from_before => {}
+            None => state.was_moved = true,
+        }
+    }
+
+    /// Why nothing is reported any more, if so.
+    pub(crate) fn why_ended(&self) -> Option<String> {
+        self.state().end.clone()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Nothing here can be left half done.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The reports of a monitor.
+struct OfMonitor(PointerHistory, usize);
+
+impl CursorReports for OfMonitor {
+    fn report(&self, part: [f64; 2]) {
+        self.0.report_at(self.1, part, Instant::now());
+    }
+
+    fn end(&self, reason: &str) {
+        // The first reason counts.
+        let mut state = self.0.state();
+        state.end.get_or_insert_with(|| reason.to_owned());
+    }
+}
+
+impl LateReports for PointerHistory {
+    fn place(&self) -> Option<[i32; 2]> {
+        self.state().reported
+    }
+
+    fn was_moved(&self) -> bool {
+        self.state().was_moved
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const LEFT: Rect = Rect {
+        x: 0,
+        y: 0,
+        width: 1000,
+        height: 800,
+    };
+    const RIGHT: Rect = Rect {
+        x: 1000,
+        y: -100,
+        width: 640,
+        height: 400,
+    };
+
+    fn history() -> PointerHistory {
+        PointerHistory::new([LEFT, RIGHT])
+    }
+
+    impl PointerHistory {
+        /// The same, at a place of the screen.
+        fn report_place(&self, monitor: usize, at: [i32; 2], after: Duration) {
+            let place = [LEFT, RIGHT][monitor];
+            let part = [
+                f64::from(at[0] - place.x) / f64::from(place.width),
+                f64::from(at[1] - place.y) / f64::from(place.height),
+            ];
+            let began = self.state().began.unwrap_or_else(Instant::now);
+            self.report_at(monitor, part, began + after);
+        }
+
+        /// Whether a report shows a person, long after the first move.
+        fn is_moved_to(&self, at: [i32; 2]) -> bool {
+            self.report_place(0, at, BEFORE * 100);
+            self.was_moved()
+        }
+    }
+
+    #[test]
+    fn what_was_put_is_nobody_however_late_it_is_reported() {
+        let history = history();
+        for x in 0..500 {
+            history.will_put([x, 7]);
+        }
+        for x in [3, 3, 100, 101, 499, 499] {
+            assert!(!history.is_moved_to([x, 7]), "{x}");
+        }
+        assert_eq!(history.place(), Some([499, 7]));
+        assert!(history.is_moved_to([502, 7]), "never put there");
+    }
+
+    #[test]
+    fn a_place_of_before_is_a_person() {
+        let history = history();
+        history.will_put([10, 10]);
+        history.will_put([50, 10]);
+        assert!(!history.is_moved_to([50, 12]));
+        assert!(history.is_moved_to([10, 10]), "it has left that place");
+        assert!(history.is_moved_to([50, 10]), "it stays known");
+    }
+
+    #[test]
+    fn where_it_was_at_first_is_nobody_for_a_while() {
+        let history = history();
+        history.report_place(0, [700, 700], Duration::ZERO);
+        history.will_put([10, 10]);
+        history.report_place(0, [700, 700], BEFORE);
+        history.report_place(0, [690, 700], BEFORE);
+        assert!(!history.was_moved());
+        history.report_place(0, [10, 10], BEFORE);
+        history.report_place(0, [700, 700], BEFORE);
+        assert!(history.was_moved(), "it had left");
+        let late = super::tests::history();
+        late.will_put([10, 10]);
+        assert!(late.is_moved_to([700, 700]), "it does not get there");
+    }
+
+    #[test]
+    fn another_monitor_reports_what_reaches_into_it() {
+        let history = history();
+        history.will_put([990, 50]);
+        history.report_place(0, [990, 50], BEFORE * 100);
+        history.report_place(1, [990, 50], BEFORE * 100);
+        assert!(!history.was_moved());
+        // Late, but of another monitor.
+        history.will_put([1300, 50]);
+        history.report_place(1, [1300, 50], BEFORE * 100);
+        history.report_place(0, [990, 50], BEFORE * 100);
+        assert!(!history.was_moved());
+        history.report_place(1, [1100, 50], BEFORE * 100);
+        assert!(history.was_moved());
+    }
+
+    #[test]
+    fn a_person_who_takes_it_to_another_monitor_is_noticed() {
+        let history = history();
+        history.will_put([500, 50]);
+        history.report_place(0, [500, 50], BEFORE * 100);
+        history.report_place(1, [1300, 50], BEFORE * 100);
+        assert!(history.was_moved());
+        history.of_monitor(7).report([0.5, 0.5]);
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let history = history();
+        for x in 0..3 * CAPACITY {
+            history.will_put([x as i32, 0]);
+        }
+        assert_eq!(history.state().put.len(), CAPACITY);
+        let newest = 3 * CAPACITY as i32 - 1;
+        assert!(!history.is_moved_to([newest - 10, 0]));
+        assert!(!history.is_moved_to([newest, 0]));
+        assert!(history.is_moved_to([newest - 10, 0]));
+    }
+
+    proptest! {
+        /// Whatever way the pointer goes, whatever is left out and rounded.
+        #[test]
+        fn a_part_of_the_way_is_nobody(
+            way in prop::collection::vec((0..60_i32, 0..60_i32, any::<bool>()), 1..200),
+            scale in prop::sample::select(vec![1.0, 1.25, 1.5, 2.0]),
+        ) {
+            let history = history();
+            let mut reported = Vec::new();
+            for (x, y, is_reported) in way {
+                history.will_put([x, y]);
+                if is_reported {
+                    // As Mutter does it: to pixels of the picture.
+                    let pixel = |at: i32| ((f64::from(at) + 0.25) * scale).round() / scale;
+                    reported.push([pixel(x) / 1000.0, pixel(y) / 800.0]);
+                }
+                if reported.len() > 5 {
+                    for part in reported.drain(..) {
+                        history.report_at(0, part, Instant::now() + BEFORE * 100);
+                    }
+                }
+            }
+            for part in reported {
+                history.report_at(0, part, Instant::now() + BEFORE * 100);
+            }
+            prop_assert!(!history.was_moved());
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! A person who moves the pointer, as a portal reports it: the portal is made up, and its pictures are those of GNOME's real
+//! compositor, Mutter.
+#![cfg(target_os = "linux")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test helper that can't go on should panic"
+)]
+
+#[path = "../../../tests/support/mutter.rs"]
+mod mutter;
+#[path = "made_up_portal/portal.rs"]
+mod portal;
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use flowpipe_desktop::input::{InputDevice, LateReports, PlaceReports};
+use flowpipe_desktop::{Desktop, DesktopError};
+use mutter::{CONNECTOR, Mutter};
+use portal::{Answers, MadeUpPortal, Properties};
+use zbus::blocking::{Connection, MessageIterator, connection::Builder};
+use zbus::zvariant::{OwnedObjectPath, Value};
+
+const CAST: &str = "org.gnome.Mutter.ScreenCast";
+const CURSOR_METADATA: u32 = 2;
+
+/// Has Mutter show its monitor, with where the pointer is. Returns the connection, with which it ends, and PipeWire's number
+/// of the pictures.
+fn shown(mutter: &Mutter) -> (Connection, u32) {
+    let address = mutter.bus();
+    let bus = Builder::address(address.as_str()).unwrap().build().unwrap();
+    let messages = MessageIterator::from(&bus);
+    let rule = format!("type='signal',sender='{CAST}'");
+    let dbus = "org.freedesktop.DBus";
+    bus.call_method(
+        Some(dbus),
+        "/org/freedesktop/DBus",
+        Some(dbus),
+        "AddMatch",
+        &rule,
+    )
+    .unwrap();
+    let none: HashMap<&str, Value<'_>> = HashMap::new();
+    let created = bus.call_method(
+        Some(CAST),
+        "/org/gnome/Mutter/ScreenCast",
+        Some(CAST),
+        "CreateSession",
+        &none,
+    );
+    let session: OwnedObjectPath = created.unwrap().body().deserialize().unwrap();
+    let interface = format!("{CAST}.Session");
+    let call = |method: &str, body: &(&str, HashMap<&str, Value<'_>>)| {
+        bus.call_method(Some(CAST), &session, Some(interface.as_str()), method, body)
+    };
+    let cursor = HashMap::from([("cursor-mode", Value::from(CURSOR_METADATA))]);
+    call("RecordMonitor", &(CONNECTOR, cursor)).unwrap();
+    bus.call_method(Some(CAST), &session, Some(interface.as_str()), "Start", &())
+        .unwrap();
+    let mut nodes = messages.map_while(Result::ok).filter_map(|message| {
+        let member = message.header().member()?.to_string();
+        (member == "PipeWireStreamAdded").then(|| message.body().deserialize().unwrap())
+    });
+    let node = nodes.next().unwrap();
+    drop(nodes);
+    (bus, node)
+}
+
+/// A portal that shows Mutter's monitor, whose places are in units of so many pixels.
+fn portal(mutter: &Mutter, node: u32) -> MadeUpPortal {
+    let monitor: Properties = HashMap::from([
+        ("position", Value::new((0, 0))),
+        ("size", Value::new((1280, 800))),
+        ("source_type", Value::new(1_u32)),
+    ]);
+    MadeUpPortal::start(Answers {
+        streams: Value::new(vec![(node, monitor)]),
+        pipewire: Some(mutter.pipewire_socket()),
+        ..Answers::default()
+    })
+}
+
+fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < Duration::from_secs(60), "no {what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+fn reports(input: &mut dyn InputDevice) -> Box<dyn LateReports> {
+    match input.place_reports().unwrap() {
+        PlaceReports::Later(reports) => reports,
+        PlaceReports::OnDemand => panic!("a portal can't be asked"),
+        PlaceReports::Never(why) => panic!("{why}"),
+    }
+}
+
+#[test]
+fn a_person_is_noticed_through_a_portal_that_reports_the_pointer() {
+    for (scale, size) in [("1", [1280, 800]), ("2", [2560, 1600])] {
+        let mutter = Mutter::start(size, scale);
+        // What the portal is asked to do is done by this one.
+        let compositor = Desktop::connect_mutter(&mutter.bus(), &mutter.pipewire_socket());
+        let mut compositor = compositor.unwrap().input().unwrap();
+        compositor.put([5, 5]).unwrap();
+        let (cast, node) = shown(&mutter);
+        let portal = portal(&mutter, node);
+        let desktop = Desktop::connect_portal(&portal.bus(), &portal.path("state")).unwrap();
+        let mut input = desktop.input().unwrap();
+        let reports = reports(&mut *input);
+        for at in [[300, 200], [900, 700], [300, 200]] {
+            input.put(at).unwrap();
+            compositor.put(at).unwrap();
+            wait_for("report", || {
+                let place = reports.place();
+                place.is_some_and(|it| it[0].abs_diff(at[0]) <= 1 && it[1].abs_diff(at[1]) <= 1)
+            });
+            assert!(!reports.was_moved(), "scale {scale}");
+        }
+        compositor.put([900, 700]).unwrap();
+        wait_for("a person", || reports.was_moved());
+        // Nobody would be noticed any more.
+        drop(cast);
+        let mut error = None;
+        wait_for("end", || {
+            error = input.put([300, 200]).err();
+            error.is_some()
+        });
+        let error = error.unwrap();
+        assert!(matches!(error, DesktopError::Lost(_)), "{error}");
+        let error = error.to_string();
+        assert!(error.contains("does not report any more"), "{error}");
+    }
+}
