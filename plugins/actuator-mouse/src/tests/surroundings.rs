@@ -176,6 +176,10 @@ impl LateReports for FakeReports {
 struct BlindDesktop(FakeDesktop);
 
 impl Surroundings for BlindDesktop {
+    fn session_name(&self) -> String {
+        self.0.session_name()
+    }
+
     fn trouble(&self, watched: &Watched) -> Option<String> {
         self.0.trouble(watched)
     }
