@@ -13,6 +13,7 @@
 pub mod capabilities;
 mod chosen;
 mod grab;
+mod layout;
 #[cfg(feature = "input")]
 mod pointer;
 mod request;

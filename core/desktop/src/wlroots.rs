@@ -145,6 +145,15 @@ impl Backend for Wlroots {
     }
 }
 
+/// The monitors of the compositor of the session that this program runs in, whichever protocols for pictures it has.
+#[cfg(all(feature = "portal", target_os = "linux"))]
+pub(crate) fn outputs_of_session() -> Result<Vec<outputs::Output>> {
+    match Outputs::without_pictures(&connection(None)?)? {
+        Some(mut outputs) => outputs.all(),
+        None => Ok(Vec::new()),
+    }
+}
+
 fn connection(socket: Option<&Path>) -> Result<Connection> {
     let Some(socket) = socket else {
         return Connection::connect_to_env().map_err(no_compositor);

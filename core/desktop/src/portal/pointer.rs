@@ -38,7 +38,9 @@ impl PortalPointer {
         let source = chosen.session().source();
         let (Some(_), Some(size)) = (source.position, source.size) else {
             return Err(refused(
-                "the desktop portal does not say where the monitor lies, so that no place on it is known".to_owned(),
+                "the desktop portal does not say where the monitor lies, and the compositor has not that one monitor alone, \
+                 so that no place on it is known"
+                    .to_owned(),
             ));
         };
         let monitor = source.place(size);

@@ -8,6 +8,7 @@ use std::time::Duration;
 use zbus::zvariant::{OwnedObjectPath, Value};
 
 use super::capabilities::{Capabilities, KEYBOARD, METADATA, MONITOR, POINTER, WINDOW};
+use super::layout::placed;
 use super::request::{self, Options, Patience, Results, unreadable};
 use super::signals::PortalSignals;
 use super::source::{ChosenSource, text};
@@ -140,7 +141,7 @@ impl PortalSession {
         if controls && devices & POINTER == 0 {
             return Err("the mouse was not allowed in the dialog of the desktop portal".to_owned());
         }
-        let source = ChosenSource::of(&results, types)?;
+        let source = placed(ChosenSource::of(&results, types)?);
         let has_ended = signals.has_ended;
         Ok(Self {
             bus,

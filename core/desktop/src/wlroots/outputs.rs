@@ -16,7 +16,7 @@ use crate::monitor::Monitor;
 use crate::rect::Rect;
 
 /// The monitors.
-pub(super) struct Outputs {
+pub(crate) struct Outputs {
     queue: EventQueue<State>,
     state: State,
     /// Whether the compositor lets programs have keyboards of their own.
@@ -26,9 +26,15 @@ pub(super) struct Outputs {
 
 /// A monitor.
 #[derive(Clone, Debug)]
-pub(super) struct Output {
+pub(crate) struct Output {
     pub proxy: WlOutput,
     pub monitor: Monitor,
+    /// How many pixels it has to the right and down, before it is turned.
+    #[cfg_attr(
+        not(all(feature = "portal", target_os = "linux")),
+        allow(dead_code, reason = "the portal alone asks")
+    )]
+    pub pixels: [u32; 2],
     /// Whether what is shown on it is not turned or mirrored.
     pub is_upright: bool,
 }
@@ -51,8 +57,18 @@ const OUTPUT_VERSION: u32 = 3;
 const XDG_OUTPUT_VERSION: u32 = 3;
 
 impl Outputs {
-    /// `Ok(None)`: the compositor has no protocol for pictures.
+    /// `Ok(None)`: the compositor has no protocol for pictures, or for the places of monitors.
     pub(super) fn new(connection: &Connection) -> Result<Option<Self>> {
+        Self::of(connection, true)
+    }
+
+    /// Those of a compositor with other protocols for pictures, or none. `Ok(None)`: it has none for the places of monitors.
+    #[cfg(all(feature = "portal", target_os = "linux"))]
+    pub(crate) fn without_pictures(connection: &Connection) -> Result<Option<Self>> {
+        Self::of(connection, false)
+    }
+
+    fn of(connection: &Connection, needs_pictures: bool) -> Result<Option<Self>> {
         let (globals, queue) =
             registry_queue_init::<State>(connection).map_err(|error| no_globals(&error))?;
         let handle = queue.handle();
@@ -65,7 +81,7 @@ impl Outputs {
         let has_keyboards = has(ZwpVirtualKeyboardManagerV1::interface().name);
         let manager: std::result::Result<ZxdgOutputManagerV1, BindError> =
             globals.bind(&handle, 1..=XDG_OUTPUT_VERSION, ());
-        let (true, Ok(manager)) = (has_pictures, manager) else {
+        let (true, Ok(manager)) = (has_pictures || !needs_pictures, manager) else {
             return Ok(None);
         };
         let mut state = State {
@@ -94,7 +110,7 @@ impl Outputs {
     }
 
     /// The monitors as they are now, the first one first.
-    pub(super) fn all(&mut self) -> Result<Vec<Output>> {
+    pub(crate) fn all(&mut self) -> Result<Vec<Output>> {
         // What has come since is handled before the answer.
         self.queue
             .roundtrip(&mut self.state)
@@ -129,6 +145,7 @@ impl State {
                     name: String::new(),
                     place: Rect::default(),
                 },
+                pixels: [0; 2],
                 is_upright: true,
             },
         });
@@ -176,10 +193,22 @@ impl Dispatch<WlOutput, u32> for State {
         _: &Connection,
         _: &QueueHandle<Self>,
     ) {
-        if let wl_output::Event::Geometry { transform, .. } = event
-            && let Some(output) = state.output(*global)
-        {
-            output.is_upright = transform == WEnum::Value(wl_output::Transform::Normal);
+        let Some(output) = state.output(*global) else {
+            return;
+        };
+        match event {
+            wl_output::Event::Geometry { transform, .. } => {
+                output.is_upright = transform == WEnum::Value(wl_output::Transform::Normal);
+            }
+            wl_output::Event::Mode {
+                flags: WEnum::Value(flags),
+                width,
+                height,
+                ..
+            } if flags.contains(wl_output::Mode::Current) => {
+                output.pixels = [width, height].map(|it| u32::try_from(it).unwrap_or(0));
+            }
+            _ => {}
         }
     }
 }

@@ -1,0 +1,99 @@
+//! Where a monitor lies that the portal does not place.
+//!
+//! KDE's portal before Plasma 6 gives no position, and the size in pixels instead of the compositor's units. It takes the
+//! mouse's places in those units all the same, from the corner of the monitor that it has shown last, to whichever program.
+//! So this is known where there is one monitor alone: the compositor says how large it is.
+
+use super::source::{ChosenSource, SourceKind};
+use crate::rect::Rect;
+use crate::wlroots::outputs_of_session;
+
+/// A monitor, as the compositor describes it.
+struct OnlyMonitor {
+    place: Rect,
+    /// How many pixels it has to the right and down, before it is turned.
+    pixels: [u32; 2],
+}
+
+/// Places what was chosen, if the portal has not, and it is the compositor's only monitor.
+pub(super) fn placed(source: ChosenSource) -> ChosenSource {
+    if source.kind != SourceKind::Monitor || source.position.is_some() {
+        return source;
+    }
+    // Without an answer, it stays without a place.
+    let outputs = outputs_of_session().unwrap_or_default();
+    match outputs.as_slice() {
+        [only] => placed_as(
+            source,
+            &OnlyMonitor {
+                place: only.monitor.place,
+                pixels: only.pixels,
+            },
+        ),
+        _ => source,
+    }
+}
+
+fn placed_as(mut source: ChosenSource, only: &OnlyMonitor) -> ChosenSource {
+    let Rect {
+        x,
+        y,
+        width,
+        height,
+    } = only.place;
+    let units = [width, height];
+    if source.size == Some(only.pixels) || source.size == Some(units) {
+        source.position = Some([x, y]);
+        source.size = Some(units);
+    }
+    source
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn source(size: Option<[u32; 2]>) -> ChosenSource {
+        ChosenSource {
+            node: 7,
+            kind: SourceKind::Monitor,
+            position: None,
+            size,
+        }
+    }
+
+    #[test]
+    fn a_size_in_pixels_becomes_one_in_units() {
+        let only = OnlyMonitor {
+            place: Rect {
+                x: 40,
+                y: 0,
+                width: 1024,
+                height: 640,
+            },
+            pixels: [1280, 800],
+        };
+        for size in [[1280, 800], [1024, 640]] {
+            let placed = placed_as(source(Some(size)), &only);
+            assert_eq!(placed.position, Some([40, 0]), "{size:?}");
+            assert_eq!(placed.size, Some([1024, 640]), "{size:?}");
+        }
+        for size in [None, Some([1280, 640]), Some([640, 400])] {
+            assert_eq!(placed_as(source(size), &only), source(size));
+        }
+    }
+
+    #[test]
+    fn what_the_portal_places_stays_there() {
+        let there = ChosenSource {
+            position: Some([5, 6]),
+            ..source(Some([30, 20]))
+        };
+        assert_eq!(placed(there.clone()), there);
+        let window = ChosenSource {
+            kind: SourceKind::Window,
+            ..source(Some([30, 20]))
+        };
+        assert_eq!(placed(window.clone()), window);
+    }
+}
