@@ -27,7 +27,7 @@ mod measure {
             return;
         };
         let desktop = Desktop::connect_x11(&display).expect("DISPLAY is an X server");
-        let [width, height] = desktop.screen_size().expect("the server answers");
+        let Rect { width, height, .. } = desktop.screen().expect("the server answers");
         let whole = Rect {
             x: 0,
             y: 0,

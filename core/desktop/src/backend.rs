@@ -45,14 +45,9 @@ pub(crate) trait Backend: Send + Sync {
     fn pointer(&self) -> Result<[i32; 2]> {
         Err(DesktopError::Unsupported("the pointer's place"))
     }
-    fn screen_size(&self) -> Result<[u32; 2]> {
+    fn screen(&self) -> Result<Rect> {
         let places = self.monitors()?.into_iter().map(|monitor| monitor.place);
-        let end = |from: i32, length: u32| u32::try_from(i64::from(from) + i64::from(length));
-        let ends = places.map(|it| [end(it.x, it.width), end(it.y, it.height)]);
-        let farthest = ends.fold([0, 0], |farthest, ends| {
-            [0, 1].map(|axis| farthest[axis].max(ends[axis].unwrap_or(0)))
-        });
-        Ok(farthest)
+        Ok(places.reduce(Rect::union).unwrap_or_default())
     }
     /// At least one, the main one first.
     fn monitors(&self) -> Result<Vec<Monitor>>;

@@ -201,12 +201,12 @@ impl Desktop {
         self.backend.pointer()
     }
 
-    /// How wide and high the screen is, over all monitors.
+    /// The rectangle around all monitors. Some desktops have monitors at negative places.
     ///
     /// # Errors
     /// [`DesktopError::Lost`].
-    pub fn screen_size(&self) -> Result<[u32; 2], DesktopError> {
-        self.backend.screen_size()
+    pub fn screen(&self) -> Result<Rect, DesktopError> {
+        self.backend.screen()
     }
 
     /// The monitors, the main one first.

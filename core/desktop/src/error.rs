@@ -37,7 +37,10 @@ pub enum DesktopError {
         reason: String,
     },
     /// The system does not let this program move the pointer or press anything.
-    #[error("can't control the mouse: {reason} ({})", permission::hint())]
+    #[error(
+        "can't control the mouse and the keyboard: {reason}{}",
+        permission::note()
+    )]
     NoInput {
         /// Why.
         reason: String,

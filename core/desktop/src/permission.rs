@@ -3,8 +3,10 @@
 /// On X11.
 pub const X11: &str = "X11 asks for nothing; DISPLAY must name the screen";
 /// On Wayland.
-pub const WAYLAND: &str = "Wayland: the desktop portal asks whether this program may look at the screen, and has to be \
-     allowed; windows can't be listed, so name a monitor or a region, or log in to an X11 session";
+pub const WAYLAND: &str = "Wayland: flowpipe needs sway, another compositor with wlroots' protocols, GNOME, or a desktop \
+     portal whose dialog you allow";
+/// On Wayland, where there is a desktop.
+const WAYLAND_OFFER: &str = "`flowpipe doctor` prints what this desktop offers";
 /// On macOS.
 pub const MACOS: &str = "macOS: allow this program (or the terminal that starts it) Screen Recording, and for the mouse \
      Accessibility, in System Settings under Privacy & Security, then start it again";
@@ -12,10 +14,11 @@ pub const MACOS: &str = "macOS: allow this program (or the terminal that starts 
 pub const WINDOWS: &str = "Windows asks for nothing, but shows neither the lock screen nor the windows of programs that \
      run as administrator";
 
-/// What this system wants, in brackets after an error. Empty on X11, which asks for nothing.
+/// What this system wants of who captures or plays, in brackets after an error. Empty on X11, which asks for nothing.
 pub(crate) fn note() -> String {
     match hint() {
         X11 => String::new(),
+        WAYLAND => format!(" ({WAYLAND_OFFER})"),
         hint => format!(" ({hint})"),
     }
 }

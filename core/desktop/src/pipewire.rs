@@ -13,6 +13,8 @@ mod stream;
 
 #[cfg(feature = "input")]
 pub(crate) use cursor::{Cursor, CursorReports};
-pub(crate) use newest::{Newest, Whole};
+#[cfg(feature = "portal")]
+pub(crate) use newest::Newest;
+pub(crate) use newest::Whole;
 pub(crate) use pictures::Pictures;
 pub(crate) use remote::Remote;

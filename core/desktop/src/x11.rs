@@ -127,13 +127,7 @@ impl Backend for X11 {
 
     /// Pictures are of all monitors.
     fn shown_part(&self, rect: Rect) -> Result<Option<Rect>> {
-        let [width, height] = self.screen_size()?;
-        let screen = Rect {
-            width,
-            height,
-            ..Rect::default()
-        };
-        Ok(rect.intersection(screen))
+        Ok(rect.intersection(self.screen()?))
     }
 
     fn is_in_front(&self, window: WindowId, rect: Rect) -> Result<bool> {
@@ -160,10 +154,15 @@ impl Backend for X11 {
         Ok([pointer.root_x, pointer.root_y].map(i32::from))
     }
 
-    fn screen_size(&self) -> Result<[u32; 2]> {
+    fn screen(&self) -> Result<Rect> {
         let root = self.connection.get_geometry(self.root).map_err(lost)?;
         let root = root.reply().map_err(lost)?;
-        Ok([root.width, root.height].map(u32::from))
+        Ok(Rect {
+            x: 0,
+            y: 0,
+            width: root.width.into(),
+            height: root.height.into(),
+        })
     }
 
     fn monitors(&self) -> Result<Vec<Monitor>> {

@@ -85,7 +85,7 @@ fn a_window_is_captured_to_the_pixel_at_each_scale() {
         let whole = monitors[0].place;
         assert_eq!(monitors[0].name, CONNECTOR);
         assert_eq!([whole.width, whole.height], [1280, 800], "scale {scale}");
-        assert_eq!(desktop.screen_size().unwrap(), [1280, 800]);
+        assert_eq!(desktop.screen().unwrap(), whole);
         let mut grabber = desktop.grabber().unwrap();
         // Nothing has changed on the screen before the first picture.
         assert_eq!(area(&look(&mut grabber, whole), RED), None);

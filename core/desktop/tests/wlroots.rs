@@ -73,7 +73,7 @@ fn windows_are_found_and_captured_at_each_scale() {
         let monitors = desktop.monitors().unwrap();
         let whole = monitors[0].place;
         assert_eq!(f64::from(whole.width) * factor, 1280.0);
-        assert_eq!(desktop.screen_size().unwrap(), [whole.width, whole.height]);
+        assert_eq!(desktop.screen().unwrap(), whole);
         assert!(desktop.missing("blue").unwrap().contains("\"red window\""));
     }
 }
@@ -118,7 +118,7 @@ fn the_pointer_is_put_to_the_pixel_and_presses_there() {
         let desktop = connect(&sway);
         let red = open(&sway, "red", [200, 100], RED);
         let place = desktop.place(find(&desktop, "red")).unwrap().unwrap();
-        let size = desktop.screen_size().unwrap();
+        let size = desktop.screen().unwrap();
         let mut input = desktop.input().unwrap();
         assert_eq!(input.place().unwrap(), None);
         let reports = input.place_reports().unwrap();
@@ -133,7 +133,7 @@ fn the_pointer_is_put_to_the_pixel_and_presses_there() {
         // With a smaller monitor, the same place has other coordinates in the protocol.
         sway.command("output HEADLESS-1 resolution 1000x800");
         let place = wait_for("the smaller monitor", || {
-            let is_smaller = desktop.screen_size().unwrap() != size;
+            let is_smaller = desktop.screen().unwrap() != size;
             is_smaller.then(|| desktop.place(find(&desktop, "red")).unwrap().unwrap())
         });
         let clicked = click(&mut *input, &red, [place.x + 20, place.y + 30]);

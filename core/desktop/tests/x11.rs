@@ -276,7 +276,8 @@ fn pictures_are_clipped_to_the_screen() {
         let all = grabber.grab(rect(i32::MIN, i32::MIN, u32::MAX, u32::MAX));
         assert_eq!(all.unwrap().unwrap().place, rect(0, 0, 1280, 1200));
     }
-    assert_eq!(desktop.screen_size().unwrap(), [1280, 1200]);
+    let screen = desktop.screen().unwrap();
+    assert_eq!([screen.width, screen.height], [1280, 1200]);
     let monitors = desktop.monitors().unwrap();
     assert_eq!(monitors.len(), 1);
     assert_eq!(monitors[0].place, rect(0, 0, 1280, 1200));

@@ -18,7 +18,7 @@ impl Guardian {
     ///
     /// # Errors
     /// None.
-    pub fn serve(&mut self, _: DisplayServer) -> Result<(), GuardianError> {
+    pub fn switch_to(&mut self, _: DisplayServer) -> Result<(), GuardianError> {
         match *self {}
     }
 

@@ -29,8 +29,11 @@ impl Guardian {
     ///
     /// # Errors
     /// When its process can't be started again: then nothing may be pressed.
-    pub fn serve(&mut self, server: DisplayServer) -> Result<(), GuardianError> {
-        self.process = start(&server, self.process.record().pressed())?;
+    pub fn switch_to(&mut self, server: DisplayServer) -> Result<(), GuardianError> {
+        let next = start(&server, self.process.record().pressed())?;
+        // The next process guards it now: the one before releases nothing at its end.
+        self.process.record().clear();
+        self.process = next;
         self.server = server;
         Ok(())
     }

@@ -75,6 +75,15 @@ impl Record {
         word.fetch_and(!bit, Ordering::SeqCst);
     }
 
+    /// Nothing is pressed, and nothing was.
+    pub(crate) fn clear(&self) {
+        let page = self.page();
+        let words = page.buttons.iter().chain(&page.keys);
+        for word in words.chain([&page.presses]) {
+            word.store(0, Ordering::SeqCst);
+        }
+    }
+
     fn slot(&self, input: Input) -> (&AtomicU32, u32) {
         let page = self.page();
         let (words, number) = match input {
@@ -163,5 +172,8 @@ mod tests {
         let next = Record::new(record.pressed()).unwrap();
         assert_eq!(next.pressed().inputs().collect::<Vec<_>>(), all[1..]);
         assert!(!next.is_ready());
+        record.clear();
+        assert!(record.pressed().is_empty());
+        assert!(!next.pressed().is_empty());
     }
 }

@@ -125,7 +125,7 @@ pub(crate) fn wait_for_answers(
 }
 
 /// Waits until something can be read or written.
-fn wait(file: BorrowedFd<'_>, until: PollFlags) -> Result<(), Errno> {
+pub(crate) fn wait(file: BorrowedFd<'_>, until: PollFlags) -> Result<(), Errno> {
     match poll(
         &mut [PollFd::from_borrowed_fd(file, until)],
         Some(&PATIENCE),

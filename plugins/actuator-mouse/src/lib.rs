@@ -293,7 +293,7 @@ impl Mechanism {
         let (mouse, reports) = SystemMouse::new(&desktop, config)?;
         let mut mouse = Box::new(mouse);
         if mouse.is_captured() {
-            mouse.put(rest::aside(desktop.screen_size()?))?;
+            mouse.put(rest::aside(desktop.screen()?))?;
         }
         let surroundings = Box::new(desktop.clone());
         let watch = Watch::start(config, Arc::clone(&guard), surroundings, reports, host)?;
@@ -325,15 +325,7 @@ impl Mechanism {
     fn room(&self, gestures: &Gestures) -> (Option<Rect>, Option<Rect>) {
         let window = gestures.frame.window.map(WindowId);
         let shown = window.and_then(|window| self.surroundings.shown_part(window));
-        let screen = || {
-            let [width, height] = self.surroundings.screen()?;
-            Some(Rect {
-                width,
-                height,
-                ..Rect::default()
-            })
-        };
-        (shown, shown.or_else(screen))
+        (shown, shown.or_else(|| self.surroundings.screen()))
     }
 
     /// Why nothing is played now, if so.

@@ -128,7 +128,7 @@ impl Mouse for SystemMouse {
             && let (Some(guardian), Some(server)) =
                 (&mut self.guardian, self.device.display_server())
         {
-            guardian.serve(server).map_err(unguarded)?;
+            guardian.switch_to(server).map_err(unguarded)?;
         }
         if let Some(guardian) = &mut self.guardian {
             guardian.pressed(input).map_err(unguarded)?;

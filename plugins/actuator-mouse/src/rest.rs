@@ -25,8 +25,12 @@ pub fn beside(bounds: Rect, window: Rect, now: [i32; 2]) -> Option<[i32; 2]> {
 
 /// Where it rests before the first gestures, when it is not known where the window is: near the lower right corner of the
 /// screen.
-pub fn aside([width, height]: [u32; 2]) -> [i32; 2] {
-    [width, height].map(|length| i32::try_from(length.saturating_sub(8)).unwrap_or(0))
+pub fn aside(screen: Rect) -> [i32; 2] {
+    let near_end = |from: i32, length: u32| from.saturating_add_unsigned(length.saturating_sub(8));
+    [
+        near_end(screen.x, screen.width),
+        near_end(screen.y, screen.height),
+    ]
 }
 
 #[cfg(test)]
@@ -51,5 +55,8 @@ mod tests {
         // As wide as the window: only above and below there is room.
         assert_eq!(at(rect(100, 0, 400, 1000), [120, 300]), Some([120, 528]));
         assert_eq!(at(bounds, [120, 300]), None);
+        // A monitor to the left of the first one.
+        assert_eq!(aside(rect(-1920, 0, 3000, 1080)), [1072, 1072]);
+        assert_eq!(aside(rect(-1920, -100, 1920, 1080)), [-8, 972]);
     }
 }

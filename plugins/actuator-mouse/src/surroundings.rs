@@ -28,8 +28,8 @@ pub trait Surroundings: Send {
     fn key_code(&self, name: &str) -> Result<u8, DesktopError>;
     /// Where the pointer is, where the system reports it.
     fn pointer(&self) -> Option<[i32; 2]>;
-    /// How wide and high the screen is.
-    fn screen(&self) -> Option<[u32; 2]>;
+    /// The rectangle around all monitors.
+    fn screen(&self) -> Option<Rect>;
 }
 
 impl Surroundings for Desktop {
@@ -111,7 +111,7 @@ impl Surroundings for Desktop {
         Self::pointer(self).ok()
     }
 
-    fn screen(&self) -> Option<[u32; 2]> {
-        self.screen_size().ok()
+    fn screen(&self) -> Option<Rect> {
+        Self::screen(self).ok()
     }
 }

@@ -140,9 +140,12 @@ impl Checker {
         }
         let late = || self.reports.as_ref()?.place();
         let [x, y] = self.surroundings.pointer().or_else(late)?;
-        let [width, height] = self.surroundings.screen()?;
-        let near = |at: i32, length: u32| at < CORNER || at >= length as i32 - CORNER;
-        let is_in_corner = near(x, width) && near(y, height);
+        let screen = self.surroundings.screen()?;
+        let near = |at: i32, from: i32, length: u32| {
+            at < from.saturating_add(CORNER)
+                || at >= from.saturating_add_unsigned(length).saturating_sub(CORNER)
+        };
+        let is_in_corner = near(x, screen.x, screen.width) && near(y, screen.y, screen.height);
         let enters = is_in_corner && !self.was_in_corner;
         self.was_in_corner = is_in_corner;
         enters.then(|| {

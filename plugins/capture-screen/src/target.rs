@@ -94,9 +94,18 @@ impl Target {
         match self {
             Self::Area { rect, name } => {
                 let Some(picture) = grabber.grab(*rect)? else {
-                    let [width, height] = desktop.screen_size()?;
+                    let Rect {
+                        x,
+                        y,
+                        width,
+                        height,
+                    } = desktop.screen()?;
+                    let from = match [x, y] {
+                        [0, 0] => String::new(),
+                        _ => format!(" from {x}, {y} on"),
+                    };
                     return Err(Error::new(format!(
-                        "the {name} is not on the screen, which is {width} x {height}"
+                        "the {name} is not on the screen, which is {width} x {height}{from}"
                     )));
                 };
                 Ok(Some(Seen {

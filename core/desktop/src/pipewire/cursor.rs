@@ -117,7 +117,8 @@ unsafe fn cursor_of(buffer: &spa_buffer) -> Option<spa_meta_cursor> {
     if (meta.size as usize) < size_of::<spa_meta_cursor>() || meta.data.is_null() {
         return None;
     }
-    // SAFETY: there are as many bytes, of which all are numbers. The compositor may write to it at any time: it is copied.
+    // SAFETY: there are as many bytes, of which all are numbers. By PipeWire's contract, the other side writes only to
+    // buffers that were given back; one that breaks it can only give a wrong number, which is checked.
     Some(unsafe { meta.data.cast::<spa_meta_cursor>().read_unaligned() })
 }
 

@@ -1,6 +1,7 @@
 //! Which PipeWire is used.
 
 use std::ffi::CString;
+#[cfg(feature = "portal")]
 use std::os::fd::{IntoRawFd as _, OwnedFd};
 use std::path::PathBuf;
 use std::ptr::null_mut;
@@ -13,10 +14,8 @@ use super::library::Library;
 #[derive(Debug)]
 pub(crate) enum Remote {
     /// As the environment names it.
-    #[cfg(feature = "mutter")]
     Session,
     /// By the path of its socket.
-    #[cfg(feature = "mutter")]
     Socket(PathBuf),
     /// By a connection that shows only what was allowed.
     #[cfg(feature = "portal")]

@@ -9,7 +9,7 @@ use crate::rect::Rect;
 use crate::wlroots::outputs_of_session;
 
 /// A monitor, as the compositor describes it.
-struct OnlyMonitor {
+struct CompositorMonitor {
     place: Rect,
     /// How many pixels it has to the right and down, before it is turned.
     pixels: [u32; 2],
@@ -17,24 +17,29 @@ struct OnlyMonitor {
 
 /// Places what was chosen, if the portal has not, and it is the compositor's only monitor.
 pub(super) fn placed(source: ChosenSource) -> ChosenSource {
-    if source.kind != SourceKind::Monitor || source.position.is_some() {
+    if !is_without_place(&source) {
         return source;
     }
     // Without an answer, it stays without a place.
-    let outputs = outputs_of_session().unwrap_or_default();
-    match outputs.as_slice() {
-        [only] => placed_as(
-            source,
-            &OnlyMonitor {
-                place: only.monitor.place,
-                pixels: only.pixels,
-            },
-        ),
-        _ => source,
-    }
+    let outputs = outputs_of_session().unwrap_or_default().into_iter();
+    let monitors = outputs.map(|output| CompositorMonitor {
+        place: output.monitor.place,
+        pixels: output.pixels,
+    });
+    placed_among(source, &monitors.collect::<Vec<_>>())
 }
 
-fn placed_as(mut source: ChosenSource, only: &OnlyMonitor) -> ChosenSource {
+fn is_without_place(source: &ChosenSource) -> bool {
+    source.kind == SourceKind::Monitor && source.position.is_none()
+}
+
+fn placed_among(mut source: ChosenSource, monitors: &[CompositorMonitor]) -> ChosenSource {
+    let [only] = monitors else {
+        return source;
+    };
+    if !is_without_place(&source) {
+        return source;
+    }
     let Rect {
         x,
         y,
@@ -62,9 +67,8 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_size_in_pixels_becomes_one_in_units() {
-        let only = OnlyMonitor {
+    fn monitor() -> CompositorMonitor {
+        CompositorMonitor {
             place: Rect {
                 x: 40,
                 y: 0,
@@ -72,14 +76,26 @@ mod tests {
                 height: 640,
             },
             pixels: [1280, 800],
-        };
+        }
+    }
+
+    #[test]
+    fn a_size_in_pixels_becomes_one_in_units() {
         for size in [[1280, 800], [1024, 640]] {
-            let placed = placed_as(source(Some(size)), &only);
+            let placed = placed_among(source(Some(size)), &[monitor()]);
             assert_eq!(placed.position, Some([40, 0]), "{size:?}");
             assert_eq!(placed.size, Some([1024, 640]), "{size:?}");
         }
         for size in [None, Some([1280, 640]), Some([640, 400])] {
-            assert_eq!(placed_as(source(size), &only), source(size));
+            assert_eq!(placed_among(source(size), &[monitor()]), source(size));
+        }
+    }
+
+    #[test]
+    fn one_of_several_monitors_is_not_known() {
+        let source = source(Some([1280, 800]));
+        for monitors in [vec![], vec![monitor(), monitor()]] {
+            assert_eq!(placed_among(source.clone(), &monitors), source);
         }
     }
 
@@ -87,13 +103,14 @@ mod tests {
     fn what_the_portal_places_stays_there() {
         let there = ChosenSource {
             position: Some([5, 6]),
-            ..source(Some([30, 20]))
+            ..source(Some([1280, 800]))
         };
-        assert_eq!(placed(there.clone()), there);
         let window = ChosenSource {
             kind: SourceKind::Window,
-            ..source(Some([30, 20]))
+            ..source(Some([1280, 800]))
         };
-        assert_eq!(placed(window.clone()), window);
+        for source in [there, window] {
+            assert_eq!(placed_among(source.clone(), &[monitor()]), source);
+        }
     }
 }

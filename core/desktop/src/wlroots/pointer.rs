@@ -4,6 +4,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use flowpipe_guardian::{PreparedReleases, button_code};
 use wayland_client::globals::{GlobalList, GlobalListContents, registry_queue_init};
 use wayland_client::protocol::wl_keyboard::KeyState;
 use wayland_client::protocol::wl_pointer::ButtonState;
@@ -18,8 +19,7 @@ use wayland_protocols_wlr::virtual_pointer::v1::client::zwlr_virtual_pointer_v1:
 use super::globals::IgnoredChanges;
 use super::keyboard::VirtualKeyboard;
 use super::{Wlroots, lost, no_globals};
-use flowpipe_guardian::{PreparedReleases, button_code};
-
+use crate::backend::Backend as _;
 use crate::error::{DesktopError, Result};
 use crate::input::{DisplayServer, Input, InputDevice, PlaceReports};
 use crate::rect::Rect;
@@ -64,7 +64,7 @@ impl VirtualPointer {
             .roundtrip(&mut Nothing)
             .map_err(|error| lost(&error))?;
         Ok(Self {
-            layout: layout(&wlroots)?,
+            layout: wlroots.screen()?,
             wlroots,
             connection,
             globals,
@@ -99,9 +99,12 @@ impl VirtualPointer {
                 };
                 keyboard.send(now, code, state);
             }
-            (Input::Key(_), None) => {
-                return Err(DesktopError::Unsupported("pressing unprepared keys"));
+            (Input::Key(_), None) if is_down => {
+                let reason = "a key is pressed before the keyboard is prepared";
+                return Err(DesktopError::Input(reason.to_owned()));
             }
+            // Nothing was pressed.
+            (Input::Key(_), None) => return Ok(()),
         }
         // What was sent before is executed first, in one go.
         self.queue
@@ -109,13 +112,6 @@ impl VirtualPointer {
             .map_err(|error| lost(&error))?;
         Ok(())
     }
-}
-
-/// All monitors together.
-fn layout(wlroots: &Wlroots) -> Result<Rect> {
-    let monitors = wlroots.outputs().monitors()?;
-    let places = monitors.iter().map(|monitor| monitor.place);
-    Ok(places.reduce(Rect::union).unwrap_or_default())
 }
 
 impl InputDevice for VirtualPointer {
@@ -176,7 +172,7 @@ impl InputDevice for VirtualPointer {
 
     fn press(&mut self, input: Input) -> Result<()> {
         // With other monitors, the compositor has put the pointer elsewhere.
-        let layout = layout(&self.wlroots)?;
+        let layout = self.wlroots.screen()?;
         if layout != self.layout {
             self.layout = layout;
             if let Some(at) = self.put {

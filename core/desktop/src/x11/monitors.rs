@@ -39,15 +39,9 @@ pub(super) fn monitors(x11: &X11) -> Result<Vec<Monitor>> {
         }
     }
     if monitors.is_empty() {
-        let [width, height] = x11.screen_size()?;
         monitors.push(Monitor {
             name: "screen".to_owned(),
-            place: Rect {
-                x: 0,
-                y: 0,
-                width,
-                height,
-            },
+            place: x11.screen()?,
         });
     }
     Ok(monitors)

@@ -13,10 +13,25 @@ use crate::watch::Checker;
 #[derive(Clone, Default)]
 pub struct FakeDesktop(Arc<Mutex<FakeState>>);
 
-#[derive(Default)]
 struct FakeState {
     raised: u32,
     pointer: [i32; 2],
+    screen: Rect,
+}
+
+impl Default for FakeState {
+    fn default() -> Self {
+        Self {
+            raised: 0,
+            pointer: [0, 0],
+            screen: Rect {
+                x: 0,
+                y: 0,
+                width: 800,
+                height: 600,
+            },
+        }
+    }
 }
 
 impl Surroundings for FakeDesktop {
@@ -56,8 +71,8 @@ impl Surroundings for FakeDesktop {
         Some(self.0.lock().unwrap().pointer)
     }
 
-    fn screen(&self) -> Option<[u32; 2]> {
-        Some([800, 600])
+    fn screen(&self) -> Option<Rect> {
+        Some(self.0.lock().unwrap().screen)
     }
 }
 
@@ -157,6 +172,24 @@ fn a_pointer_that_is_late_after_each_of_several_boards_is_nobody() {
     assert_eq!(checker.once().as_deref(), Some(MOVED_BY_HAND));
 }
 
+#[test]
+fn the_corners_are_those_of_a_screen_that_begins_elsewhere() {
+    let (guard, desktop) = (Arc::new(Guard::default()), FakeDesktop::default());
+    let config = serde_json::from_value(json!({ "by_hand": false })).unwrap();
+    desktop.0.lock().unwrap().screen.x = -300;
+    let mut checker = Checker::new(&config, guard, Box::new(desktop.clone()), None);
+    for (pointer, is_corner) in [
+        ([-100, 0], false),
+        ([-300, 0], true),
+        ([200, 0], false),
+        ([499, 599], true),
+    ] {
+        desktop.0.lock().unwrap().pointer = pointer;
+        let reason = checker.once();
+        assert_eq!(reason.is_some(), is_corner, "{pointer:?}: {reason:?}");
+    }
+}
+
 /// What is reported later: the place, and whether it is a person's.
 #[derive(Clone, Default)]
 struct FakeReports(Arc<Mutex<(Option<[i32; 2]>, bool)>>);
@@ -208,7 +241,7 @@ impl Surroundings for BlindDesktop {
         None
     }
 
-    fn screen(&self) -> Option<[u32; 2]> {
+    fn screen(&self) -> Option<Rect> {
         self.0.screen()
     }
 }
