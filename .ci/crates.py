@@ -16,6 +16,7 @@ ARROWS = {
     # The runtime. It moves messages and does not read them: no crate of it reaches `puzzle`.
     "sync": [],
     "process": [],
+    "link": [],
     "config": ["abi", "terminal"],
     "host": ["abi", "config", "sync"],
     "isolation": ["abi", "config", "host", "process", "sync"],

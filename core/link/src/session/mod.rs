@@ -1,0 +1,517 @@
+//! The protocol of a link as a state machine, without threads, clocks and I/O.
+//!
+//! The owner reports connections ([`Session::open`], [`Session::close`]), packets ([`Session::receive`]) and the time,
+//! and sends the packets that [`Session::transmit`] returns. Times are in nanoseconds of any clock that never goes back.
+//!
+//! **Items.** Each direction is one stream of numbered items: parts of messages, credits, finished messages, ends. An
+//! item is kept until the peer acknowledges it, and sent again on the next connection. A connection that loses an item
+//! is closed: that is noticed by the next item, or by a ping.
+//!
+//! **Handshake.** Each end introduces itself with its incarnation and a nonce, and answers with the nonce of the peer
+//! and the number of the last item that it has. Only a live program knows the nonce, so a delayed connection of a dead
+//! one is never established. Of several connections between the same programs the one with the highest number counts.
+//!
+//! **Death.** A peer with another incarnation is a program that knows nothing of what was sent. Both streams start
+//! again. The owner learns which messages the dead one had ([`Event::Lost`]) and which it never had
+//! ([`Event::Unsent`]).
+
+mod connection;
+mod event;
+mod incoming;
+mod outgoing;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use crate::clock_offset::{ClockOffset, Offset};
+use crate::packet::{Hello, Incarnation, Item, Numbered, Packet, VERSION};
+use crate::session::connection::ConnectionState;
+pub use crate::session::event::{Event, MessageId, Refusal};
+use crate::session::incoming::Incoming;
+use crate::session::outgoing::Outgoing;
+use crate::violation::Violation;
+
+/// The most connections at once: one that is established, and some that replace it.
+const MOST_CONNECTIONS: usize = 8;
+/// How many dead programs of the peer are remembered.
+const MOST_FORMER: usize = 256;
+
+/// The limits of a session. Both ends must have the same number of channels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Channels in each direction.
+    pub channels: u32,
+    /// The most bytes of a message.
+    pub message_bytes: usize,
+    /// The most bytes of messages that were accepted and not acknowledged. One message is always accepted.
+    pub unacknowledged_bytes: usize,
+}
+
+/// Times of a session, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timing {
+    /// How often each end pings the other.
+    pub ping_ns: i64,
+    /// A connection on which nothing arrives for so long is closed.
+    pub silence_ns: i64,
+}
+
+/// What a session is created with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// This execution of the program.
+    pub incarnation: Incarnation,
+    /// Whether this end opens the connections; the other one waits for them.
+    pub opens: bool,
+    /// Its limits.
+    pub limits: Limits,
+    /// Its times.
+    pub timing: Timing,
+}
+
+/// A connection of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ConnectionId(u64);
+
+/// What to do with a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transmit {
+    /// Send the packet.
+    Packet,
+    /// There is nothing to send.
+    Nothing,
+    /// Close it: the session has given it up.
+    Close,
+}
+
+/// One end of a link.
+#[derive(Debug)]
+pub struct Session {
+    settings: Settings,
+    random: fastrand::Rng,
+    connections: BTreeMap<ConnectionId, ConnectionState>,
+    /// How many connections there were.
+    opened: u64,
+    /// How many of them were established.
+    established: u64,
+    current: Option<ConnectionId>,
+    peer: Option<Incarnation>,
+    /// The number of the last connection that was established with the peer.
+    newest: u64,
+    former: VecDeque<Incarnation>,
+    epoch: u32,
+    outgoing: Outgoing,
+    incoming: Incoming,
+    /// Something has arrived that was not acknowledged.
+    owes_acknowledgement: bool,
+    clock: ClockOffset,
+    events: VecDeque<Event>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            channels: 1,
+            message_bytes: 64 << 20,
+            unacknowledged_bytes: 64 << 20,
+        }
+    }
+}
+
+impl Default for Timing {
+    fn default() -> Self {
+        Self {
+            ping_ns: 500_000_000,
+            silence_ns: 3_000_000_000,
+        }
+    }
+}
+
+impl Settings {
+    /// The default settings, with a random incarnation.
+    #[must_use]
+    pub fn new(opens: bool, channels: u32) -> Self {
+        Self {
+            incarnation: Incarnation(fastrand::u128(..)),
+            opens,
+            limits: Limits {
+                channels,
+                ..Limits::default()
+            },
+            timing: Timing::default(),
+        }
+    }
+}
+
+impl Session {
+    /// A session without a connection. `seed`: for the nonces.
+    #[must_use]
+    pub fn new(settings: Settings, seed: u64) -> Self {
+        Self {
+            settings,
+            random: fastrand::Rng::with_seed(seed),
+            connections: BTreeMap::new(),
+            opened: 0,
+            established: 0,
+            current: None,
+            peer: None,
+            newest: 0,
+            former: VecDeque::new(),
+            epoch: 0,
+            outgoing: Outgoing::new(settings.limits),
+            incoming: Incoming::new(settings.limits),
+            owes_acknowledgement: false,
+            clock: ClockOffset::default(),
+            events: VecDeque::new(),
+        }
+    }
+
+    /// Receives messages on a channel: at most `capacity` that were not taken.
+    pub fn receive_on(&mut self, channel: u32, capacity: u64) {
+        self.incoming.open(channel, capacity);
+    }
+
+    /// Sends a message.
+    ///
+    /// # Errors
+    /// When it is not accepted.
+    pub fn send(&mut self, channel: u32, body: Arc<[u8]>) -> Result<MessageId, Refusal> {
+        let number = self.outgoing.send(channel, body)?;
+        Ok(MessageId {
+            epoch: self.epoch,
+            channel,
+            number,
+        })
+    }
+
+    /// Why a message of this length would not be accepted.
+    #[must_use]
+    pub fn refusal(&self, channel: u32, length: usize) -> Option<Refusal> {
+        self.outgoing.refusal(channel, length)
+    }
+
+    /// Frees the place of a message that has arrived: there is room for another one.
+    pub fn take(&mut self, channel: u32) {
+        self.incoming.take(channel);
+    }
+
+    /// Reports that a message is finished: the death of this program no longer loses it.
+    pub fn done(&mut self, id: MessageId) {
+        if id.epoch == self.epoch {
+            self.incoming.done(id.channel, id.number);
+        }
+    }
+
+    /// Sends nothing more on a channel.
+    pub fn end(&mut self, channel: u32) {
+        self.outgoing.end(channel);
+    }
+
+    /// Sends nothing more at all. Call it when all messages are finished.
+    pub fn finish(&mut self) {
+        self.outgoing.finish();
+    }
+
+    /// Whether both ends have sent and received everything.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.outgoing.is_finished() && self.incoming.is_finished() && !self.owes_acknowledgement
+    }
+
+    /// Whether there is a connection.
+    #[must_use]
+    pub fn is_connected(&self) -> bool {
+        self.current.is_some()
+    }
+
+    /// How many connections were established so far.
+    #[must_use]
+    pub fn established(&self) -> u64 {
+        self.established
+    }
+
+    /// The clock of the peer.
+    #[must_use]
+    pub fn clock(&self, now_ns: i64) -> Option<Offset> {
+        self.clock.at(now_ns)
+    }
+
+    /// Gives the peer up: its program counts as dead.
+    pub fn give_up(&mut self) {
+        if let Some(current) = self.current {
+            self.close(current);
+        }
+        self.lose_peer();
+    }
+
+    /// The next event.
+    pub fn next_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// Whether the peer sends nothing more.
+    #[must_use]
+    pub fn peer_has_finished(&self) -> bool {
+        self.incoming.is_finished()
+    }
+
+    /// Whether a connection is still in use: otherwise close it.
+    #[must_use]
+    pub fn uses(&self, id: ConnectionId) -> bool {
+        self.connections.contains_key(&id)
+    }
+
+    /// There is a new connection.
+    pub fn open(&mut self, now_ns: i64) -> ConnectionId {
+        self.opened += 1;
+        let id = ConnectionId(self.opened);
+        let settings = self.settings;
+        let hello = Hello {
+            version: VERSION,
+            incarnation: settings.incarnation,
+            attempt: if settings.opens { self.opened } else { 0 },
+            nonce: self.random.u64(..),
+            channels: settings.limits.channels,
+        };
+        if self.connections.len() == MOST_CONNECTIONS {
+            let unfinished = self.connections.iter().find(|(_, it)| !it.is_established);
+            if let Some((&oldest, _)) = unfinished {
+                self.connections.remove(&oldest);
+            }
+        }
+        self.connections
+            .insert(id, ConnectionState::new(hello, now_ns));
+        id
+    }
+
+    /// A connection is closed.
+    pub fn close(&mut self, id: ConnectionId) {
+        self.close_because(id, None);
+    }
+
+    /// A packet has arrived on a connection.
+    ///
+    /// # Errors
+    /// When it breaks the protocol. The session has given the connection up: close it.
+    pub fn receive(
+        &mut self,
+        id: ConnectionId,
+        bytes: &[u8],
+        now_ns: i64,
+    ) -> Result<(), Violation> {
+        let received = Packet::decode(bytes).and_then(|packet| self.accept(id, packet, now_ns));
+        if let Err(violation) = received {
+            self.close_because(id, Some(violation));
+        }
+        received
+    }
+
+    /// Writes the next packet of a connection into `packet`.
+    pub fn transmit(&mut self, id: ConnectionId, now_ns: i64, packet: &mut Vec<u8>) -> Transmit {
+        let Some(connection) = self.connections.get_mut(&id) else {
+            return Transmit::Close;
+        };
+        let next = match connection.next_greeting() {
+            None if connection.is_established => self.next_packet(id, now_ns),
+            greeting => greeting,
+        };
+        match next {
+            Some(next) => {
+                next.encode(packet);
+                Transmit::Packet
+            }
+            None => Transmit::Nothing,
+        }
+    }
+
+    /// When [`Self::tick`] is due. `None`: not before the next connection.
+    #[must_use]
+    pub fn next_tick_ns(&self) -> Option<i64> {
+        let due = |it: &ConnectionState| {
+            let silent = it.silent_ns(self.settings.timing);
+            match it.is_established {
+                true => silent.min(it.ping_due_ns()),
+                false => silent,
+            }
+        };
+        self.connections.values().map(due).min()
+    }
+
+    /// Gives silent connections up. Afterwards connections may have something to transmit.
+    pub fn tick(&mut self, now_ns: i64) {
+        let timing = self.settings.timing;
+        let connections = self.connections.iter();
+        let silent = connections.filter(|(_, it)| now_ns >= it.silent_ns(timing));
+        let silent: Vec<_> = silent.map(|(&id, _)| id).collect();
+        for id in silent {
+            let seconds = (timing.silence_ns / 1_000_000_000).unsigned_abs();
+            self.close_because(id, Some(Violation::Silent { seconds }));
+        }
+    }
+
+    fn close_because(&mut self, id: ConnectionId, violation: Option<Violation>) {
+        self.connections.remove(&id);
+        if self.current == Some(id) {
+            self.current = None;
+            self.events.push_back(Event::Disconnected(violation));
+        }
+    }
+
+    fn next_packet(&mut self, id: ConnectionId, now_ns: i64) -> Option<Packet<outgoing::Slice>> {
+        let last_item = self.outgoing.last_sent();
+        let timing = self.settings.timing;
+        let connection = self.connections.get_mut(&id)?;
+        if let Some(packet) = connection.next_measurement(now_ns, last_item, timing) {
+            return Some(packet);
+        }
+        while self.outgoing.has_room()
+            && let Some(item) = self.incoming.next_item()
+        {
+            self.outgoing.append(item);
+        }
+        let received = self.incoming.received();
+        let owes = std::mem::take(&mut self.owes_acknowledgement);
+        match self.outgoing.next_item(received) {
+            Some(item) => Some(Packet::Item(item)),
+            None => owes.then_some(Packet::Ack { received }),
+        }
+    }
+
+    fn accept(
+        &mut self,
+        id: ConnectionId,
+        packet: Packet<&[u8]>,
+        now_ns: i64,
+    ) -> Result<(), Violation> {
+        let connection = self.connections.get_mut(&id).ok_or(Violation::Stale)?;
+        connection.hear(now_ns);
+        match packet {
+            Packet::Hello(hello) => {
+                let is_known = self.peer == Some(hello.incarnation);
+                let received = if is_known {
+                    self.incoming.received()
+                } else {
+                    0
+                };
+                connection.hello(hello, received)?;
+                if self.former.contains(&hello.incarnation) {
+                    return Err(Violation::Replaced);
+                }
+                self.establish(id)
+            }
+            Packet::Welcome(welcome) => {
+                connection.welcome(welcome)?;
+                self.establish(id)
+            }
+            _ if !connection.is_established => Err(Violation::Unexpected("a packet")),
+            Packet::Item(numbered) => self.accept_item(numbered),
+            Packet::Ack { received } => self.outgoing.acknowledge(received),
+            Packet::Ping { sent_ns, last_item } => {
+                connection.ping(sent_ns, now_ns);
+                let expected = self.incoming.received() + 1;
+                match last_item < expected {
+                    true => Ok(()),
+                    false => Err(Violation::Gap {
+                        expected,
+                        found: last_item,
+                    }),
+                }
+            }
+            Packet::Pong {
+                ping_sent_ns,
+                received_ns,
+                sent_ns,
+            } => {
+                if connection.pong(ping_sent_ns, now_ns) {
+                    self.clock
+                        .measure(ping_sent_ns, received_ns, sent_ns, now_ns);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn accept_item(&mut self, numbered: Numbered<&[u8]>) -> Result<(), Violation> {
+        self.outgoing.acknowledge(numbered.received)?;
+        let (epoch, events) = (self.epoch, &mut self.events);
+        let report = |event| events.push_back(event);
+        self.owes_acknowledgement = true;
+        match self.incoming.accept(numbered, epoch, report)? {
+            Some(Item::Credit { channel, limit }) => {
+                let is_more = self.outgoing.credit(channel, limit)?;
+                let events = is_more.then_some(Event::Credit { channel });
+                self.events.extend(events);
+            }
+            Some(Item::Done {
+                channel,
+                first,
+                last,
+            }) => {
+                self.outgoing.done(channel, first, last)?;
+                let first = MessageId {
+                    epoch,
+                    channel,
+                    number: first,
+                };
+                self.events.push_back(Event::Done { first, last });
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Establishes a connection whose handshake is complete.
+    fn establish(&mut self, id: ConnectionId) -> Result<(), Violation> {
+        let connection = self.connections.get(&id).ok_or(Violation::Stale)?;
+        let Some((peer, received)) = connection.handshake() else {
+            return Ok(());
+        };
+        let number = connection.number();
+        // Both may have changed since the introduction.
+        if self.former.contains(&peer.incarnation) {
+            return Err(Violation::Replaced);
+        }
+        if self.peer == Some(peer.incarnation) {
+            if number <= self.newest {
+                return Err(Violation::Stale);
+            }
+        } else {
+            self.lose_peer();
+            self.peer = Some(peer.incarnation);
+        }
+        self.outgoing.resume(received)?;
+        self.newest = number;
+        if let Some(before) = self.current.take() {
+            self.connections.remove(&before);
+        }
+        if let Some(connection) = self.connections.get_mut(&id) {
+            connection.is_established = true;
+        }
+        self.current = Some(id);
+        self.established += 1;
+        self.owes_acknowledgement = false;
+        self.events.push_back(Event::Connected);
+        Ok(())
+    }
+
+    /// What the peer's program knew is gone.
+    fn lose_peer(&mut self) {
+        let Some(peer) = self.peer.take() else {
+            return;
+        };
+        self.former.push_back(peer);
+        if self.former.len() > MOST_FORMER {
+            self.former.pop_front();
+        }
+        self.newest = 0;
+        self.clock = ClockOffset::default();
+        self.events.push_back(Event::PeerLost);
+        let events = &mut self.events;
+        self.outgoing
+            .reset(self.epoch, |event| events.push_back(event));
+        self.incoming.reset();
+        self.epoch += 1;
+    }
+}

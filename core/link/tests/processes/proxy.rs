@@ -1,0 +1,73 @@
+//! A proxy that delays, stalls and cuts connections.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use crate::LOOPBACK;
+
+/// Passes connections on to an address.
+pub struct Proxy {
+    pub address: SocketAddr,
+    /// Both ends of each connection that was not cut.
+    open: Arc<Mutex<Vec<[TcpStream; 2]>>>,
+}
+
+impl Proxy {
+    pub fn start(target: SocketAddr) -> Self {
+        let listener = TcpListener::bind(LOOPBACK).unwrap();
+        let address = listener.local_addr().unwrap();
+        let open: Arc<Mutex<Vec<_>>> = Arc::default();
+        let own = open.clone();
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let (stream, other) = (stream.unwrap(), TcpStream::connect(target));
+                // The target has ended.
+                let Ok(other) = other else {
+                    continue;
+                };
+                let ends = [stream.try_clone().unwrap(), other.try_clone().unwrap()];
+                own.lock().unwrap().push(ends);
+                pass_on(stream.try_clone().unwrap(), other.try_clone().unwrap());
+                pass_on(other, stream);
+            }
+        });
+        Self { address, open }
+    }
+
+    /// Cuts connections so many times, at random times. Returns how many were cut.
+    pub fn cut_often(&self, times: usize) -> usize {
+        let mut random = fastrand::Rng::with_seed(4);
+        let mut cuts = 0;
+        while cuts < times {
+            std::thread::sleep(Duration::from_micros(random.u64(0..60_000)));
+            for ends in std::mem::take(&mut *self.open.lock().unwrap()) {
+                // One direction first, sometimes: the other end learns it later.
+                let first = random.usize(0..2);
+                ends[first].shutdown(Shutdown::Both).unwrap_or_default();
+                std::thread::sleep(Duration::from_micros(random.u64(0..3_000)));
+                ends[1 - first].shutdown(Shutdown::Both).unwrap_or_default();
+                cuts += 1;
+            }
+        }
+        cuts
+    }
+}
+
+/// Passes one direction on, now and then with a delay.
+fn pass_on(mut from: TcpStream, mut to: TcpStream) {
+    std::thread::spawn(move || {
+        let mut random = fastrand::Rng::new();
+        let mut bytes = vec![0; 10_000];
+        while let Ok(count @ 1..) = from.read(&mut bytes) {
+            if random.u32(0..50) == 0 {
+                std::thread::sleep(Duration::from_millis(random.u64(0..5)));
+            }
+            if to.write_all(&bytes[..count]).is_err() {
+                break;
+            }
+        }
+        to.shutdown(Shutdown::Both).unwrap_or_default();
+    });
+}
