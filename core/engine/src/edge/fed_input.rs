@@ -42,7 +42,7 @@ impl InputPort {
 
 impl FedInput {
     /// Why it does not take messages of a schema. `None`: it does.
-    fn refusal(&self, schema: &CStr) -> Option<String> {
+    pub(crate) fn refusal(&self, schema: &CStr) -> Option<String> {
         let input = &self.input;
         let own = input.schema.as_deref().filter(|own| *own != schema)?;
         let (own, schema) = (own.to_string_lossy(), schema.to_string_lossy());

@@ -1,5 +1,6 @@
 //! The outputs of one stage.
 
+use std::ffi::CStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -109,8 +110,13 @@ impl OutEdge {
         }
     }
 
+    /// Why its receiver does not take messages of a schema. `None`: it takes them.
+    pub(crate) fn refusal(&self, schema: &CStr) -> Option<String> {
+        self.fed.refusal(schema)
+    }
+
     /// Returns false the first time that the receiver is gone.
-    fn send(&mut self, message: Arc<Message>, sending: &impl Sending) -> bool {
+    pub(crate) fn send(&mut self, message: Arc<Message>, sending: &impl Sending) -> bool {
         if self.gone {
             self.tail.counters.offer();
             return true;

@@ -25,6 +25,7 @@ mod perform;
 pub(crate) mod plan;
 mod race;
 pub mod reload;
+pub mod remote;
 pub mod replay;
 mod replay_worker;
 pub(crate) mod shared;
@@ -35,6 +36,7 @@ mod threads;
 pub(crate) mod work;
 pub(crate) mod worker;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
@@ -43,6 +45,7 @@ use flowpipe_host::catalogue::Catalogue;
 use flowpipe_host::clock::Clock;
 use flowpipe_host::message::Message;
 use flowpipe_host::problem::Problem;
+use flowpipe_host::run::Mode;
 use flowpipe_isolation::Program;
 use flowpipe_recording::entry::Call;
 
@@ -53,6 +56,7 @@ pub use crate::run::error::StartError;
 pub use crate::run::reload::{
     ChangeError, Changes, PipelineChange, Reloader, StageChangeKind, StageChanges,
 };
+use crate::run::remote::RemoteEnds;
 use crate::run::replay::Replay;
 use crate::run::shared::Shared;
 use crate::run::summary::{CurrentTopology, Topology};
@@ -74,6 +78,8 @@ pub struct Options {
     pub replay: Option<Arc<Replay>>,
     /// How to start processes for isolated stages.
     pub program: Option<Program>,
+    /// The stages that other machines run, by index: see [`RunHandle::take_remote_ends`].
+    pub elsewhere: BTreeSet<usize>,
 }
 
 /// Observes a run. Most methods are called on the stages' threads, so they should be quick; problems and calls that hang
@@ -156,6 +162,7 @@ pub struct RunHandle {
     shared: Arc<Shared>,
     current: CurrentTopology,
     reloader: Reloader,
+    remote: RemoteEnds,
     control: JoinHandle<Report>,
 }
 
@@ -181,7 +188,8 @@ impl Run {
         catalogue: &Catalogue,
         options: Options,
     ) -> Result<RunHandle, StartError> {
-        let plan = plan::Plan::new(pipeline, catalogue, options)?;
+        let mut plan = plan::Plan::new(pipeline, catalogue, options)?;
+        let remote = std::mem::take(&mut plan.remote);
         let shared = plan.shared.clone();
         let current = CurrentTopology::new(Topology {
             stages: plan.stages.clone(),
@@ -198,6 +206,7 @@ impl Run {
             shared,
             current,
             reloader,
+            remote,
             control,
         })
     }
@@ -255,6 +264,19 @@ impl RunHandle {
         }
     }
 
+    /// The ends of the edges to and from stages that other machines run. A stream to a stage here ends when its end is
+    /// dropped. [`Self::wait`] drops those that nobody has taken.
+    #[must_use]
+    pub fn take_remote_ends(&mut self) -> RemoteEnds {
+        std::mem::take(&mut self.remote)
+    }
+
+    /// Whether the run was stopped or has failed: sources end.
+    #[must_use]
+    pub fn is_ending(&self) -> bool {
+        self.shared.mode() != Mode::Run
+    }
+
     /// Whether [`Self::wait`] would return at once.
     #[must_use]
     pub fn is_over(&self) -> bool {
@@ -264,6 +286,8 @@ impl RunHandle {
     /// Waits for the end of the run.
     #[must_use]
     pub fn wait(self) -> Report {
+        // Otherwise stages would wait for them.
+        drop(self.remote);
         match self.control.join() {
             Ok(report) => report,
             Err(panic) => std::panic::resume_unwind(panic),

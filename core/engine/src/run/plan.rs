@@ -1,5 +1,6 @@
 //! Builds stages and edges from a pipeline, before any plugin is created.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, OnceLock, Weak};
 
@@ -23,6 +24,7 @@ use crate::run::error::StartError;
 use crate::run::event::ControlEvent;
 use crate::run::message_schemas;
 use crate::run::names::Names;
+use crate::run::remote::{self, FromOther, RemoteEnds, ToOther};
 use crate::run::replay::{Replay, fed_inputs};
 use crate::run::shared::Shared;
 use crate::run::stage::{Ports, Stage};
@@ -39,6 +41,8 @@ pub(crate) struct Plan {
     pub events: Receiver<ControlEvent>,
     /// The pipeline that the stages and edges were built from.
     pub pipeline: Pipeline,
+    /// The ends of the edges to and from stages that other machines run.
+    pub remote: RemoteEnds,
 }
 
 impl Plan {
@@ -47,7 +51,8 @@ impl Plan {
         catalogue: &Catalogue,
         options: Options,
     ) -> Result<Self, StartError> {
-        let found = find_plugins(&pipeline, catalogue, options.replay.as_deref())?;
+        let mut found = find_plugins(&pipeline, catalogue, options.replay.as_deref())?;
+        remote::check(&pipeline, &options)?;
         let manifest = |(stage, found): (usize, &Vec<Found>)| match (found.first(), &options.replay)
         {
             (Some(found), _) => found.manifest.clone(),
@@ -59,7 +64,13 @@ impl Plan {
         let manifests: Vec<_> = manifests.iter().collect();
         check_edges(&pipeline, &manifests)?;
         let message_schemas = message_schemas::declared(&pipeline, &found)?;
-        let (ports, edges) = join(&pipeline, &manifests);
+        let elsewhere = options.elsewhere.clone();
+        let Joined {
+            ports,
+            summaries: edges,
+            to_others,
+            from_others,
+        } = join(&pipeline, &manifests, &elsewhere);
         let services = Arc::new(Services {
             clock: options.clock,
             pool: Pool::new(pipeline.stages.len()),
@@ -91,6 +102,11 @@ impl Plan {
         if let Some(replay) = &shared.replay {
             fed_inputs::connect(replay.recording(), &pipeline, &stages, &found, catalogue);
         }
+        let remote = RemoteEnds::new(&stages, to_others, from_others);
+        // Other machines create these stages. Here their manifests are of use, and the checks of their messages.
+        for &stage in &elsewhere {
+            found[stage].clear();
+        }
         let driving = stages.iter().zip(&found);
         let driving = driving.filter(|(stage, found)| stage.drives_mouse(found));
         let driving = driving.map(|(stage, _)| stage.settings.name.clone());
@@ -103,6 +119,7 @@ impl Plan {
             edges,
             events,
             pipeline,
+            remote,
         })
     }
 }
@@ -117,7 +134,7 @@ fn manifests_of<'a>(found: &'a [Vec<Found>], manifests: &[&'a Manifest]) -> Vec<
         .collect()
 }
 
-fn misfit(stage: &str, reason: String) -> StartError {
+pub(crate) fn misfit(stage: &str, reason: String) -> StartError {
     StartError::Misfit {
         stage: stage.to_owned(),
         reason,
@@ -234,8 +251,17 @@ pub(crate) fn check_edges(pipeline: &Pipeline, manifests: &[&Manifest]) -> Resul
     Ok(())
 }
 
-/// Creates the edges and gives their ends to the stages.
-fn join(pipeline: &Pipeline, manifests: &[&Manifest]) -> (Vec<Ports>, Vec<Arc<EdgeSummary>>) {
+/// The edges of a pipeline, as their ends.
+struct Joined {
+    /// By stage.
+    ports: Vec<Ports>,
+    summaries: Vec<Arc<EdgeSummary>>,
+    to_others: Vec<ToOther>,
+    from_others: Vec<FromOther>,
+}
+
+/// Creates the edges and gives their ends to the stages. `elsewhere`: the stages that other machines run.
+fn join(pipeline: &Pipeline, manifests: &[&Manifest], elsewhere: &BTreeSet<usize>) -> Joined {
     let mut heads: Vec<Vec<_>> = manifests.iter().map(|_| Vec::new()).collect();
     let mut outputs: Vec<Vec<OutPort>> = manifests
         .iter()
@@ -248,8 +274,15 @@ fn join(pipeline: &Pipeline, manifests: &[&Manifest]) -> (Vec<Ports>, Vec<Arc<Ed
         })
         .collect();
     let mut summaries = Vec::new();
+    let (mut to_others, mut from_others) = (Vec::new(), Vec::new());
     for (index, edge) in pipeline.edges.iter().enumerate() {
-        let (tail, head) = edge::edge(edge.queue);
+        let is_here = |stage| !elsewhere.contains(&stage);
+        let ends = (is_here(edge.from.stage), is_here(edge.to.stage));
+        let (tail, head) = edge::edge(match ends {
+            (true, false) => remote::queue_to(edge.queue),
+            (false, true) => remote::QUEUE_FROM,
+            _ => edge.queue,
+        });
         let (from, to) = names(pipeline, manifests, edge);
         let name = format!("{from} -> {to}");
         summaries.push(Arc::new(EdgeSummary {
@@ -264,12 +297,29 @@ fn join(pipeline: &Pipeline, manifests: &[&Manifest]) -> (Vec<Ports>, Vec<Arc<Ed
             input: InputPort::new(&manifests[edge.to.stage].inputs[edge.to.port]),
         };
         let out_edge = OutEdge::new(index, name, fed, tail);
-        outputs[edge.from.stage][edge.from.port].add(out_edge);
-        heads[edge.to.stage].push(InEdge {
-            index,
-            port: edge.to.port,
-            head,
-        });
+        match ends {
+            (true, _) => outputs[edge.from.stage][edge.from.port].add(out_edge),
+            (false, true) => from_others.push(FromOther {
+                index,
+                edge: *edge,
+                sender: out_edge,
+            }),
+            // No message of it comes here.
+            (false, false) => {}
+        }
+        match ends {
+            (_, true) => heads[edge.to.stage].push(InEdge {
+                index,
+                port: edge.to.port,
+                head,
+            }),
+            (true, false) => to_others.push(ToOther {
+                index,
+                edge: *edge,
+                receiver: head,
+            }),
+            (false, false) => {}
+        }
     }
     let cycles = make_cycles(pipeline, &summaries);
     let ports = heads
@@ -281,7 +331,12 @@ fn join(pipeline: &Pipeline, manifests: &[&Manifest]) -> (Vec<Ports>, Vec<Arc<Ed
             outputs: Outputs::new(outputs),
         })
         .collect();
-    (ports, summaries)
+    Joined {
+        ports,
+        summaries,
+        to_others,
+        from_others,
+    }
 }
 
 /// Stage and port of both ends, such as `screen.out`.

@@ -42,6 +42,8 @@ pub(crate) struct Shared {
     pub marks: Marks,
     /// A dry run: no effects outside of the program.
     pub dry: bool,
+    /// Whether other machines run stages.
+    pub has_machines: bool,
     /// To the control thread.
     pub events: Sender<ControlEvent>,
     /// The states of all plugins.
@@ -107,6 +109,7 @@ impl Shared {
             names,
             marks: Marks::default(),
             dry: options.dry,
+            has_machines: !options.elsewhere.is_empty(),
             events,
             supervisor: Mutex::new(supervisor),
             calls: Mutex::default(),

@@ -226,9 +226,10 @@ impl Stage {
                 None => Policy::new(&self.settings),
             },
             is_source: self.is_source(),
-            threads: match self.settings.contestants.len() {
+            threads: match contestants {
                 _ if self.run.replay.is_some() => ThreadModel::Replay,
-                1 => ThreadModel::One,
+                // None: another machine runs it.
+                0 | 1 => ThreadModel::One,
                 _ => ThreadModel::Race,
             },
             workers: self.settings.workers,

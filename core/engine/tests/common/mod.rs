@@ -39,7 +39,8 @@ pub fn compile_against(
 ) -> PathBuf {
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
     let flags = std::env::var("CFLAGS").unwrap_or_default();
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    // The tests of other crates use these fixtures too.
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../engine");
     let file = format!(
         "{}{name}{}",
         std::env::consts::DLL_PREFIX,

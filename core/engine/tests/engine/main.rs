@@ -32,6 +32,7 @@ mod race;
 mod reload;
 mod reload_restart;
 mod reload_stages;
+mod remote;
 mod restart;
 #[cfg(unix)]
 mod scanning;

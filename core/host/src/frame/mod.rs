@@ -106,6 +106,18 @@ impl Frame {
         Some(Self(Arc::new(counted)))
     }
 
+    /// A frame with these pixels, from the pool. `None` when memory is short, or when the shape has another size.
+    pub fn from_pixels(pool: &Arc<Pool>, shape: Shape, owner: u32, pixels: &[u8]) -> Option<Self> {
+        if pixels.len() != shape.size() {
+            return None;
+        }
+        let frame = Self::new(pool, shape, owner)?;
+        let target = frame.0.memory.pointer();
+        // SAFETY: both hold `size` bytes, and a new frame overlaps no other.
+        unsafe { target.copy_from_nonoverlapping(NonNull::from(pixels).cast(), shape.size()) };
+        Some(frame)
+    }
+
     /// The layout of the pixels.
     #[must_use]
     pub fn shape(&self) -> Shape {

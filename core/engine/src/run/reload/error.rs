@@ -63,6 +63,9 @@ pub enum ChangeError {
     /// The run is a replay.
     #[error("a replay can't be changed")]
     Replay,
+    /// Other machines run stages of the pipeline.
+    #[error("a run on several machines can't be changed")]
+    Machines,
     /// The run is ending or over.
     #[error("the run is ending")]
     Ending,

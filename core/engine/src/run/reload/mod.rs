@@ -83,6 +83,9 @@ impl Reloader {
         if shared.replay.is_some() {
             return Err(ChangeError::Replay);
         }
+        if shared.has_machines {
+            return Err(ChangeError::Machines);
+        }
         if shared.mode() > Mode::Run {
             return Err(ChangeError::Ending);
         }

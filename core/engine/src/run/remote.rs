@@ -1,0 +1,394 @@
+//! Stages that other machines run, and the edges to and from them.
+//!
+//! A run of [`Options::elsewhere`] creates the other stages, and gives its caller the ends of the edges that leave it or
+//! come from outside: the caller takes messages from [`OutgoingEdge`]s and gives messages to [`IncomingEdge`]s. What
+//! arrives is validated as what a plugin emits: nothing here trusts another machine.
+
+use std::collections::{BTreeSet, HashSet};
+use std::sync::Arc;
+
+use flowpipe_abi as abi;
+use flowpipe_config::pipeline::{Edge, Pipeline, PortRef, Queue, WhenFull};
+use flowpipe_host::document::Document;
+use flowpipe_host::frame::{Frame, Shape};
+use flowpipe_host::message::{CapturedMessage, Hops, Lineage, MOST_HOPS, Message, Origin};
+use flowpipe_recording::LATEST_TIME;
+
+use crate::check::Judgement;
+use crate::edge::cycle::cycles;
+use crate::edge::gate::Gate;
+use crate::edge::outputs::{OutEdge, Sending};
+use crate::edge::{Head, Received};
+use crate::run::Options;
+use crate::run::error::StartError;
+use crate::run::plan::misfit;
+use crate::run::stage::Stage;
+
+/// The ends of the edges to and from stages that other machines run.
+#[derive(Default)]
+pub struct RemoteEnds {
+    /// From stages here.
+    pub outgoing: Vec<OutgoingEdge>,
+    /// To stages here.
+    pub incoming: Vec<IncomingEdge>,
+}
+
+/// The receiving end of an edge to a stage that another machine runs.
+pub struct OutgoingEdge {
+    index: usize,
+    edge: Edge,
+    receiver: Head,
+}
+
+/// The sending end of an edge from a stage that another machine runs.
+pub struct IncomingEdge {
+    index: usize,
+    edge: Edge,
+    stage: Arc<Stage>,
+    sender: OutEdge,
+    /// How many stages the pipeline has.
+    stages: usize,
+    /// The number of the last message.
+    last: u64,
+    /// Whether observers get its messages: of several edges of one output, one does that.
+    is_observed: bool,
+}
+
+/// The result of waiting for a message.
+#[derive(Debug)]
+pub enum Taken {
+    /// A message.
+    Message(Arc<Message>),
+    /// There is none now.
+    Empty,
+    /// The stream has ended.
+    Ended,
+}
+
+/// A message of another machine, as it arrived. Times are of this run's clock.
+#[derive(Clone, Debug)]
+pub struct ArrivedMessage {
+    /// The id of its schema.
+    pub schema: String,
+    /// Its JSON.
+    pub json: Vec<u8>,
+    /// Its pixels: their layout and bytes.
+    pub pixels: Option<(Shape, Vec<u8>)>,
+    /// Its number, from 1.
+    pub sequence: u64,
+    /// The frame that it descends from.
+    pub origin: Option<Origin>,
+    /// The message that carried that frame, if it is another one: its schema and JSON.
+    pub captured: Option<(String, Vec<u8>)>,
+    /// The stages that processed it or its ancestors, oldest first.
+    pub hops: Vec<abi::Hop>,
+    /// The first ancestor: its output, and its number there.
+    pub root: Option<(PortRef, u64)>,
+}
+
+/// Where a message of another machine went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delivery {
+    /// Into the queue of its edge.
+    Queued,
+    /// Nowhere: the receiving stage has ended.
+    Gone,
+}
+
+/// An edge to another machine, before the stages exist.
+pub(crate) struct ToOther {
+    pub index: usize,
+    pub edge: Edge,
+    pub receiver: Head,
+}
+
+/// An edge from another machine, before the stages exist.
+pub(crate) struct FromOther {
+    pub index: usize,
+    pub edge: Edge,
+    pub sender: OutEdge,
+}
+
+/// The queue at the sender of an edge between machines. If it blocks, messages wait at the receiver; otherwise here, so
+/// that what waits can be dropped.
+pub(crate) fn queue_to(queue: Queue) -> Queue {
+    match queue.when_full {
+        WhenFull::Block => Queue {
+            capacity: 1,
+            ..queue
+        },
+        _ => queue,
+    }
+}
+
+/// The queue at the receiver. Messages wait in front of it, as many as [`IncomingEdge::capacity`].
+pub(crate) const QUEUE_FROM: Queue = Queue {
+    capacity: 1,
+    when_full: WhenFull::Block,
+};
+
+/// Checks that the stages of a pipeline can be on several machines.
+pub(crate) fn check(pipeline: &Pipeline, options: &Options) -> Result<(), StartError> {
+    let elsewhere: &BTreeSet<usize> = &options.elsewhere;
+    let Some(&last) = elsewhere.last() else {
+        return Ok(());
+    };
+    let refuse = |stage: usize, reason: &str| {
+        let name = pipeline.stages.get(stage).map_or("?", |it| &it.name);
+        Err(misfit(name, reason.to_owned()))
+    };
+    if last >= pipeline.stages.len() {
+        return refuse(last, "the pipeline does not have so many stages");
+    }
+    if options.replay.is_some() {
+        return refuse(last, "a replay runs all stages on one machine");
+    }
+    let cycles = cycles(pipeline.stages.len(), &pipeline.edges);
+    let is_cut = |edge: &&Edge| {
+        let [from, to] = [edge.from.stage, edge.to.stage];
+        cycles[from].is_some()
+            && cycles[from] == cycles[to]
+            && elsewhere.contains(&from) != elsewhere.contains(&to)
+    };
+    match pipeline.edges.iter().find(is_cut) {
+        Some(edge) => refuse(
+            edge.to.stage,
+            "it is in a loop with a stage on another machine: the stages of a loop must be on one machine",
+        ),
+        None => Ok(()),
+    }
+}
+
+impl RemoteEnds {
+    pub(crate) fn new(stages: &[Arc<Stage>], to: Vec<ToOther>, from: Vec<FromOther>) -> Self {
+        let mut observed = HashSet::new();
+        let outgoing = to.into_iter().map(|it| OutgoingEdge {
+            index: it.index,
+            edge: it.edge,
+            receiver: it.receiver,
+        });
+        let incoming = from.into_iter().map(|it| IncomingEdge {
+            index: it.index,
+            stage: stages[it.edge.from.stage].clone(),
+            sender: it.sender,
+            stages: stages.len(),
+            last: 0,
+            is_observed: observed.insert(it.edge.from),
+            edge: it.edge,
+        });
+        Self {
+            outgoing: outgoing.collect(),
+            incoming: incoming.collect(),
+        }
+    }
+}
+
+impl OutgoingEdge {
+    /// Its index in the pipeline.
+    #[must_use]
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// The edge in the pipeline.
+    #[must_use]
+    pub fn edge(&self) -> Edge {
+        self.edge
+    }
+
+    /// Waits for a message, or for the end of the stream.
+    #[must_use]
+    pub fn take(&self) -> Taken {
+        self.receiver.take(&Gate::default()).into()
+    }
+
+    /// Takes a message if there is one.
+    #[must_use]
+    pub fn try_take(&self) -> Taken {
+        self.receiver.try_take().into()
+    }
+}
+
+impl From<Received> for Taken {
+    fn from(received: Received) -> Self {
+        match received {
+            Received::Message(message) => Self::Message(message),
+            Received::Empty => Self::Empty,
+            Received::Ended => Self::Ended,
+        }
+    }
+}
+
+impl IncomingEdge {
+    /// Its index in the pipeline.
+    #[must_use]
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// The edge in the pipeline.
+    #[must_use]
+    pub fn edge(&self) -> Edge {
+        self.edge
+    }
+
+    /// How many messages may wait before they are passed on here: what the sender is granted. Of a queue that drops, one:
+    /// the others wait at the sender, where they can be dropped.
+    #[must_use]
+    pub fn capacity(&self) -> usize {
+        match self.edge.queue.when_full {
+            WhenFull::Block => self.edge.queue.capacity.max(1),
+            _ => 1,
+        }
+    }
+
+    /// Passes a message on to the stage here, as if the other stage had emitted it. Waits while the queue is full.
+    ///
+    /// # Errors
+    /// Why the message is refused: it is not what the other stage may emit. It is dropped.
+    pub fn accept(&mut self, arrived: ArrivedMessage) -> Result<Delivery, String> {
+        let sequence = arrived.sequence;
+        if sequence <= self.last {
+            return Err(format!(
+                "message {sequence} came after message {}",
+                self.last
+            ));
+        }
+        let message = self.message(arrived)?;
+        match self.judge(&message) {
+            Judgement::Refuse(reason) => {
+                return Err(format!("a message does not pass the checks: {reason}"));
+            }
+            Judgement::Accept | Judgement::Weak(_) => {}
+        }
+        self.last = sequence;
+        let message = Arc::new(message);
+        if self.is_observed {
+            for observer in &self.stage.run.observers {
+                observer.accepted(&message);
+                observer.message(self.stage.index, self.edge.from.port, &message);
+            }
+        }
+        match self.sender.send(message, &NoClock) {
+            true => Ok(Delivery::Queued),
+            false => Ok(Delivery::Gone),
+        }
+    }
+
+    fn message(&self, arrived: ArrivedMessage) -> Result<Message, String> {
+        let port = self.stage.outputs.get(self.edge.from.port);
+        let port = port.ok_or("the stage has no such output")?;
+        let schema = match &port.schema {
+            Some(schema) if schema.to_bytes() == arrived.schema.as_bytes() => schema.clone(),
+            Some(schema) => {
+                let (got, declared) = (&arrived.schema, schema.to_string_lossy());
+                return Err(format!(
+                    "a message of schema {got:?} came where {declared:?} is declared"
+                ));
+            }
+            None => text(&arrived.schema)?,
+        };
+        if let Some(why) = self.sender.refusal(&schema) {
+            return Err(why);
+        }
+        let lineage = self.lineage(&arrived)?;
+        let frame = arrived.pixels.map(|(shape, pixels)| {
+            let owner = self.stage.index as u32;
+            let pool = &self.stage.run.services.pool;
+            let frame = Frame::from_pixels(pool, shape, owner, &pixels);
+            frame.ok_or("its pixels do not fit its layout, or memory is short")
+        });
+        Ok(Message {
+            schema,
+            body: document(&arrived.json)?,
+            frame: frame.transpose()?,
+            lineage,
+            source: self.edge.from,
+        })
+    }
+
+    fn lineage(&self, arrived: &ArrivedMessage) -> Result<Lineage, String> {
+        let is_stage = |stage: usize| stage < self.stages;
+        let is_time = |time_ns: i64| (-LATEST_TIME..=LATEST_TIME).contains(&time_ns);
+        let is_hop = |hop: &abi::Hop| {
+            is_stage(hop.stage as usize) && is_time(hop.taken_ns) && is_time(hop.emitted_ns)
+        };
+        let hops = &arrived.hops;
+        let is_from_stage = |hop: &abi::Hop| hop.stage as usize == self.stage.index;
+        if hops.len() > MOST_HOPS
+            || !hops.iter().all(is_hop)
+            || !hops.last().is_some_and(is_from_stage)
+        {
+            return Err("the stages that a message passed are wrong".to_owned());
+        }
+        let is_origin = |origin: &Origin| {
+            is_stage(origin.stage) && origin.sequence > 0 && is_time(origin.captured_ns)
+        };
+        let is_root = |(port, sequence): &(PortRef, u64)| is_stage(port.stage) && *sequence > 0;
+        if !arrived.origin.as_ref().is_none_or(is_origin)
+            || !arrived.root.as_ref().is_none_or(is_root)
+        {
+            return Err("the frame that a message descends from is wrong".to_owned());
+        }
+        if arrived.captured.is_some() && arrived.origin.is_none() {
+            return Err("a message descends from no frame, and from one".to_owned());
+        }
+        let captured = match &arrived.captured {
+            Some((schema, json)) => Some(captured(schema, json)?),
+            None if arrived.pixels.is_some() && arrived.origin.is_some() => {
+                Some(captured(&arrived.schema, &arrived.json)?)
+            }
+            None => None,
+        };
+        Ok(Lineage {
+            sequence: arrived.sequence,
+            origin: arrived.origin,
+            captured,
+            hops: Hops::from_slice(hops),
+            root: arrived.root,
+        })
+    }
+
+    /// What the checks here say. The message that the other stage processed is not here: its machine has compared them.
+    fn judge(&self, message: &Message) -> Judgement {
+        let run = &self.stage.run;
+        if let Some(schema) = run.message_schema(message.schema())
+            && let Err(reason) = schema.check(message)
+        {
+            return Judgement::Refuse(reason);
+        }
+        match self.stage.outputs.get(self.edge.from.port) {
+            Some(output) if output.schema.is_some() => output.checks.judge(None, message),
+            _ => run.checks.of_any(message.schema()).judge(None, message),
+        }
+    }
+}
+
+fn captured(schema: &str, json: &[u8]) -> Result<Arc<CapturedMessage>, String> {
+    Ok(Arc::new(CapturedMessage {
+        schema: text(schema)?,
+        body: document(json)?,
+    }))
+}
+
+fn document(json: &[u8]) -> Result<Document, String> {
+    Document::new(json).map_err(|error| format!("a message is {error}"))
+}
+
+fn text(text: &str) -> Result<Arc<std::ffi::CStr>, String> {
+    let text = std::ffi::CString::new(text);
+    let text = text.ok().filter(|text| !text.is_empty());
+    Ok(text.ok_or("a message has no schema")?.into())
+}
+
+/// A sender without a call whose time counts.
+struct NoClock;
+
+impl Sending for NoClock {
+    fn begin_wait(&self) {}
+
+    fn end_wait(&self) {}
+
+    /// A queue from another machine blocks.
+    fn dropped(&self, _: usize, _: &Message) {}
+}

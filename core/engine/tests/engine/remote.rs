@@ -1,0 +1,287 @@
+//! A pipeline whose stages are in two runs, as on two machines. Here a thread moves the messages between them.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use flowpipe_abi as abi;
+use flowpipe_config::pipeline::{PortRef, WhenFull};
+use flowpipe_engine::report::Report;
+use flowpipe_engine::run::remote::{
+    ArrivedMessage, Delivery, IncomingEdge, OutgoingEdge, RemoteEnds, Taken,
+};
+use flowpipe_engine::run::{ChangeError, Options, Run, RunHandle};
+use flowpipe_host::frame::Shape;
+use flowpipe_host::message::Message;
+use serde_json::json;
+
+use crate::common::{Builder, Watcher, catalogue, finish, queue, until};
+
+/// Starts the run of one machine. `here`: the stages that it runs.
+fn start(pipeline: &Builder, here: &[usize]) -> (RunHandle, RemoteEnds, Arc<Watcher>) {
+    let watcher = Arc::new(Watcher::default());
+    let all: BTreeSet<_> = (0..pipeline.0.stages.len()).collect();
+    let options = Options {
+        observers: vec![watcher.clone()],
+        elsewhere: all.into_iter().filter(|it| !here.contains(it)).collect(),
+        ..Options::default()
+    };
+    let run = Run::start(pipeline.0.clone(), catalogue(), options);
+    let mut run = run.unwrap_or_else(|error| panic!("{error}"));
+    let ends = run.take_remote_ends();
+    (run, ends, watcher)
+}
+
+/// A message as it arrives at the other machine.
+fn arrived(message: &Message) -> ArrivedMessage {
+    let lineage = message.lineage();
+    let ancestor = lineage.captured.as_deref();
+    ArrivedMessage {
+        schema: message.schema().to_owned(),
+        json: message.json().as_bytes().to_vec(),
+        pixels: message
+            .frame()
+            .map(|frame| (frame.shape(), frame.pixels().to_vec())),
+        sequence: lineage.sequence,
+        origin: lineage.origin,
+        captured: ancestor.map(|it| {
+            let schema = it.schema.to_string_lossy().into_owned();
+            (schema, it.body.json().as_bytes().to_vec())
+        }),
+        hops: lineage.hops.to_vec(),
+        root: lineage.root,
+    }
+}
+
+/// Moves the messages of an edge, until its stream ends.
+fn carry(from: &OutgoingEdge, mut to: IncomingEdge) -> u64 {
+    assert_eq!((from.index(), from.edge()), (to.index(), to.edge()));
+    let mut carried = 0;
+    while let Taken::Message(message) = from.take() {
+        assert_eq!(to.accept(arrived(&message)), Ok(Delivery::Queued));
+        carried += 1;
+    }
+    carried
+}
+
+/// Connects both machines, and waits for the end of both runs.
+fn connect(
+    one: (RunHandle, RemoteEnds, Arc<Watcher>),
+    other: (RunHandle, RemoteEnds, Arc<Watcher>),
+) -> ([Report; 2], [Arc<Watcher>; 2]) {
+    let (one, ends, watcher) = one;
+    let (other, other_ends, other_watcher) = other;
+    std::thread::scope(|scope| {
+        for (ends, others) in [
+            (ends.outgoing, other_ends.incoming),
+            (other_ends.outgoing, ends.incoming),
+        ] {
+            assert_eq!(ends.len(), others.len());
+            for (from, to) in ends.into_iter().zip(others) {
+                scope.spawn(move || carry(&from, to));
+            }
+        }
+        ([finish(one), finish(other)], [watcher, other_watcher])
+    })
+}
+
+/// What was sent was delivered or dropped.
+fn edges_add_up(report: &Report) {
+    for edge in &report.edges {
+        let all = edge.delivered + edge.dropped + edge.discarded;
+        assert_eq!(edge.sent, all, "{edge:?}");
+    }
+}
+
+/// A message without times: its number, JSON, frame, hops and first pixel.
+type Untimed = (u64, String, u64, Vec<u32>, Option<u8>);
+
+/// What a watcher saw, without times.
+fn seen(watcher: &Watcher, stage: usize) -> Vec<Untimed> {
+    let from = watcher.from(stage).into_iter();
+    let seen = from.map(|it| {
+        let pixel = it.pixels.map(|(_, pixel)| pixel);
+        (
+            it.sequence,
+            it.json.to_string(),
+            it.frame_sequence,
+            it.hops,
+            pixel,
+        )
+    });
+    seen.collect()
+}
+
+/// Frames through three stages.
+fn line() -> Builder {
+    let mut line = Builder::line(50, "pass", json!({}));
+    line.0.stages[0].contestants[0].config = json!({ "count": 50, "width": 8, "height": 8 });
+    line
+}
+
+#[test]
+fn two_machines_do_what_one_does() {
+    let (report, alone) = line().run();
+    let pipeline = line();
+    // The middle stage on the other machine: there and back.
+    let (reports, watchers) = connect(start(&pipeline, &[0, 2]), start(&pipeline, &[1]));
+    for (stage, machine) in [(0, 0), (1, 1), (2, 0)] {
+        assert_eq!(
+            seen(&alone, stage),
+            seen(&watchers[machine], stage),
+            "{stage}"
+        );
+    }
+    // Each machine also sees what arrives.
+    assert_eq!(seen(&alone, 1), seen(&watchers[0], 1));
+    assert_eq!(seen(&alone, 0), seen(&watchers[1], 0));
+    let received = |report: &Report, stage: usize| report.stages[stage].received;
+    assert_eq!(received(&reports[0], 2), received(&report, 2));
+    assert_eq!(received(&reports[1], 1), received(&report, 1));
+    for report in &reports {
+        assert_eq!(report.failure, None);
+        edges_add_up(report);
+    }
+}
+
+#[test]
+fn a_queue_that_drops_is_at_the_sender() {
+    let mut pipeline = Builder::line(100, "pass", json!({}));
+    pipeline.0.edges[0].queue = queue(3, WhenFull::DropOldest);
+    let (run, ends, _) = start(&pipeline, &[0]);
+    let (other, mut other_ends, watcher) = start(&pipeline, &[1, 2]);
+    until("the source ends", || {
+        run.progress().stages[0].emitted == 100
+    });
+    let report = || run.progress().stages[1].dropped;
+    assert_eq!(report(), 97, "counted where they were dropped");
+    let to = other_ends.incoming.remove(0);
+    assert_eq!(
+        to.capacity(),
+        1,
+        "what waits at the sender can still be dropped"
+    );
+    assert_eq!(carry(&ends.outgoing[0], to), 3);
+    let reports = [finish(run), finish(other)];
+    let sequences: Vec<_> = watcher.from(0).iter().map(|it| it.sequence).collect();
+    assert_eq!(sequences, [98, 99, 100]);
+    assert_eq!(
+        (reports[0].edges[0].dropped, reports[1].edges[0].dropped),
+        (97, 0)
+    );
+}
+
+#[test]
+fn a_receiver_that_ends_ends_the_sender() {
+    let mut pipeline = Builder::line(1_000_000, "pass", json!({}));
+    pipeline.0.edges[0].queue = queue(2, WhenFull::Block);
+    let (run, ends, _) = start(&pipeline, &[0]);
+    until("it is full", || run.progress().stages[0].emitted > 1);
+    drop(ends);
+    let report = finish(run);
+    assert!(report.stages[0].emitted < 1_000_000 && report.failure.is_none());
+}
+
+#[test]
+fn edges_that_nobody_takes_end_with_the_run() {
+    let pipeline = line();
+    let options = Options {
+        elsewhere: [0].into(),
+        ..Options::default()
+    };
+    let run = Run::start(pipeline.0, catalogue(), options).unwrap();
+    let report = run.wait();
+    assert_eq!(report.stages[2].received, 0);
+}
+
+/// A hop through a stage.
+fn hop(stage: u32, taken_ns: i64) -> abi::Hop {
+    abi::Hop {
+        stage,
+        reserved: 0,
+        taken_ns,
+        emitted_ns: 0,
+    }
+}
+
+/// Makes a message wrong.
+type Spoil = &'static dyn Fn(&mut ArrivedMessage);
+
+#[test]
+fn what_another_machine_sends_is_validated() {
+    let pipeline = line();
+    let (run, ends, _) = start(&pipeline, &[0]);
+    let Taken::Message(message) = ends.outgoing[0].take() else {
+        panic!("there is one");
+    };
+    let good = arrived(&message);
+    drop(ends);
+    drop(finish(run));
+    let (run, mut ends, watcher) = start(&pipeline, &[1, 2]);
+    let mut edge = ends.incoming.remove(0);
+    let bad: &[(&str, Spoil)] = &[
+        ("schema", &|it| it.schema = "other/1".to_owned()),
+        ("schema", &|it| it.schema = "a\0b".to_owned()),
+        ("JSON", &|it| it.json = b"{".to_vec()),
+        ("UTF-8", &|it| it.json = b"\"\xff\"".to_vec()),
+        ("came after", &|it| it.sequence = 0),
+        ("passed", &|it| it.hops.clear()),
+        ("passed", &|it| it.hops = vec![hop(0, 0); 257]),
+        ("passed", &|it| it.hops = vec![hop(9, 0), hop(0, 0)]),
+        ("passed", &|it| it.hops = vec![hop(1, 0)]),
+        ("passed", &|it| it.hops = vec![hop(0, i64::MIN)]),
+        ("descends", &|it| {
+            it.root = Some((PortRef { stage: 0, port: 0 }, 0))
+        }),
+        ("descends", &|it| it.origin.as_mut().unwrap().stage = 3),
+        ("descends", &|it| it.origin.as_mut().unwrap().sequence = 0),
+        ("descends", &|it| {
+            it.origin.as_mut().unwrap().captured_ns = i64::MAX
+        }),
+        ("descends", &|it| {
+            it.origin = None;
+            it.captured = Some(("a/1".to_owned(), b"{}".to_vec()));
+        }),
+        ("pixels", &|it| it.pixels.as_mut().unwrap().1.truncate(3)),
+    ];
+    for (why, spoil) in bad {
+        let mut spoilt = good.clone();
+        spoil(&mut spoilt);
+        let refusal = edge.accept(spoilt).unwrap_err();
+        assert!(refusal.contains(why), "{why}: {refusal}");
+    }
+    assert_eq!(edge.accept(good.clone()), Ok(Delivery::Queued));
+    let again = edge.accept(good).unwrap_err();
+    assert!(again.contains("message 1 came after message 1"), "{again}");
+    drop(edge);
+    drop(finish(run));
+    assert_eq!(watcher.from(2).len(), 1);
+    // A layout without pixels is no layout.
+    let info = abi::FrameInfo {
+        struct_size: size_of::<abi::FrameInfo>() as u32,
+        format: abi::FORMAT_GREY8,
+        width: 0,
+        height: 1,
+        stride: 0,
+        size: 0,
+    };
+    assert_eq!(Shape::new(&info), None);
+}
+
+#[test]
+fn loops_stay_on_one_machine_and_runs_as_they_are() {
+    let mut pipeline = Builder::line(1, "pass", json!({}));
+    pipeline.edge((2, 0), (1, 0), queue(1, WhenFull::DropOldest));
+    for (elsewhere, why) in [([2], "loop"), ([7], "stages")] {
+        let options = Options {
+            elsewhere: elsewhere.into(),
+            ..Options::default()
+        };
+        let error = Run::start(pipeline.0.clone(), catalogue(), options).err();
+        let error = error.expect("it is refused").to_string();
+        assert!(error.contains(why), "{error}");
+    }
+    let pipeline = line();
+    let (run, _ends, _) = start(&pipeline, &[0]);
+    let refused = run.change(pipeline.0, catalogue());
+    assert!(matches!(refused, Err(ChangeError::Machines)), "{refused:?}");
+}
