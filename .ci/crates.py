@@ -7,7 +7,7 @@ published and belongs to no game, and is built with the same versions of other c
 """
 import json, pathlib, subprocess, sys, tomllib
 
-RUNTIME = ["config", "host", "isolation", "engine", "recorder"]
+RUNTIME = ["config", "host", "isolation", "engine", "machines", "recorder"]
 ARROWS = {
     # The plugin boundary.
     "abi": [],
@@ -21,6 +21,7 @@ ARROWS = {
     "host": ["abi", "config", "sync"],
     "isolation": ["abi", "config", "host", "process", "sync"],
     "engine": ["abi", "config", "host", "isolation", "process", "recording", "sync"],
+    "machines": ["abi", "config", "engine", "host", "link", "sync"],
     "recorder": ["abi", "config", "engine", "host", "output", "recording", "sync"],
     # Files and pages.
     "output": [],
@@ -38,8 +39,8 @@ ARROWS = {
     "desktop": ["guardian", "output", "process"],
     "guardian": ["process"],
     # The program, and what tests share.
-    "cli": ["abi", "config", "desktop", "engine", "game", "generate", "host", "isolation", "message", "output", "process", "puzzle",
-            "recorder", "recording", "report", "search", "terminal"],
+    "cli": ["abi", "config", "desktop", "engine", "game", "generate", "host", "isolation", "link", "machines", "message", "output", "process",
+            "puzzle", "recorder", "recording", "report", "search", "terminal"],
     "testing": [],
 }
 # What a plugin may depend on. It reaches `puzzle` and `abi` through `plugin`.

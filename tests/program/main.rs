@@ -88,6 +88,7 @@ mod levels;
 mod live;
 #[cfg(unix)]
 mod loading;
+mod machines;
 #[cfg(target_os = "linux")]
 mod messages;
 mod mines_live;

@@ -11,6 +11,7 @@ use crate::console::steps::Steps;
 use crate::events::RunEvent;
 use crate::exit::Failure;
 use crate::follow::follow;
+use crate::machines::{Bridges, OtherMachines};
 use crate::reload::ReloadOptions;
 use crate::signals;
 use crate::tally::Tally;
@@ -23,6 +24,8 @@ pub struct CompletedRun {
     pub steps: Steps,
     /// Whether a signal stopped it.
     pub interrupted: bool,
+    /// Whether no message to or from another machine was lost.
+    pub has_all: bool,
     /// Fails when standard output was closed.
     pub printed: Result<(), Failure>,
 }
@@ -38,14 +41,19 @@ pub fn run(
     events: &Receiver<RunEvent>,
     mut console: Console<'_>,
     reload: Option<ReloadOptions<'_>>,
+    others: Option<OtherMachines>,
 ) -> Result<CompletedRun, Failure> {
     let mut publisher = Publisher::prepare(&pipeline, console.tally(), &mut options);
-    let handle = Run::start(pipeline, catalogue, options)?;
+    let mut handle = Run::start(pipeline, catalogue, options)?;
     signals::stop(&handle);
+    let mut bridges = others.map(|others| others.start(&mut handle)).transpose()?;
     let reloading = reload.map(|reload| reload.start(&handle)).transpose()?;
     publisher.open(&handle);
     let printed = follow(&handle, events, |event| {
         let is_event = event.is_some();
+        if let Some(bridges) = &mut bridges {
+            bridges.update(&handle);
+        }
         console.update(&handle, event)?;
         if is_event {
             publisher.update(console.tally());
@@ -56,7 +64,11 @@ pub fn run(
         // Standard output was closed (`flowpipe run … | head`).
         handle.stop();
     }
+    if let Some(bridges) = &mut bridges {
+        bridges.update(&handle);
+    }
     let report = handle.wait();
+    let has_all = bridges.is_none_or(Bridges::finish);
     if let Some(reloading) = reloading {
         reloading.end();
     }
@@ -67,6 +79,7 @@ pub fn run(
         tally,
         steps,
         interrupted: signals::was_asked(),
+        has_all,
         printed: printed.and(ended),
     })
 }

@@ -36,6 +36,7 @@ mod foreground;
 mod frame_sources;
 mod input;
 mod json_schema;
+mod machines;
 mod manifest_cache;
 mod metrics;
 mod misplaced;

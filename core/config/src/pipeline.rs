@@ -2,6 +2,7 @@
 //!
 //! [`crate::reader`] creates it from a file.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -20,6 +21,35 @@ pub struct Pipeline {
     pub on_stop: OnStop,
     /// Where the run is recorded. `None`: it is not.
     pub record: Option<Record>,
+    /// The machines that run it.
+    pub machines: Machines,
+}
+
+/// The machines of a pipeline, and which of them runs which stage.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Machines {
+    /// In the order of the file. None: one machine without a name runs all stages.
+    pub all: Vec<Machine>,
+    /// By stage: the index of its machine. Empty if there are no machines.
+    pub of_stages: Vec<usize>,
+}
+
+/// A machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Machine {
+    /// Its name.
+    pub name: String,
+    /// Where it listens for other machines. `None`: it does not.
+    pub listen: Option<Address>,
+    /// Where the others reach it, if it listens.
+    pub connect: Option<Address>,
+}
+
+/// An address of a machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Address {
+    /// Plain TCP on the machine itself.
+    Loopback(SocketAddr),
 }
 
 /// How a run is recorded.
@@ -156,6 +186,25 @@ pub enum OnStop {
     Drain,
     /// Queued messages are dropped and counted.
     Drop,
+}
+
+impl Machines {
+    /// The index of a machine.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<usize> {
+        self.all.iter().position(|machine| machine.name == name)
+    }
+
+    /// Whether the first of two machines opens their connections; the other one listens. `None`: neither listens.
+    #[must_use]
+    pub fn opens(&self, own: usize, peer: usize) -> Option<bool> {
+        let listens = |machine: usize| self.all.get(machine).is_some_and(|it| it.listen.is_some());
+        match (listens(own), listens(peer)) {
+            (false, false) => None,
+            (true, true) => Some(own > peer),
+            (own, _) => Some(!own),
+        }
+    }
 }
 
 impl Stage {

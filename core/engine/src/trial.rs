@@ -123,6 +123,7 @@ impl Trial {
             stages: vec![stage],
             edges: Vec::new(),
             on_stop: OnStop::Drop,
+            machines: flowpipe_config::pipeline::Machines::default(),
             record: None,
         };
         let plan = Plan::new(pipeline, &Catalogue::from(found.clone()), options)?;

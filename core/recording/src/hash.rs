@@ -25,6 +25,12 @@ pub fn file_hash(path: &Path) -> std::io::Result<String> {
     }
 }
 
+/// XXH3 of bytes, as [`file_hash`] of a file that has them.
+#[must_use]
+pub fn bytes_hash(bytes: &[u8]) -> String {
+    format!("{:032x}", xxh3_128(bytes))
+}
+
 impl Pixels<'_> {
     /// XXH3 of the picture. Pictures with the same hash are treated as equal: by chance two different ones have the
     /// same hash once in 2^64 pictures.

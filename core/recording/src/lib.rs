@@ -50,7 +50,7 @@ pub use budget::{LATEST_TIME, Limits};
 pub use entry::Entry;
 pub use error::{ReadError, WriteError};
 pub use fault::{Fault, Place};
-pub use hash::file_hash;
+pub use hash::{bytes_hash, file_hash};
 pub use image::{Encoding, Pixels};
 /// The first bytes of a recording.
 pub use mcap::MAGIC;

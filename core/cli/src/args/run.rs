@@ -26,6 +26,9 @@ pub struct Run {
     /// What the game needs from the mouse, such as segments or auto: sets `profile`.
     #[arg(long, value_name = "NAME")]
     pub profile: Option<String>,
+    /// Which of the pipeline's machines this is: its stages run here. Run the same command on the others, with theirs.
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["watch", "record", "flight"])]
+    pub machine: Option<String>,
     /// Set a config key of a stage, such as screen.rate=30 (may be given several times). VALUE is TOML; a bare word is
     /// a string. Where plugins race: STAGE.PLUGIN.KEY=VALUE.
     #[arg(long, value_name = "STAGE.KEY=VALUE", value_parser = set::parse)]

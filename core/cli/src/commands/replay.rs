@@ -92,7 +92,7 @@ pub fn run(global: &Global, args: &args::Replay) -> Result<Ended, Failure> {
     // What is printed of a replay is what was recorded.
     let recorded_dry = recording.about().dry;
     let console = Console::new(global, args.quiet || args.json, recorded_dry, visibility)?;
-    let completed = foreground::run(pipeline, &catalogue, options, &events, console, None);
+    let completed = foreground::run(pipeline, &catalogue, options, &events, console, None, None);
     let CompletedRun {
         report,
         tally,

@@ -14,6 +14,7 @@ use crate::console::mouse_notice::MouseNotice;
 use crate::events::{EventForwarder, RunEvent};
 use crate::exit::{Ended, Failure};
 use crate::foreground::{self, CompletedRun};
+use crate::machines::{self, OtherMachines};
 use crate::mouse_driver::MouseDriver;
 use crate::pipeline_file::settings;
 use crate::record::flight::{self, FlightOptions, FlightRecorder};
@@ -35,6 +36,11 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
         return Ok(Ended::BadConfig);
     };
     let pipeline = file.pipeline;
+    let own = machines::own(&pipeline.machines, args.machine.as_deref())?;
+    if own.is_some() && pipeline.record.is_some() {
+        let why = "a run on several machines can't be recorded: leave [record] out";
+        return Err(Failure::Usage(why.to_owned()));
+    }
     outputs::note_input(&path);
     outputs::note_inputs_of(&pipeline, &catalogue);
     let visibility = Visibility::of(&pipeline, &catalogue);
@@ -50,6 +56,20 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
         program: processes::program(),
         ..Options::default()
     };
+    let facts = || {
+        // As they were given: config paths may differ between machines.
+        let settings = [&args.window, &args.profile].map(|it| it.as_deref().unwrap_or_default());
+        let numbers = (args.seconds, args.boards);
+        let set: Vec<_> = args.set.iter().map(|it| it.text.as_str()).collect();
+        let settings = format!("{settings:?} {numbers:?} {set:?}");
+        machines::facts(&pipeline, &catalogue, &file.text, &settings)
+    };
+    let others = own.map(|own| OtherMachines::connect(&pipeline, own, options.clock, &facts()));
+    let others = others.transpose()?;
+    if let Some(others) = &others {
+        options.elsewhere = others.stages();
+        options.observers.push(others.observer());
+    }
     let recorded_run = RecordedRun {
         pipeline: &pipeline,
         catalogue: &catalogue,
@@ -78,7 +98,7 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
         to: &args.flight_to,
         has_referee: visibility.has_referee,
     });
-    let driver = MouseDriver::of(&pipeline, &catalogue);
+    let driver = MouseDriver::of(&machines::stages_of(&pipeline, own), &catalogue);
     let drives_mouse = driver.is_some();
     let reload = ReloadOptions {
         file: &path,
@@ -109,12 +129,14 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
         &events,
         console,
         Some(reload),
+        others,
     );
     let CompletedRun {
         mut report,
         tally,
         steps,
         interrupted,
+        has_all,
         printed,
     } = match completed {
         Ok(completed) => completed,
@@ -181,7 +203,7 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
     let is_in_vain = ended == Some(Ending::Done) && tally.is_in_vain();
     Ok(if by_user || interrupted {
         Ended::Interrupted
-    } else if report.failure.is_some() {
+    } else if report.failure.is_some() || !has_all {
         Ended::StageFailed
     } else if is_in_vain {
         Ended::Unanswered

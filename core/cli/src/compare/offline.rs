@@ -132,6 +132,7 @@ pub fn offline(
         stages: Vec::new(),
         edges,
         on_stop: OnStop::Drop,
+        machines: flowpipe_config::pipeline::Machines::default(),
         record: None,
     };
     for (index, (stage, manifest)) in stages.iter_mut().zip(&manifests).enumerate() {

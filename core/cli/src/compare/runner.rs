@@ -176,7 +176,7 @@ impl<R: Results> Runner<R> {
             interrupted,
             printed,
             ..
-        } = foreground::run(pipeline, catalogue, options, &events, console, None)?;
+        } = foreground::run(pipeline, catalogue, options, &events, console, None, None)?;
         printed?;
         if interrupted {
             return Ok(true);

@@ -1,7 +1,7 @@
 //! The keys of pipeline files: one place for the reader, the JSON Schema and the table in docs/pipelines.md.
 
 use super::table::{DefaultValue, Row};
-use super::written::{self, queue, record, restart, source, stage};
+use super::written::{self, machine, queue, record, restart, source, stage};
 
 /// The keys as a table in Markdown.
 #[must_use]
@@ -30,6 +30,8 @@ pub fn markdown() -> String {
     let (source, queue, restart) = (source::keys(), queue::keys(), restart::keys());
     add(pipeline.prefix, &mut pipeline.rows());
     add(record.prefix, &mut record.rows());
+    let machine = machine::keys();
+    add(machine.prefix, &mut machine.rows());
     add(stage.prefix, &mut stage.rows());
     add(source.prefix, &mut source.rows());
     add(queue.prefix, &mut queue.rows());
@@ -66,6 +68,7 @@ mod tests {
         for (names, before, after) in [
             (written::keys().names(), "", ""),
             (record::keys().names(), "[record]\n", ""),
+            (machine::keys().names(), "[machines.a]\n", ""),
             (stage::keys().names(), "[stages.a]\n", ""),
             (source::keys().names(), "[stages.a]\nfrom = { ", " }"),
             (queue::keys().names(), "[stages.a]\nqueue = { ", " }"),
@@ -74,7 +77,7 @@ mod tests {
             for name in names {
                 // Tables are given as what they are not, since their own keys would be unknown.
                 let value = match name {
-                    "record" | "stages" | "queue" | "restart" | "from" => "1.5",
+                    "record" | "machines" | "stages" | "queue" | "restart" | "from" => "1.5",
                     _ => value,
                 };
                 let file = format!("{before}{name} = {value}{after}");

@@ -4,7 +4,7 @@
 //! It works in two steps. Each continues after an error, so that all errors are reported at once:
 //! - the file as written: [`source`] (text and positions), `syntax` (TOML), `written` (each table with its keys, as a
 //!   `table`) and `values`;
-//! - its meaning: `resolve` (plugins), `wiring` (edges), [`cycle`], `plugin_config` (each config
+//! - its meaning: `resolve` (plugins), `wiring` (edges), `machines`, [`cycle`], `plugin_config` (each config
 //!   against the schema in the plugin's manifest, through `json`), [`declared`] (ports that a config declares), with
 //!   values from outside of the file ([`setting`]).
 //!
@@ -20,6 +20,7 @@ pub mod error;
 pub mod grammar;
 mod json;
 pub mod keywords;
+mod machines;
 mod nul;
 pub mod origin;
 mod plugin_config;

@@ -79,6 +79,22 @@ pub enum Problem {
     EmptyList { what: &'static str },
     #[error("{name:?} can't be the name of a stage")]
     BadStageName { name: String },
+    #[error("{name:?} can't be the name of a machine")]
+    BadMachineName { name: String },
+    #[error("{address:?} is no address of a machine")]
+    BadAddress { address: String },
+    #[error("`{stage}` is on no machine, and the pipeline has machines")]
+    NoMachine { stage: String, hint: Option<String> },
+    #[error("the pipeline has no machine `{name}`")]
+    UnknownMachine { name: String, hint: Option<String> },
+    #[error("the machine `{name}` has no stages")]
+    IdleMachine { name: String },
+    #[error("the pipeline has {found} machines, and may have 2")]
+    TooManyMachines { found: usize },
+    #[error("`{one}` and `{other}` exchange messages, and neither listens")]
+    NobodyListens { one: String, other: String },
+    #[error("`{from}` and `{to}` are in a loop, and on different machines")]
+    LoopOfMachines { from: String, to: String },
     #[error("{name:?} can't be the name of a pipeline")]
     BadPipelineName { name: String },
     #[error("{text} is no value that a plugin can be given")]
@@ -192,6 +208,8 @@ impl Problem {
             | Self::BadWord { hint, .. }
             | Self::UnknownPlugin { hint, .. }
             | Self::UnknownStage { hint, .. }
+            | Self::UnknownMachine { hint, .. }
+            | Self::NoMachine { hint, .. }
             | Self::NoSuchStage { hint, .. }
             | Self::UnknownPort { hint, .. }
             | Self::MissingCheck { hint, .. }
@@ -204,6 +222,17 @@ impl Problem {
             Self::BadStageName { .. } => {
                 "letters, digits, `-` and `_` make a name, at most 128 bytes of them"
             }
+            Self::BadMachineName { .. } => {
+                "letters of ASCII, digits, `-` and `_` make a name, at most 128 bytes of them"
+            }
+            Self::BadAddress { .. } => {
+                "plain TCP on the machine itself is supported: \"tcp/127.0.0.1:7447\""
+            }
+            Self::IdleMachine { .. } => "give it a stage, or leave it out",
+            Self::NobodyListens { .. } => {
+                "give one of them an address: listen = \"tcp/127.0.0.1:7447\""
+            }
+            Self::LoopOfMachines { .. } => "put all stages of a loop on one machine",
             Self::BadPipelineName { .. } => "without `name` the file's name is taken",
             Self::NotText { .. } => "save the file as UTF-8",
             Self::NotJson { .. } => "JSON has no nan, no inf and no larger integers than 64 bits",
@@ -248,6 +277,10 @@ impl Problem {
                 | Self::MissingPlugin { .. }
                 | Self::NoRecordFile
                 | Self::UnknownStage { .. }
+                | Self::UnknownMachine { .. }
+                | Self::NoMachine { .. }
+                | Self::IdleMachine { .. }
+                | Self::NobodyListens { .. }
                 | Self::NotFed { .. }
                 | Self::NoSource { .. }
                 | Self::NoSuchStage { .. }

@@ -17,10 +17,10 @@ use super::source::Span;
 use super::values::wrong_type;
 use super::written::Written;
 use super::written::stage::{WrittenPlugins, WrittenStage};
-use super::{Plugins, cycle, plugin_config, setting, suggest, wiring};
+use super::{Plugins, cycle, machines, plugin_config, setting, suggest, wiring};
 use crate::manifest::effects::OneWorker;
 use crate::manifest::{Manifest, Port};
-use crate::pipeline::{Contestant, Pipeline, Stage};
+use crate::pipeline::{Contestant, Machines, Pipeline, Stage};
 
 /// What a pipeline file is resolved with.
 #[derive(Clone, Copy)]
@@ -49,6 +49,7 @@ pub(super) fn resolve(
         edges: Vec::new(),
         on_stop: written.on_stop.unwrap_or_default(),
         record: written.record.clone(),
+        machines: Machines::default(),
     };
     if let Some(first_too_many) = stages.get(MAX_STAGES) {
         let problem = Problem::TooManyStages {
@@ -92,6 +93,7 @@ pub(super) fn resolve(
     for edges in cycle::blocking_cycles(stages.len(), &pipeline.edges) {
         report_cycle(&edges, &wires, &pipeline, findings);
     }
+    pipeline.machines = machines::resolve(written, &wires, findings);
     if findings.is_empty() {
         wiring::check_reached(stages, &manifests, &pipeline.edges, findings);
     }

@@ -168,6 +168,7 @@ fn errors_in_groups() {
     check("plugins", cases::PLUGINS);
     check("wiring", cases::WIRING);
     check("cycles", cases::CYCLES);
+    check("machines", cases::MACHINES);
     check("plugin_config", cases::PLUGIN_CONFIG);
 }
 

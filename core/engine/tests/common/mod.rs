@@ -120,6 +120,7 @@ impl Builder {
             stages: Vec::new(),
             edges: Vec::new(),
             on_stop: OnStop::Drain,
+            machines: flowpipe_config::pipeline::Machines::default(),
         })
     }
 

@@ -180,6 +180,7 @@ mod tests {
                 stages: vec![stage],
                 edges: Vec::new(),
                 on_stop: OnStop::Drain,
+                machines: flowpipe_config::pipeline::Machines::default(),
                 record: None,
             },
             found: Vec::new(),

@@ -64,6 +64,7 @@ fn pipeline() -> Pipeline {
             },
         }],
         on_stop: OnStop::Drain,
+        machines: flowpipe_config::pipeline::Machines::default(),
         record: None,
     }
 }

@@ -55,6 +55,7 @@ fn live() -> Pipeline {
         stages: NAMES.map(stage).into(),
         edges: edges.map(edge).into(),
         on_stop: OnStop::Drain,
+        machines: flowpipe_config::pipeline::Machines::default(),
         record: None,
     }
 }

@@ -359,3 +359,55 @@ plugin = ["solver-varisat"]
 from = "vision"
 config = { solver-varisat = { max_conflicts = "many", max_conflict = 1 } }
 "##;
+
+pub const MACHINES: &str = r##"
+#:: a stage on no machine, an unknown machine, and one without stages
+[machines.desk]
+listen = "tcp/127.0.0.1:7447"
+[machines.rack]
+[stages.screen]
+plugin = "capture-screen"
+[stages.vision]
+plugin = "vision-opencv"
+from = "screen"
+machine = "dek"
+#:: a machine without machines
+[stages.screen]
+plugin = "capture-screen"
+machine = "desk"
+#:: names and addresses
+[machines."my desk"]
+listen = "tcp/0.0.0.0:7447"
+[machines.rack]
+connect = "rack:7447"
+listen = 7447
+port = 7447
+[stages.screen]
+plugin = "capture-screen"
+machine = "rack"
+#:: nobody listens
+[machines.desk]
+[machines.rack]
+[stages.screen]
+plugin = "capture-screen"
+machine = "desk"
+[stages.vision]
+plugin = "vision-opencv"
+from = "screen"
+machine = "rack"
+#:: a loop on two machines
+[machines.desk]
+listen = "tcp/127.0.0.1:7447"
+[machines.rack]
+[stages.screen]
+plugin = "capture-screen"
+machine = "desk"
+[stages.echo]
+plugin = "echo"
+from = ["screen", { stage = "second", queue = { when_full = "latest" } }]
+machine = "desk"
+[stages.second]
+plugin = "echo"
+from = "echo"
+machine = "rack"
+"##;

@@ -1,5 +1,6 @@
 //! A pipeline file as written, before names are resolved: each table with its keys.
 
+pub(crate) mod machine;
 pub(crate) mod queue;
 pub(crate) mod record;
 pub(crate) mod restart;
@@ -17,6 +18,7 @@ use super::syntax::in_file_order;
 use super::table::{DefaultValue, Entry, Key, Row, Table, a_keyword, a_text};
 use super::values::{table, text, word};
 use crate::pipeline::{OnStop, Record};
+use machine::WrittenMachine;
 use stage::WrittenStage;
 
 /// A pipeline file.
@@ -25,6 +27,7 @@ pub(crate) struct Written<'a, 't> {
     pub name: Option<Spanned<String>>,
     pub on_stop: Option<OnStop>,
     pub record: Option<Record>,
+    pub machines: Vec<WrittenMachine>,
     pub stages: Vec<WrittenStage<'a, 't>>,
     /// The file gives stages, though perhaps none that is readable.
     has_stages: bool,
@@ -65,6 +68,35 @@ pub(crate) fn keys<'a, 't>() -> Table<'a, 't, Written<'a, 't>> {
                     schema: || record::keys().schema(),
                 },
                 read: |written, entry, findings| written.record = record::read(entry, findings),
+            },
+            Key {
+                row: Row {
+                    name: "machines",
+                    doc: "The machines by name, if there are several.",
+                    default: DefaultValue::Words("one machine runs all stages"),
+                    schema: || {
+                        json!({
+                            "type": "object",
+                            "propertyNames": {
+                                "pattern": "^[A-Za-z0-9_-]+$",
+                                "maxLength": LONGEST_STAGE_NAME,
+                            },
+                            "additionalProperties": machine::keys().schema(),
+                        })
+                    },
+                },
+                read: |written, entry, findings| {
+                    let Some(all) = table(entry.name, entry.value, "[machines.NAME]", findings)
+                    else {
+                        return;
+                    };
+                    let all = in_file_order(all).into_iter();
+                    written.machines = all
+                        .filter_map(|(name, span, value)| {
+                            machine::read(name, span, value, findings)
+                        })
+                        .collect();
+                },
             },
             Key {
                 row: Row {

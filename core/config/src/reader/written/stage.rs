@@ -12,7 +12,7 @@ use crate::pipeline::{Isolation, OnError, Queue, Restart, Stage};
 use crate::reader::error::Findings;
 use crate::reader::problem::{LONGEST_STAGE_NAME, Problem};
 use crate::reader::source::Span;
-use crate::reader::table::{DefaultValue, Key, Row, Table, a_keyword, a_time};
+use crate::reader::table::{DefaultValue, Key, Row, Table, a_keyword, a_text, a_time};
 use crate::reader::values::{table, text, time, truth, word, workers, wrong_type};
 
 /// A stage.
@@ -34,6 +34,7 @@ pub(crate) struct WrittenStage<'a, 't> {
     /// With the span of the number.
     pub workers: Option<Spanned<usize>>,
     pub ordered: Option<bool>,
+    pub machine: Option<Spanned<String>>,
 }
 
 /// The `plugin` of a stage.
@@ -176,6 +177,17 @@ pub(crate) fn keys<'a, 't>() -> Table<'a, 't, WrittenStage<'a, 't>> {
                     stage.ordered = truth(entry.name, entry.value, findings);
                 },
             },
+            Key {
+                row: Row {
+                    name: "machine",
+                    doc: "The machine that runs the stage.",
+                    default: DefaultValue::Words("required with `machines`"),
+                    schema: a_text,
+                },
+                read: |stage, entry, findings| {
+                    stage.machine = text(entry.name, entry.value, findings);
+                },
+            },
         ],
     }
 }
@@ -215,6 +227,7 @@ pub(super) fn read<'a, 't>(
         restart: None,
         workers: None,
         ordered: None,
+        machine: None,
     };
     let place = format!("stage `{name}`");
     keys().read(&mut stage, &place, entries, findings);

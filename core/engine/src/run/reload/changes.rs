@@ -84,6 +84,7 @@ impl PipelineChange<'_> {
             stages: stages.map(|it| it.stage.settings.clone()).collect(),
             edges: edges.map(|it| it.edge).collect(),
             on_stop: flowpipe_config::pipeline::OnStop::default(),
+            machines: flowpipe_config::pipeline::Machines::default(),
             record: None,
         }
     }

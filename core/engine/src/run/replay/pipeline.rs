@@ -128,6 +128,7 @@ impl Replay {
             // Stages get their messages in the recorded order, and from no queue.
             edges: Vec::new(),
             on_stop: OnStop::Drop,
+            machines: flowpipe_config::pipeline::Machines::default(),
             record: None,
         };
         let replay = Self::of(recording, parts, options)?;

@@ -1,0 +1,272 @@
+//! A run whose stages are on several machines.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use flowpipe_abi::{ABI_MAJOR, ABI_MINOR};
+use flowpipe_config::pipeline::{Address, Machines, Pipeline};
+use flowpipe_engine::run::remote::RemoteEnds;
+use flowpipe_engine::run::{Observer, RunHandle, Stopper};
+use flowpipe_host::catalogue::Catalogue;
+use flowpipe_host::clock::Clock;
+use flowpipe_link::tcp::{TcpAcceptor, TcpDialer};
+use flowpipe_link::transport::Transport;
+use flowpipe_machines::{AgreementError, Bridge, BridgeEvent, Facts, FinishedMessages, Peer};
+use flowpipe_recording::{bytes_hash, file_hash};
+use flowpipe_terminal::{eprintln, escape};
+
+use crate::exit::Failure;
+
+/// How long a machine waits for the others at the start.
+const START_TIMEOUT: Duration = Duration::from_secs(600);
+/// A machine that is gone for so long counts as dead.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The other machines of a run, which are ready to start.
+pub struct OtherMachines {
+    machines: Machines,
+    own: usize,
+    peers: Vec<(usize, Peer)>,
+    finished: Arc<FinishedMessages>,
+}
+
+/// The other machines of an active run.
+pub struct Bridges {
+    bridges: Vec<(String, Bridge)>,
+    /// Whether the others know that the run ends here.
+    has_stopped: bool,
+    has_lost: Arc<AtomicBool>,
+}
+
+/// Checks the name of this machine. `None`: the pipeline has no machines.
+///
+/// # Errors
+/// When a pipeline with machines has no such machine, or a name is given for one without.
+pub fn own(machines: &Machines, name: Option<&str>) -> Result<Option<usize>, Failure> {
+    let names: Vec<_> = machines.all.iter().map(|it| it.name.as_str()).collect();
+    let all = names.join(", ");
+    match name {
+        None if names.is_empty() => Ok(None),
+        None => Err(Failure::Usage(format!(
+            "the pipeline runs on several machines: name this one with --machine ({all})"
+        ))),
+        Some(_) if names.is_empty() => Err(Failure::Usage(
+            "--machine needs a pipeline with [machines.NAME]".to_owned(),
+        )),
+        Some(name) => match machines.find(name) {
+            Some(own) => Ok(Some(own)),
+            None => Err(Failure::Usage(format!(
+                "the pipeline has no machine \"{name}\"; it has {all}"
+            ))),
+        },
+    }
+}
+
+/// The stages of a machine, without their edges; of a pipeline without machines, all.
+pub fn stages_of(pipeline: &Pipeline, own: Option<usize>) -> Pipeline {
+    let mut here = pipeline.clone();
+    here.edges.clear();
+    let mut machines = pipeline.machines.of_stages.iter();
+    here.stages.retain(|_| {
+        let machine = machines.next();
+        own.is_none() || machine.copied() == own
+    });
+    here
+}
+
+/// What all machines of a run must have in common. `text`: the pipeline file. `settings`: what was given besides it.
+pub fn facts(pipeline: &Pipeline, catalogue: &Catalogue, text: &str, settings: &str) -> Facts {
+    let mut facts = BTreeMap::new();
+    let mut add = |what: &str, value: String| facts.insert(what.to_owned(), value);
+    add("the pipeline file", bytes_hash(text.as_bytes()));
+    add(
+        "what is set besides the file",
+        bytes_hash(settings.as_bytes()),
+    );
+    add("the version of the ABI", format!("{ABI_MAJOR}.{ABI_MINOR}"));
+    for contestant in pipeline.stages.iter().flat_map(|it| &it.contestants) {
+        let plugin = &contestant.plugin;
+        let hash = catalogue
+            .find(plugin)
+            .map(|found| file_hash(&found.path).unwrap_or_else(|error| error.to_string()));
+        if let Some(hash) = hash {
+            add(&format!("the plugin {plugin}"), hash);
+        }
+    }
+    Facts(facts)
+}
+
+impl OtherMachines {
+    /// Connects to the other machines, and waits until all are there and run the same.
+    ///
+    /// # Errors
+    /// When one does not come, or runs something else.
+    pub fn connect(
+        pipeline: &Pipeline,
+        own: usize,
+        clock: Clock,
+        facts: &Facts,
+    ) -> Result<Self, Failure> {
+        let machines = &pipeline.machines;
+        let mut peers = Vec::new();
+        for peer in (0..machines.all.len()).filter(|it| *it != own) {
+            let opens = machines.opens(own, peer);
+            let shares = |(from, to): (usize, usize)| {
+                let ends = [machines.of_stages[from], machines.of_stages[to]];
+                ends == [own, peer] || ends == [peer, own]
+            };
+            let mut edges = pipeline.edges.iter().map(|it| (it.from.stage, it.to.stage));
+            let Some(opens) = opens.filter(|_| edges.any(shares)) else {
+                continue;
+            };
+            let transport = transport(machines, own, peer, opens)?;
+            let names = [own, peer].map(|it| machines.all[it].name.as_str());
+            let now = Arc::new(move || clock.now());
+            let peer_link = Peer::connect(names, pipeline.edges.len(), opens, transport, now);
+            peers.push((peer, peer_link.map_err(Failure::from)?));
+        }
+        for (peer, link) in &peers {
+            let name = &machines.all[*peer].name;
+            eprintln!("waiting for machine {}", escape(name));
+            link.agree(facts, START_TIMEOUT).map_err(refused)?;
+        }
+        Ok(Self {
+            machines: machines.clone(),
+            own,
+            peers,
+            finished: Arc::default(),
+        })
+    }
+
+    /// The stages that they run.
+    pub fn stages(&self) -> BTreeSet<usize> {
+        let of_stages = self.machines.of_stages.iter().enumerate();
+        let others = of_stages.filter(|(_, machine)| **machine != self.own);
+        others.map(|(stage, _)| stage).collect()
+    }
+
+    /// The observer that the run needs.
+    pub fn observer(&self) -> Arc<dyn Observer> {
+        self.finished.clone()
+    }
+
+    /// Connects the stages of a run that has started with those of the others.
+    ///
+    /// # Errors
+    /// When a thread can't be started.
+    pub fn start(self, run: &mut RunHandle) -> Result<Bridges, Failure> {
+        let mut ends = run.take_remote_ends();
+        let has_lost: Arc<AtomicBool> = Arc::default();
+        let mut bridges = Vec::new();
+        for (peer, link) in self.peers {
+            let is_peer = |stage: usize| self.machines.of_stages[stage] == peer;
+            let own_ends = RemoteEnds {
+                outgoing: ends
+                    .outgoing
+                    .extract_if(.., |it| is_peer(it.edge().to.stage))
+                    .collect(),
+                incoming: ends
+                    .incoming
+                    .extract_if(.., |it| is_peer(it.edge().from.stage))
+                    .collect(),
+            };
+            let name = self.machines.all[peer].name.clone();
+            let notice = notice(name.clone(), run.stopper(), has_lost.clone());
+            let finished = self.finished.clone();
+            let bridge = Bridge::start(link, own_ends, finished, PATIENCE, notice);
+            bridges.push((name, bridge.map_err(Failure::from)?));
+        }
+        Ok(Bridges {
+            bridges,
+            has_stopped: false,
+            has_lost,
+        })
+    }
+}
+
+impl Bridges {
+    /// Reports to the others when the run here is ending.
+    pub fn update(&mut self, run: &RunHandle) {
+        if run.is_ending() && !std::mem::replace(&mut self.has_stopped, true) {
+            for (_, bridge) in &self.bridges {
+                bridge.stop();
+            }
+        }
+    }
+
+    /// After the end of the run: waits until the others have everything and have ended too. Returns whether they have,
+    /// and whether nothing was lost.
+    pub fn finish(self) -> bool {
+        let mut is_complete = true;
+        for (name, bridge) in self.bridges {
+            if !bridge.finish() {
+                is_complete = false;
+                let name = escape(&name);
+                eprintln!("machine {name} was gone before the end");
+            }
+        }
+        is_complete && !self.has_lost.load(Ordering::Relaxed)
+    }
+}
+
+fn transport(
+    machines: &Machines,
+    own: usize,
+    peer: usize,
+    opens: bool,
+) -> Result<Box<dyn Transport>, Failure> {
+    let [own, peer] = [own, peer].map(|it| &machines.all[it]);
+    let address = if opens { &peer.connect } else { &own.listen };
+    let Some(Address::Loopback(address)) = address else {
+        let why = "neither machine listens";
+        return Err(Failure::Config(why.to_owned()));
+    };
+    let file = |error| Failure::File {
+        path: format!("tcp/{address}"),
+        error,
+    };
+    Ok(match opens {
+        true => Box::new(TcpDialer::new(*address).map_err(file)?),
+        false => Box::new(TcpAcceptor::new(*address).map_err(file)?),
+    })
+}
+
+fn refused(error: AgreementError) -> Failure {
+    Failure::Config(error.to_string())
+}
+
+/// Prints what happens, and ends the run when another machine has ended it.
+fn notice(
+    machine: String,
+    stopper: Stopper,
+    has_lost: Arc<AtomicBool>,
+) -> impl Fn(BridgeEvent) + Send + Sync {
+    let machine = escape(&machine).into_owned();
+    move |event| match event {
+        BridgeEvent::Connected => eprintln!("connected to machine {machine}"),
+        BridgeEvent::Disconnected { reason } => {
+            let reason = reason.map(|it| format!(": {}", escape(&it)));
+            let reason = reason.unwrap_or_default();
+            eprintln!("the connection to machine {machine} is lost{reason}");
+        }
+        BridgeEvent::Died => {
+            has_lost.store(true, Ordering::Relaxed);
+            eprintln!("machine {machine} is gone: the run ends");
+            stopper.stop();
+        }
+        BridgeEvent::Lost { edge, sequence, .. } => {
+            eprintln!("machine {machine}: message {sequence} of edge {edge} is lost");
+        }
+        BridgeEvent::Refused { reason, .. } => {
+            has_lost.store(true, Ordering::Relaxed);
+            eprintln!("machine {machine}: {}", escape(&reason));
+        }
+        BridgeEvent::TooLong { length, .. } => {
+            has_lost.store(true, Ordering::Relaxed);
+            eprintln!("a message of {length} bytes is too long for machine {machine}");
+        }
+        BridgeEvent::Stopped => stopper.stop(),
+    }
+}

@@ -1,0 +1,71 @@
+//! `[machines.NAME]`.
+
+use toml::Spanned;
+use toml::de::DeValue;
+
+use crate::reader::error::Findings;
+use crate::reader::problem::{LONGEST_STAGE_NAME, Problem};
+use crate::reader::source::Span;
+use crate::reader::table::{DefaultValue, Key, Row, Table, a_text};
+use crate::reader::values::{table, text};
+
+/// A machine.
+pub(crate) struct WrittenMachine {
+    pub name: Spanned<String>,
+    pub listen: Option<Spanned<String>>,
+    pub connect: Option<Spanned<String>>,
+}
+
+/// The keys.
+pub(crate) fn keys<'a, 't>() -> Table<'a, 't, WrittenMachine> {
+    Table {
+        prefix: "machines.NAME.",
+        keys: vec![
+            Key {
+                row: Row {
+                    name: "listen",
+                    doc: "The address where the machine listens for the others: \"tcp/127.0.0.1:7447\".",
+                    default: DefaultValue::Words("it does not listen"),
+                    schema: a_text,
+                },
+                read: |machine, entry, findings| {
+                    machine.listen = text(entry.name, entry.value, findings);
+                },
+            },
+            Key {
+                row: Row {
+                    name: "connect",
+                    doc: "The address by which the others reach the machine.",
+                    default: DefaultValue::Words("its `listen`"),
+                    schema: a_text,
+                },
+                read: |machine, entry, findings| {
+                    machine.connect = text(entry.name, entry.value, findings);
+                },
+            },
+        ],
+    }
+}
+
+/// Reads a machine.
+pub(super) fn read(
+    name: &str,
+    name_span: Span,
+    value: &Spanned<DeValue<'_>>,
+    findings: &mut Findings,
+) -> Option<WrittenMachine> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if name.is_empty() || name.len() > LONGEST_STAGE_NAME || !name.chars().all(is_plain) {
+        let name = name.to_owned();
+        findings.report(&name_span, Problem::BadMachineName { name });
+    }
+    let entries = table("machine", value, "[machines.NAME]", findings)?;
+    let mut machine = WrittenMachine {
+        name: Spanned::new(name_span, name.to_owned()),
+        listen: None,
+        connect: None,
+    };
+    let place = format!("machine `{name}`");
+    keys().read(&mut machine, &place, entries, findings);
+    Some(machine)
+}

@@ -1,0 +1,417 @@
+//! The edges between this machine and another one, while the run is active.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{Receiver, Sender};
+use flowpipe_config::pipeline::{PortRef, WhenFull};
+use flowpipe_engine::run::remote::{Delivery, IncomingEdge, OutgoingEdge, RemoteEnds, Taken};
+use flowpipe_link::clock_offset::Offset;
+use flowpipe_link::link::Link;
+use flowpipe_link::session::{Event, MessageId, Refusal};
+use flowpipe_sync::lock;
+
+use crate::control::{self, CHANNEL, Control};
+use crate::finished::FinishedMessages;
+use crate::peer::Peer;
+use crate::wire;
+
+/// How often a thread that waits checks whether the bridge closes.
+const STEP: Duration = Duration::from_millis(50);
+/// How often a bridge that finishes checks whether the other machine is dead. Longer than a link lingers.
+const FINISH_STEP: Duration = Duration::from_secs(2);
+
+/// What happens on a bridge.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BridgeEvent {
+    /// There is a connection.
+    Connected,
+    /// There is none. Nothing is lost.
+    Disconnected {
+        /// Why, if it is known.
+        reason: Option<String>,
+    },
+    /// The program of the other machine is dead, or gone for too long. Its stages take part no longer.
+    Died,
+    /// After [`Self::Died`]: a message that the other machine had and did not finish, or that waited for it.
+    Lost {
+        /// The edge in the pipeline.
+        edge: usize,
+        /// Its output.
+        source: PortRef,
+        /// Its number there.
+        sequence: u64,
+    },
+    /// A message of the other machine was dropped: its stage can't have emitted it.
+    Refused {
+        /// The edge in the pipeline. `None`: it was for none.
+        edge: Option<usize>,
+        /// Why.
+        reason: String,
+    },
+    /// A message is longer than a link permits, and was dropped.
+    TooLong {
+        /// The edge in the pipeline.
+        edge: usize,
+        /// Its length in bytes.
+        length: usize,
+    },
+    /// The run was stopped on the other machine, or has failed there.
+    Stopped,
+}
+
+/// Moves the messages of all edges between two machines. Dropping it ends the streams to the stages here.
+pub struct Bridge {
+    shared: Arc<Shared>,
+    /// The threads of edges to the other machine.
+    outgoing: Vec<JoinHandle<()>>,
+    others: Vec<JoinHandle<()>>,
+}
+
+struct Shared {
+    link: Arc<Link>,
+    finished: Arc<FinishedMessages>,
+    report: Box<dyn Fn(BridgeEvent) + Send + Sync>,
+    /// What the other machine has not finished, by channel.
+    sent: Mutex<HashMap<u32, Unfinished>>,
+    /// By edge: whether the other machine takes no more.
+    gone: BTreeMap<usize, AtomicBool>,
+    is_closing: AtomicBool,
+    is_dead: AtomicBool,
+    /// The other machine is given up after so long without a connection.
+    patience: Duration,
+}
+
+/// The messages of a channel that are not finished.
+struct Unfinished {
+    edge: usize,
+    source: PortRef,
+    /// Their numbers on the output, by those on the channel.
+    sequences: BTreeMap<u64, u64>,
+}
+
+/// Messages of one edge, on their way from the thread of the link to that of the edge.
+type Arrivals = Sender<(MessageId, Vec<u8>)>;
+
+impl Bridge {
+    /// Starts to move messages. `ends`: those of the edges between both machines. `finished`: an observer of the run.
+    /// `patience`: the other machine is given up after so long without a connection.
+    ///
+    /// # Errors
+    /// When a thread can't be started.
+    pub fn start(
+        peer: Peer,
+        ends: RemoteEnds,
+        finished: Arc<FinishedMessages>,
+        patience: Duration,
+        report: impl Fn(BridgeEvent) + Send + Sync + 'static,
+    ) -> io::Result<Self> {
+        let edges = ends.outgoing.iter().map(OutgoingEdge::index);
+        let shared = Arc::new(Shared {
+            link: peer.link,
+            finished,
+            report: Box::new(report),
+            sent: Mutex::default(),
+            gone: edges.map(|edge| (edge, AtomicBool::new(false))).collect(),
+            is_closing: AtomicBool::new(false),
+            is_dead: AtomicBool::new(false),
+            patience,
+        });
+        let mut bridge = Self {
+            shared: shared.clone(),
+            outgoing: Vec::new(),
+            others: Vec::new(),
+        };
+        let mut arrivals = HashMap::new();
+        for mut edge in ends.incoming {
+            let channel = control::channel(edge.index());
+            // What may arrive is limited by the credit.
+            let (sender, receiver) = crossbeam_channel::unbounded();
+            arrivals.insert(channel, sender);
+            shared.link.receive_on(channel, edge.capacity() as u64);
+            let own = shared.clone();
+            let thread = spawn(move || receive_edge(&own, &mut edge, &receiver))?;
+            bridge.others.push(thread);
+        }
+        for edge in ends.outgoing {
+            let own = shared.clone();
+            bridge.outgoing.push(spawn(move || send_edge(&own, &edge))?);
+        }
+        let own = shared;
+        bridge.others.push(spawn(move || receive(&own, arrivals))?);
+        Ok(bridge)
+    }
+
+    /// Reports to the other machine that the run is stopped here.
+    pub fn stop(&self) {
+        self.shared.send_control(&Control::Stop);
+    }
+
+    /// The clock of the other machine, compared with that of this one.
+    #[must_use]
+    pub fn peer_clock(&self) -> Option<Offset> {
+        self.shared.link.peer_clock()
+    }
+
+    /// After the end of the run here: waits until the other machine has everything, and its run has ended too. Returns
+    /// false if it died before.
+    #[must_use]
+    pub fn finish(mut self) -> bool {
+        join(&mut self.outgoing);
+        while !self.shared.is_dead.load(Ordering::Relaxed) {
+            if self.shared.link.finish(FINISH_STEP) {
+                return true;
+            }
+        }
+        false
+    }
+}
+
+impl Drop for Bridge {
+    fn drop(&mut self) {
+        self.shared.is_closing.store(true, Ordering::Relaxed);
+        join(&mut self.others);
+        // Those of edges to the other machine end with their stages, which may be later.
+    }
+}
+
+fn spawn(work: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
+    std::thread::Builder::new()
+        .name("flowpipe-bridge".into())
+        .spawn(work)
+}
+
+fn join(threads: &mut Vec<JoinHandle<()>>) {
+    for thread in threads.drain(..) {
+        // A panic has been printed.
+        let _ = thread.join();
+    }
+}
+
+impl Shared {
+    fn is_closing(&self) -> bool {
+        self.is_closing.load(Ordering::Relaxed)
+    }
+
+    fn is_gone(&self, edge: usize) -> bool {
+        let gone = self.gone.get(&edge);
+        self.is_closing() || gone.is_none_or(|gone| gone.load(Ordering::Relaxed))
+    }
+
+    fn set_gone(&self, edge: usize) {
+        if let Some(gone) = self.gone.get(&edge) {
+            gone.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn send_control(&self, control: &Control) {
+        let body = control.encode().into();
+        // A peer that takes nothing is not there.
+        let _ = self.link.send(CHANNEL, &body, STEP);
+    }
+
+    /// Sends a message and notes it. Returns false when the edge has ended there.
+    fn send(&self, edge: &OutgoingEdge, sequence: u64, body: &Arc<[u8]>) -> bool {
+        let channel = control::channel(edge.index());
+        loop {
+            // The note is there before the message can be finished.
+            let mut sent = lock(&self.sent);
+            let refusal = match self.link.send(channel, body, Duration::ZERO) {
+                Ok(id) => {
+                    let unfinished = sent.entry(channel).or_insert_with(|| Unfinished {
+                        edge: edge.index(),
+                        source: edge.edge().from,
+                        sequences: BTreeMap::new(),
+                    });
+                    unfinished.sequences.insert(id.number, sequence);
+                    return true;
+                }
+                Err(refusal) => refusal,
+            };
+            drop(sent);
+            match refusal {
+                Refusal::NoCredit | Refusal::Full => {
+                    let _ = self.link.refusal(channel, body.len(), STEP);
+                }
+                Refusal::TooLong => {
+                    (self.report)(BridgeEvent::TooLong {
+                        edge: edge.index(),
+                        length: body.len(),
+                    });
+                    return true;
+                }
+                Refusal::Ended => return false,
+            }
+            if self.is_gone(edge.index()) {
+                return false;
+            }
+        }
+    }
+
+    /// The other machine has finished these messages.
+    fn note_done(&self, first: MessageId, last: u64) {
+        if let Some(unfinished) = lock(&self.sent).get_mut(&first.channel) {
+            let rest = unfinished.sequences.split_off(&first.number);
+            let later = rest.into_iter().filter(|(number, _)| *number > last);
+            unfinished.sequences.extend(later);
+        }
+    }
+
+    /// The other machine is dead: all that it has not finished is lost.
+    fn note_death(&self) {
+        self.is_dead.store(true, Ordering::Relaxed);
+        (self.report)(BridgeEvent::Died);
+        self.gone.keys().for_each(|edge| self.set_gone(*edge));
+        let lost = std::mem::take(&mut *lock(&self.sent));
+        let lost: BTreeMap<_, _> = lost.into_iter().collect();
+        for unfinished in lost.into_values() {
+            let Unfinished { edge, source, .. } = unfinished;
+            for sequence in unfinished.sequences.into_values() {
+                (self.report)(BridgeEvent::Lost {
+                    edge,
+                    source,
+                    sequence,
+                });
+            }
+        }
+    }
+
+    fn refuse(&self, edge: Option<usize>, reason: &str) {
+        let reason = reason.to_owned();
+        (self.report)(BridgeEvent::Refused { edge, reason });
+    }
+}
+
+/// Sends the messages of an edge, until its stream ends or the other machine takes no more.
+fn send_edge(shared: &Shared, edge: &OutgoingEdge) {
+    let channel = control::channel(edge.index());
+    let drops = edge.edge().queue.when_full != WhenFull::Block;
+    loop {
+        // What waits in a queue that drops can be dropped until there is room for it.
+        while drops && shared.link.refusal(channel, 0, STEP).is_some() {
+            if shared.is_gone(edge.index()) {
+                return;
+            }
+        }
+        match edge.take() {
+            Taken::Message(message) => {
+                let body = wire::encode(&message).into();
+                let sequence = message.lineage().sequence;
+                if shared.is_gone(edge.index()) || !shared.send(edge, sequence, &body) {
+                    return;
+                }
+            }
+            Taken::Empty => {}
+            Taken::Ended => break,
+        }
+    }
+    shared.link.end(channel);
+}
+
+/// Passes the messages of an edge on to its stage.
+fn receive_edge(
+    shared: &Shared,
+    edge: &mut IncomingEdge,
+    arrivals: &Receiver<(MessageId, Vec<u8>)>,
+) {
+    let number = edge.index();
+    let (source, to) = (edge.edge().from, edge.edge().to);
+    for (id, body) in arrivals {
+        // The first connection measures it.
+        let clock = loop {
+            match shared.link.peer_clock() {
+                Some(clock) => break clock,
+                None if shared.is_closing() => return,
+                None => std::thread::sleep(Duration::from_millis(1)),
+            }
+        };
+        let delivery = match wire::decode(&body, clock) {
+            Some(arrived) => {
+                let key = (to, source, arrived.sequence);
+                shared.finished.hold(key, &shared.link, id);
+                let accepted = edge.accept(arrived);
+                if accepted != Ok(Delivery::Queued) {
+                    shared.finished.finish(key);
+                }
+                accepted
+            }
+            None => {
+                shared.link.done(id);
+                Err("a message is malformed".to_owned())
+            }
+        };
+        shared.link.take(id.channel);
+        match delivery {
+            Ok(Delivery::Queued) => {}
+            Ok(Delivery::Gone) => {
+                shared.send_control(&Control::Gone { edge: number });
+                return;
+            }
+            Err(reason) => shared.refuse(Some(number), &reason),
+        }
+    }
+}
+
+/// Receives all that the other machine sends.
+fn receive(shared: &Shared, mut arrivals: HashMap<u32, Arrivals>) {
+    let mut gone_since = (!shared.link.is_connected()).then(Instant::now);
+    let mut has_finished = false;
+    while !shared.is_closing() {
+        if !has_finished && gone_since.is_some_and(|since| since.elapsed() >= shared.patience) {
+            gone_since = None;
+            shared.link.give_up();
+        }
+        match shared.link.next_event(STEP) {
+            None | Some(Event::Credit { .. } | Event::Lost { .. } | Event::Unsent { .. }) => {}
+            Some(Event::Connected) => {
+                gone_since = None;
+                (shared.report)(BridgeEvent::Connected);
+            }
+            Some(Event::Disconnected(violation)) => {
+                gone_since = Some(Instant::now());
+                if !has_finished {
+                    let reason = violation.map(|it| format!("the other machine {it}"));
+                    let reason = reason.or_else(|| shared.link.failure());
+                    (shared.report)(BridgeEvent::Disconnected { reason });
+                }
+            }
+            Some(Event::Message { id, body }) if id.channel == CHANNEL => {
+                shared.link.take(CHANNEL);
+                shared.link.done(id);
+                match Control::decode(&body) {
+                    Some(Control::Gone { edge }) => shared.set_gone(edge),
+                    Some(Control::Stop) => (shared.report)(BridgeEvent::Stopped),
+                    _ => shared.refuse(None, "it sent something that it should not"),
+                }
+            }
+            Some(Event::Message { id, body }) => {
+                // Gone: the stage has ended, which the other machine is about to learn.
+                let rejected = match arrivals.get(&id.channel) {
+                    Some(arrivals) => arrivals.send((id, body)).is_err(),
+                    None => true,
+                };
+                if rejected {
+                    shared.link.take(id.channel);
+                    shared.link.done(id);
+                }
+            }
+            Some(Event::Done { first, last }) => shared.note_done(first, last),
+            Some(Event::Ended { channel }) => drop(arrivals.remove(&channel)),
+            Some(Event::Finished) => {
+                // Its run is over: it takes nothing more.
+                has_finished = true;
+                shared.gone.keys().for_each(|edge| shared.set_gone(*edge));
+            }
+            Some(Event::PeerLost) => {
+                shared.note_death();
+                // Streams to the stages here end.
+                arrivals.clear();
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! What machines send each other besides messages: JSON on channel 0.
+
+use serde::{Deserialize, Serialize};
+
+use crate::agreement::Facts;
+
+/// The channel of [`Control`].
+pub(crate) const CHANNEL: u32 = 0;
+/// How many of them may wait.
+pub(crate) const CAPACITY: u64 = 64;
+
+/// A message between machines.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Control {
+    /// The first one: what the machine runs.
+    Introduction { machine: String, facts: Facts },
+    /// The facts agree: the machine is ready to start.
+    Ready,
+    /// The receiving stage of an edge has ended: nothing is sent on it any more.
+    Gone { edge: usize },
+    /// The run was stopped there, or has failed.
+    Stop,
+}
+
+/// The channel of an edge.
+pub(crate) fn channel(edge: usize) -> u32 {
+    u32::try_from(edge).map_or(u32::MAX, |edge| edge.saturating_add(1))
+}
+
+/// How many channels the links of a pipeline with so many edges have.
+pub(crate) fn channels(edges: usize) -> u32 {
+    channel(edges)
+}
+
+impl Control {
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        // It has no maps with other keys than text, so that it is always JSON.
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+
+    pub(crate) fn decode(body: &[u8]) -> Option<Self> {
+        serde_json::from_slice(body).ok()
+    }
+}

@@ -1,0 +1,19 @@
+//! A run on several machines.
+//!
+//! Each machine runs some stages of one pipeline ([`flowpipe_engine::run::remote`]), and has a link to each machine with
+//! which it shares edges. A [`Peer`] is such a machine. Both ends compare what they run ([`Facts`]) before anything
+//! starts. A [`Bridge`] then moves the messages of the edges between them.
+//!
+//! Channel 0 of a link is for the machines themselves. Channel N + 1 is edge N of the pipeline.
+
+mod agreement;
+mod bridge;
+mod control;
+mod finished;
+mod peer;
+mod wire;
+
+pub use agreement::{Difference, Facts};
+pub use bridge::{Bridge, BridgeEvent};
+pub use finished::FinishedMessages;
+pub use peer::{AgreementError, Peer};

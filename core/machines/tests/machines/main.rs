@@ -1,0 +1,286 @@
+//! Two runs of one pipeline, connected as two machines are.
+#![allow(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    reason = "tests end by panicking"
+)]
+
+#[path = "../../../engine/tests/common/mod.rs"]
+mod common;
+#[path = "../../../link/tests/processes/proxy.rs"]
+mod proxy;
+
+use std::collections::BTreeSet;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use flowpipe_config::pipeline::WhenFull;
+use flowpipe_engine::report::Report;
+use flowpipe_engine::run::{Options, Run};
+use flowpipe_host::clock::Clock;
+use flowpipe_link::tcp::{TcpAcceptor, TcpDialer};
+use flowpipe_link::transport::Transport;
+use flowpipe_machines::{AgreementError, Bridge, BridgeEvent, Facts, FinishedMessages, Peer};
+use serde_json::json;
+
+use crate::common::{Builder, Watcher, catalogue, finish, queue};
+use crate::proxy::Proxy;
+
+const LOOPBACK: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+/// No step of a test takes so long.
+const LONG: Duration = Duration::from_secs(60);
+
+/// One of two machines.
+struct Machine {
+    clock: Clock,
+    peer: Peer,
+}
+
+/// One machine in a run.
+struct Running {
+    run: flowpipe_engine::run::RunHandle,
+    bridge: Bridge,
+    watcher: Arc<Watcher>,
+    events: Arc<Mutex<Vec<BridgeEvent>>>,
+}
+
+fn machine(
+    names: [&str; 2],
+    edges: usize,
+    opens: bool,
+    transport: impl Transport + 'static,
+) -> Machine {
+    let clock = Clock::start();
+    let now = Arc::new(move || clock.now());
+    let peer = Peer::connect(names, edges, opens, Box::new(transport), now);
+    Machine {
+        clock,
+        peer: peer.unwrap(),
+    }
+}
+
+/// Two machines: the first one connects to the second, through a proxy if there is one.
+fn machines(edges: usize, through: Option<&mut Option<Proxy>>) -> [Machine; 2] {
+    let acceptor = TcpAcceptor::new(LOOPBACK).unwrap();
+    let mut address = acceptor.address().unwrap();
+    if let Some(proxy) = through {
+        let started = Proxy::start(address);
+        address = started.address;
+        *proxy = Some(started);
+    }
+    let one = machine(
+        ["desk", "rack"],
+        edges,
+        true,
+        TcpDialer::new(address).unwrap(),
+    );
+    // Their clocks differ.
+    std::thread::sleep(Duration::from_millis(20));
+    let other = machine(["rack", "desk"], edges, false, acceptor);
+    [one, other]
+}
+
+fn facts() -> Facts {
+    Facts([("the file".to_owned(), "1".to_owned())].into())
+}
+
+/// Lets both agree.
+fn agree(machines: &[Machine; 2], facts: [Facts; 2]) -> [Result<(), AgreementError>; 2] {
+    std::thread::scope(|scope| {
+        let agree = |machine: usize| machines[machine].peer.agree(&facts[machine], LONG);
+        let other = scope.spawn(move || agree(1));
+        [agree(0), other.join().unwrap()]
+    })
+}
+
+impl Machine {
+    /// Starts its run. `here`: the stages that it runs.
+    fn start(self, pipeline: &Builder, here: &[usize], patience: Duration) -> Running {
+        let watcher = Arc::new(Watcher::default());
+        let finished = Arc::new(FinishedMessages::default());
+        let all: BTreeSet<_> = (0..pipeline.0.stages.len()).collect();
+        let options = Options {
+            observers: vec![watcher.clone(), finished.clone()],
+            elsewhere: all.into_iter().filter(|it| !here.contains(it)).collect(),
+            clock: self.clock,
+            ..Options::default()
+        };
+        let run = Run::start(pipeline.0.clone(), catalogue(), options);
+        let mut run = run.unwrap_or_else(|error| panic!("{error}"));
+        let events: Arc<Mutex<Vec<_>>> = Arc::default();
+        let own = events.clone();
+        let report = move |event| own.lock().unwrap().push(event);
+        let ends = run.take_remote_ends();
+        let bridge = Bridge::start(self.peer, ends, finished, patience, report).unwrap();
+        Running {
+            run,
+            bridge,
+            watcher,
+            events,
+        }
+    }
+}
+
+impl Running {
+    /// Waits for the end, of the run and of the link.
+    fn finish(self) -> (Report, Arc<Watcher>, Vec<BridgeEvent>) {
+        let report = finish(self.run);
+        assert!(self.bridge.finish());
+        let events = std::mem::take(&mut *self.events.lock().unwrap());
+        (report, self.watcher, events)
+    }
+}
+
+/// Frames through three stages.
+fn line(count: u64) -> Builder {
+    let mut line = Builder::line(count, "pass", json!({}));
+    line.0.stages[0].contestants[0].config = json!({ "count": count, "width": 64, "height": 48 });
+    line
+}
+
+/// What was sent was delivered or dropped.
+fn edges_add_up(report: &Report) {
+    for edge in &report.edges {
+        let all = edge.delivered + edge.dropped + edge.discarded;
+        assert_eq!(edge.sent, all, "{edge:?}");
+    }
+}
+
+/// A message without times: its number, JSON, frame, hops and first pixel.
+type Untimed = (u64, String, u64, Vec<u32>, Option<u8>);
+
+/// What a watcher saw of a stage, without times.
+fn seen(watcher: &Watcher, stage: usize) -> Vec<Untimed> {
+    let from = watcher.from(stage).into_iter();
+    let seen = from.map(|it| {
+        let pixel = it.pixels.map(|(_, pixel)| pixel);
+        (
+            it.sequence,
+            it.json.to_string(),
+            it.frame_sequence,
+            it.hops,
+            pixel,
+        )
+    });
+    seen.collect()
+}
+
+#[test]
+fn two_machines_do_what_one_does() {
+    let (_, alone) = line(100).run();
+    let pipeline = line(100);
+    let machines = machines(2, None);
+    for agreed in agree(&machines, [facts(), facts()]) {
+        agreed.unwrap();
+    }
+    let [desk, rack] = machines;
+    let desk = desk.start(&pipeline, &[0, 2], LONG);
+    let rack = rack.start(&pipeline, &[1], LONG);
+    let rack = std::thread::spawn(move || rack.finish());
+    let (report, watcher, events) = desk.finish();
+    let (other_report, other_watcher, other_events) = rack.join().unwrap();
+    for stage in [0, 1, 2] {
+        assert_eq!(seen(&alone, stage), seen(&watcher, stage), "stage {stage}");
+    }
+    assert_eq!(seen(&alone, 1), seen(&other_watcher, 1));
+    for report in [&report, &other_report] {
+        assert_eq!(report.failure, None);
+        edges_add_up(report);
+    }
+    let is_fault = |event: &&BridgeEvent| **event != BridgeEvent::Connected;
+    let events: Vec<_> = events.iter().chain(&other_events).collect();
+    assert!(!events.into_iter().any(|it| is_fault(&it)));
+    // Times are of one clock: a frame is captured before what descends from it is emitted, and not long before.
+    for seen in watcher.from(2) {
+        let age = seen.age_ns.unwrap();
+        assert!((0..60_000_000_000).contains(&age), "{age}");
+    }
+    for seen in other_watcher.from(1) {
+        // By a measured clock, whose error is small on one machine.
+        let age = seen.age_ns.unwrap();
+        assert!((-10_000_000..60_000_000_000).contains(&age), "{age}");
+    }
+}
+
+#[test]
+fn cuts_lose_nothing() {
+    const MESSAGES: u64 = 3_000;
+    let (_, alone) = line(MESSAGES).run();
+    let pipeline = line(MESSAGES);
+    let mut proxy = None;
+    let machines = machines(2, Some(&mut proxy));
+    for agreed in agree(&machines, [facts(), facts()]) {
+        agreed.unwrap();
+    }
+    let proxy = proxy.unwrap();
+    let [desk, rack] = machines;
+    let desk = desk.start(&pipeline, &[0, 2], LONG);
+    let rack = rack.start(&pipeline, &[1], LONG);
+    let rack = std::thread::spawn(move || rack.finish());
+    proxy.cut_often(30);
+    let (report, watcher, events) = desk.finish();
+    rack.join().unwrap();
+    assert_eq!(seen(&alone, 2), seen(&watcher, 2));
+    assert_eq!(report.failure, None);
+    let cuts = events.iter();
+    let cuts = cuts.filter(|it| matches!(it, BridgeEvent::Disconnected { .. }));
+    assert!(cuts.count() > 0, "{events:?}");
+}
+
+#[test]
+fn machines_that_run_something_else_do_not_start() {
+    let machines = machines(2, None);
+    let mut other = facts();
+    other.0.insert("the file".to_owned(), "2".to_owned());
+    other.0.insert("the plugin a".to_owned(), "3".to_owned());
+    let agreed = agree(&machines, [facts(), other]);
+    for (agreed, expected) in agreed.into_iter().zip([
+        "the file differs: 1 on desk, 2 on rack; desk lacks the plugin a",
+        "the file differs: 2 on rack, 1 on desk; desk lacks the plugin a",
+    ]) {
+        assert_eq!(agreed.unwrap_err().to_string(), expected);
+    }
+}
+
+#[test]
+fn a_machine_that_is_not_there_is_named() {
+    let [desk, rack] = machines(2, None);
+    drop(rack);
+    let error = desk.peer.agree(&facts(), Duration::from_millis(200));
+    let error = error.unwrap_err().to_string();
+    assert!(
+        error.starts_with("rack did not answer within 0 s: "),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_death_is_reported_with_every_message_that_it_loses() {
+    let mut pipeline = Builder::line(1_000, "pass", json!({}));
+    pipeline.0.edges[0].queue = queue(4, WhenFull::Block);
+    // The other machine does not come to its stage's messages.
+    let machines = machines(2, None);
+    for agreed in agree(&machines, [facts(), facts()]) {
+        agreed.unwrap();
+    }
+    let [desk, rack] = machines;
+    let desk = desk.start(&pipeline, &[0, 2], Duration::from_millis(300));
+    let rack = rack.start(&pipeline, &[1], LONG);
+    common::until("it works", || rack.run.progress().stages[1].received > 20);
+    drop(rack.bridge);
+    drop(rack.run);
+    let report = finish(desk.run);
+    assert!(!desk.bridge.finish());
+    let events = desk.events.lock().unwrap();
+    assert!(events.contains(&BridgeEvent::Died), "{events:?}");
+    let lost = events.iter().filter_map(|event| match event {
+        BridgeEvent::Lost { sequence, edge, .. } => Some((*edge, *sequence)),
+        _ => None,
+    });
+    let lost: Vec<_> = lost.collect();
+    // Granted, in the queue, in work.
+    assert!(lost.len() <= 4 + 2, "{lost:?}");
+    assert!(lost.iter().all(|(edge, _)| *edge == 0));
+    assert!(report.stages[2].received < 1_000);
+}
