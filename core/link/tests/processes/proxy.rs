@@ -27,6 +27,8 @@ impl Proxy {
                 let Ok(other) = other else {
                     continue;
                 };
+                stream.set_nodelay(true).unwrap();
+                other.set_nodelay(true).unwrap();
                 let ends = [stream.try_clone().unwrap(), other.try_clone().unwrap()];
                 own.lock().unwrap().push(ends);
                 pass_on(stream.try_clone().unwrap(), other.try_clone().unwrap());
@@ -61,7 +63,7 @@ fn pass_on(mut from: TcpStream, mut to: TcpStream) {
         let mut random = fastrand::Rng::new();
         let mut bytes = vec![0; 10_000];
         while let Ok(count @ 1..) = from.read(&mut bytes) {
-            if random.u32(0..50) == 0 {
+            if random.u32(0..200) == 0 {
                 std::thread::sleep(Duration::from_millis(random.u64(0..5)));
             }
             if to.write_all(&bytes[..count]).is_err() {
