@@ -15,6 +15,8 @@ mod stream;
 pub(crate) use cursor::{Cursor, CursorReports};
 #[cfg(feature = "portal")]
 pub(crate) use newest::Newest;
+#[cfg(feature = "input")]
+pub(crate) use newest::PAUSED;
 pub(crate) use newest::Whole;
 pub(crate) use pictures::Pictures;
 pub(crate) use remote::Remote;

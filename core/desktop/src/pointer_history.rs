@@ -16,6 +16,8 @@ use crate::rect::Rect;
 const TOLERANCE: f64 = 2.0;
 /// How long after the first place reports may still be of where the pointer was before.
 const BEFORE: Duration = Duration::from_secs(1);
+/// The longest pause without reports: a format that is agreed on again takes less.
+const PAUSE: Duration = Duration::from_millis(500);
 /// The most places that are kept. So many may be on their way until a report of the first of them comes.
 const CAPACITY: usize = 1 << 13;
 
@@ -33,6 +35,8 @@ struct State {
     monitors: Vec<Reports>,
     reported: Option<[i32; 2]>,
     was_moved: bool,
+    /// Since when no report can come from some monitor.
+    paused: Option<Instant>,
     end: Option<String>,
 }
 
@@ -59,6 +63,7 @@ impl PointerHistory {
             monitors: monitors.into_iter().map(reports).collect(),
             reported: None,
             was_moved: false,
+            paused: None,
             end: None,
         })))
     }
@@ -120,7 +125,10 @@ impl PointerHistory {
 
     /// Why nothing is reported any more, if so.
     pub(crate) fn why_ended(&self) -> Option<String> {
-        self.state().end.clone()
+        let state = self.state();
+        let is_paused = state.paused.is_some_and(|since| since.elapsed() > PAUSE);
+        let paused = is_paused.then(|| crate::pipewire::PAUSED.to_owned());
+        state.end.clone().or(paused)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -135,6 +143,14 @@ struct OfMonitor(PointerHistory, usize);
 impl CursorReports for OfMonitor {
     fn report(&self, part: [f64; 2]) {
         self.0.report_at(self.1, part, Instant::now());
+    }
+
+    fn run(&self, is_running: bool) {
+        let mut state = self.0.state();
+        match is_running {
+            true => state.paused = None,
+            false => _ = state.paused.get_or_insert_with(Instant::now),
+        }
     }
 
     fn end(&self, reason: &str) {

@@ -60,13 +60,16 @@ impl Wlroots {
     }
 
     fn at(socket: Option<PathBuf>, sway: Option<&Path>) -> Result<Option<Self>> {
-        let Some(outputs) = Outputs::new(&connection(socket.as_deref())?)? else {
+        let connection = connection(socket.as_deref())?;
+        let Some(outputs) = Outputs::new(&connection)? else {
             return Ok(None);
         };
+        let backend = connection.backend();
+        let sway = sway.and_then(|path| Sway::connect(path, backend.poll_fd()));
         Ok(Some(Self {
             socket,
             outputs: Mutex::new(outputs),
-            sway: sway.and_then(Sway::connect),
+            sway,
             own: OwnProcesses::find(),
         }))
     }

@@ -8,9 +8,10 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use zbus::message::Message;
+use zbus::names::BusName;
 use zbus::zvariant::{OwnedObjectPath, Value};
 
-use crate::bus::{Bus, Object};
+use crate::bus::{BUS, Bus, Object};
 
 /// Pictures of monitors, and with control places on them.
 pub(super) struct MutterSession {
@@ -159,16 +160,23 @@ impl Signals {
     ) -> zbus::Result<Self> {
         let (sender, nodes) = channel();
         let has_ended = bus.listen("mutter-signals", &[RULE], || {
-            Ok(
-                move |signal: &Message| match what(signal, &sessions, &streams) {
+            // Another program may send the same. Mutter has all of its names on one connection.
+            let owner: String = bus.call(BUS, "GetNameOwner", &BusName::try_from(CAST.service)?)?;
+            Ok(move |signal: &Message| {
+                let sender_name = signal.header().sender().map(ToString::to_string);
+                let signal = match sender_name {
+                    Some(name) if name == owner => what(signal, &sessions, &streams),
+                    _ => None,
+                };
+                match signal {
                     Some(Signal::Node(node)) => {
                         report(&sender, node);
                         ControlFlow::Continue(())
                     }
                     Some(Signal::Closed) => ControlFlow::Break(()),
                     None => ControlFlow::Continue(()),
-                },
-            )
+                }
+            })
         })?;
         Ok(Self { has_ended, nodes })
     }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use pipewire::spa::sys::{SPA_META_Cursor, spa_buffer, spa_meta_cursor};
 
 use super::format;
+use super::newest::PAUSED;
 use super::remote::Remote;
 use super::rows::Layout;
 use super::stream::{Receiver, Stream};
@@ -24,6 +25,8 @@ const REACH: i64 = 1 << 10;
 pub(crate) trait CursorReports: Send {
     /// The pointer is at a part of the width and height of what is shown.
     fn report(&self, part: [f64; 2]);
+    /// Whether reports may come now.
+    fn run(&self, is_running: bool);
     /// No report comes any more.
     fn end(&self, reason: &str);
 }
@@ -34,7 +37,7 @@ pub(crate) struct Cursor {
 }
 
 impl Cursor {
-    /// Begins to receive from a node, and waits until the compositor has agreed.
+    /// Begins to receive from a node, and waits until they may come.
     ///
     /// # Errors
     /// Why there will be no reports.
@@ -53,7 +56,7 @@ impl Cursor {
         match is_agreed.recv_timeout(PATIENCE) {
             Ok(Ok(())) => Ok(Self { _stream: stream }),
             Ok(Err(reason)) => Err(reason),
-            Err(_) => Err("the compositor does not begin to report it".to_owned()),
+            Err(_) => Err(PAUSED.to_owned()),
         }
     }
 }
@@ -83,7 +86,9 @@ impl Receiver for CursorReceiver {
 
     fn agree(&self, format: Result<Layout, String>) -> Vec<Vec<u8>> {
         self.size.set(format.as_ref().ok().map(|it| it.size()));
-        self.answer(format.map(|_| ()));
+        if let Err(reason) = format {
+            self.answer(Err(reason));
+        }
         let wanted = [format::few_buffers(), format::cursor()];
         wanted.into_iter().flatten().collect()
     }
@@ -95,6 +100,13 @@ impl Receiver for CursorReceiver {
         if let Some(part) = part {
             self.reports.report(part);
         }
+    }
+
+    fn runs(&self, is_running: bool) {
+        if is_running {
+            self.answer(Ok(()));
+        }
+        self.reports.run(is_running);
     }
 
     fn end(&self, reason: &str) {

@@ -9,6 +9,10 @@ use crate::rect::Rect;
 /// How often it is checked whether pictures have ended while one is waited for.
 const CHECK: Duration = Duration::from_millis(50);
 
+/// Why nothing comes.
+pub(crate) const PAUSED: &str =
+    "PipeWire has paused it: check that WirePlumber runs, which connects programs";
+
 /// A picture, or why there is none.
 #[derive(Default)]
 pub(crate) struct Newest {
@@ -43,6 +47,13 @@ impl Newest {
         drop(state);
         self.changed.notify_all();
         before.unwrap_or_default().pixels
+    }
+
+    /// Forgets the picture: while nothing comes, it may be outdated.
+    pub(super) fn pause(&self) {
+        let mut state = self.state();
+        state.picture = None;
+        state.refused = Some(PAUSED.to_owned());
     }
 
     pub(super) fn refuse(&self, reason: String) {
@@ -188,5 +199,20 @@ mod tests {
         let newest = Newest::default();
         let ended = newest.with(Duration::from_secs(60), || true, |_| true, |_| ());
         assert!(ended.is_err());
+    }
+
+    #[test]
+    fn a_picture_from_before_a_pause_is_not_given() {
+        let newest = Newest::default();
+        let get = || {
+            let patience = Duration::from_millis(1);
+            newest.with(patience, || false, |_| true, |whole| whole.pixels.clone())
+        };
+        newest.put(layout(1), vec![1; 4]);
+        assert_eq!(get(), Ok(vec![1; 4]));
+        newest.pause();
+        assert_eq!(get(), Err(PAUSED.to_owned()));
+        newest.put(layout(1), vec![2; 4]);
+        assert_eq!(get(), Ok(vec![2; 4]));
     }
 }

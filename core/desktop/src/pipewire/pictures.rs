@@ -123,6 +123,12 @@ impl Receiver for PictureReceiver {
         }
     }
 
+    fn runs(&self, is_running: bool) {
+        if !is_running {
+            self.newest.pause();
+        }
+    }
+
     fn end(&self, reason: &str) {
         self.newest.end(reason);
     }

@@ -14,6 +14,7 @@ use pipewire::sys::{
     pw_stream_flags_PW_STREAM_FLAG_DONT_RECONNECT as DONT_RECONNECT,
     pw_stream_flags_PW_STREAM_FLAG_MAP_BUFFERS as MAP_BUFFERS, pw_stream_state,
     pw_stream_state_PW_STREAM_STATE_ERROR as ERROR,
+    pw_stream_state_PW_STREAM_STATE_STREAMING as STREAMING,
     pw_stream_state_PW_STREAM_STATE_UNCONNECTED as UNCONNECTED, pw_thread_loop,
 };
 
@@ -35,6 +36,8 @@ pub(super) trait Receiver {
     /// # Safety
     /// The buffer is one of the stream's that was taken out and not given back.
     unsafe fn take(&self, buffer: Option<&spa_buffer>);
+    /// Whether something may come now: PipeWire pauses a stream that is connected to nothing.
+    fn runs(&self, is_running: bool);
     /// Nothing comes any more.
     fn end(&self, reason: &str);
 }
@@ -266,6 +269,7 @@ unsafe extern "C" fn state_changed(
 ) {
     // SAFETY: as above.
     let handler = unsafe { &*handler.cast::<Handler>() };
+    handler.receiver.runs(state == STREAMING);
     if state == UNCONNECTED {
         handler.receiver.end("PipeWire has ended");
     } else if state == ERROR {

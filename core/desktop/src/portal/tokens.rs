@@ -2,10 +2,13 @@
 //!
 //! Each use has a file of its own, so that a capture and a mouse that start at the same time do not write the same one.
 
-use std::io::{self, ErrorKind, Read as _};
+use std::fs::Permissions;
+use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use etcetera::base_strategy::{BaseStrategy as _, choose_native_strategy};
+use flowpipe_output::OutputFile;
 use serde::{Deserialize, Serialize};
 
 use super::session::Use;
@@ -103,7 +106,12 @@ fn write(file: &Path, token: &str) -> io::Result<()> {
     if let Some(folder) = file.parent() {
         std::fs::create_dir_all(folder)?;
     }
-    flowpipe_output::write(file, format!("{HEADER}{text}"))
+    let mut output = OutputFile::create_derived(file)?;
+    output
+        .file()?
+        .set_permissions(Permissions::from_mode(0o600))?;
+    output.write_all(format!("{HEADER}{text}").as_bytes())?;
+    output.commit()
 }
 
 /// Whether it is a token at all: what it means is the portal's own affair.

@@ -6,10 +6,13 @@
 mod tree;
 
 use std::io::{self, Read as _, Write as _};
+use std::os::fd::{AsFd as _, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
+
+use rustix::net::sockopt::socket_peercred;
 
 use crate::error::{DesktopError, Result};
 use crate::window::WindowId;
@@ -32,9 +35,17 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const LONGEST: usize = 16 << 20;
 
 impl Sway {
-    /// The connection to the sway of a socket, which is that of SWAYSOCK. `None`: it does not answer.
-    pub(super) fn connect(path: &Path) -> Option<Self> {
+    /// The connection to the sway of a socket, which is that of SWAYSOCK. `None`: it does not answer, or is another program
+    /// than the compositor at the other end of `compositor`: then its windows are on another screen.
+    pub(super) fn connect(path: &Path, compositor: BorrowedFd<'_>) -> Option<Self> {
         let stream = UnixStream::connect(path).ok()?;
+        let process = |socket: BorrowedFd<'_>| socket_peercred(socket).ok().map(|peer| peer.pid);
+        if process(stream.as_fd()) != process(compositor) {
+            tracing::warn!(
+                "SWAYSOCK is another sway's than WAYLAND_DISPLAY: windows are not known; set both to the same one"
+            );
+            return None;
+        }
         stream.set_read_timeout(Some(PATIENCE)).ok()?;
         stream.set_write_timeout(Some(PATIENCE)).ok()?;
         let sway = Self {
