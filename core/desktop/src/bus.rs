@@ -105,9 +105,9 @@ impl Bus {
         self.call(properties, "Get", &(object.interface, name))
     }
 
-    /// Hears signals that match some rules, until they say that it is over, or the connection ends: which has happened once
-    /// what is returned is set. `begin` asks what has to be known when the first signal comes, after it could come, and
-    /// gives what hears each signal. `thread`: the name of the thread that does.
+    /// Calls a handler for each signal that matches the rules, on a thread of its own. Ends when the handler breaks or the
+    /// connection closes; then the returned flag is true. `begin` runs after the rules are added and before the first signal
+    /// is handled, and returns the handler. `thread`: the thread's name.
     pub(crate) fn listen<H>(
         &self,
         thread: &str,

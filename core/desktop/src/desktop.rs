@@ -135,8 +135,8 @@ impl Desktop {
         Ok(others.map(|window| window.title).collect())
     }
 
-    /// Where a window's inside lies, without its frame and title (elsewhere than on X11: with them);
-    /// parts of it may lie beyond the screen. `None`: it is gone, or minimised.
+    /// Where a window's inside lies: on X11 and sway without its frame and title, through xcap with them. Parts of it may
+    /// lie beyond the screen. `None`: it is gone, or minimised.
     ///
     /// # Errors
     /// [`DesktopError::Lost`].
@@ -156,8 +156,8 @@ impl Desktop {
         }
     }
 
-    /// Whether a window is to be seen and nothing lies over a rectangle of the screen that belongs to
-    /// it. Elsewhere than on X11: whether it has the keyboard.
+    /// On X11 and sway: whether a window is to be seen and nothing lies over a rectangle of the screen that belongs to it.
+    /// Through xcap: whether it has the keyboard.
     ///
     /// # Errors
     /// [`DesktopError::Lost`].
@@ -166,7 +166,8 @@ impl Desktop {
     }
 
     /// The parts of a rectangle of a window over which windows of other programs lie, in screen pixels. A window that is
-    /// declared to belong to this one, or to its process, is none of another program. Elsewhere than on X11: nothing.
+    /// declared to belong to this one, or to its process, is none of another program. Elsewhere than on X11 and sway:
+    /// nothing.
     ///
     /// # Errors
     /// [`DesktopError::Lost`].

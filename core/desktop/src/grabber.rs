@@ -22,7 +22,7 @@ pub struct Picture<'a> {
     pub width: u32,
     /// Pixels from top to bottom.
     pub height: u32,
-    /// Pixels of the picture for one screen pixel; 1 but on HiDPI screens of macOS.
+    /// Pixels of the picture for one screen pixel: 1 under X11; more on scaled monitors under Wayland and macOS.
     pub scale: f64,
     /// Rows without gaps, four bytes a pixel: blue, green, red, one unused.
     pub pixels: &'a [u8],
@@ -79,7 +79,7 @@ impl Grabber {
         self.0.grab(rect)
     }
 
-    /// Takes a picture of a window's inside, wherever it is now, as it is seen on the screen. On X11 a
+    /// Takes a picture of a window's inside, wherever it is now, as it is seen on the screen. On X11 and sway a
     /// picture is shown only when the window was at its place before and after it was taken.
     ///
     /// # Errors

@@ -43,9 +43,9 @@ pub trait InputDevice: Send {
     /// # Errors
     /// When the system does not answer.
     fn put(&mut self, at: [i32; 2]) -> Result<()>;
-    /// Prepares to press keys. Returns whether [`InputDevice::display_server`] has changed by that: a guardian has to guard on
-    /// the new one before a key is pressed. Some desktops get a keyboard of this program's only then, since its keymap is also
-    /// that of other programs until a person presses a key.
+    /// Prepares to press keys: some desktops create this program's keyboard only now, because its keymap stays active in
+    /// other programs until a person presses a key. Returns whether [`InputDevice::display_server`] has changed by that: a
+    /// guardian has to guard on the new one before a key is pressed.
     ///
     /// # Errors
     /// When the system lets this program press no keys.

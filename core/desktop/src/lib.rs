@@ -2,7 +2,8 @@
 //! lies, whether it is in front, and what the screen shows.
 //!
 //! All places are in *screen pixels*: the system's own, from the top left corner of its first screen,
-//! x to the right and y down. (On macOS these are points; see [`Picture::scale`].)
+//! x to the right and y down. (Under Wayland these are the units in which the compositor lays out monitors, on macOS
+//! points; see [`Picture::scale`].)
 //!
 //! ```no_run
 //! use flowpipe_desktop::{Desktop, Capture};

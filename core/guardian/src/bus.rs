@@ -1,7 +1,7 @@
 //! Releases by an interface on the session's bus: Mutter's, or the desktop portal's. Mutter lets nobody release a button or a
 //! key but the connection that pressed it, and releases all that it has pressed when that connection ends; the portal ends
 //! a session with its connection. So both processes have the same connection: the guardian sends prepared messages on it,
-//! which nobody answers, and ends it in the end.
+//! which nobody answers, and shuts it down when the player is gone.
 
 use std::cell::Cell;
 use std::os::fd::{AsFd as _, BorrowedFd};

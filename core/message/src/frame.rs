@@ -27,8 +27,8 @@ pub struct FrameNote {
     /// How wide and high the part of the screen is that the frame shows, in screen pixels, where it shows one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<[u32; 2]>,
-    /// The desktop that the frame shows, by the way to it and its session, where it shows one: `x11 :0`. On another one,
-    /// the same place is elsewhere, and the same number is another window.
+    /// The name of the desktop session that the frame shows, such as `x11 :0`, where it shows one. Positions and window ids
+    /// are valid only there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub desktop: Option<String>,
     /// The parts of the frame that show windows of other programs, in its pixels, where that is known.

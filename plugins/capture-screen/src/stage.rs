@@ -24,7 +24,7 @@ impl Capture for CaptureScreen {
     const NAME: &'static str = "capture-screen";
     const DOC: &'static str = "The screen, live: a window wherever it goes, a monitor, or a region. A frame is sent when \
          the picture has changed, and now and then when it has not. X11 asks for nothing. Under \
-         Wayland, GNOME shows a sign in its panel, and can't list windows: name a monitor or a region. KDE and \
+         Wayland, GNOME shows an indicator in its panel, and can't list windows: name a monitor or a region. KDE and \
          others ask in a dialog which monitor or window may be seen, which is monitor 1 then. macOS \
          wants Screen Recording allowed in System Settings under Privacy & Security.";
     const EFFECTS: Option<&'static [Effect]> = Some(&[

@@ -10,9 +10,10 @@ use super::Diagnosis;
 use super::time_limit::within_time;
 use super::wayland::WAYLAND;
 
-const MONITORS_ADVICE: &str = "capture a monitor or a region, and set any_window = true of actuator-mouse: GNOME does not report where windows are";
-const PIPEWIRE_ADVICE: &str = "start PipeWire (`systemctl --user start pipewire wireplumber`): GNOME sends its pictures \
-     through it";
+const MONITORS_ADVICE: &str = "capture a monitor or a region, and set any_window = true of actuator-mouse: GNOME does not \
+     report where windows are";
+const PIPEWIRE_ADVICE: &str = "start PipeWire (`systemctl --user start pipewire wireplumber`): GNOME sends its \
+     pictures through it";
 
 /// The interfaces that are needed, and what for.
 const NEEDED: [(&str, &str); 3] = [

@@ -7,7 +7,7 @@ use super::wayland::Compositor;
 
 pub const PORTAL: &str = "portal";
 
-/// What the portal offers, and it as what shows the screen, if it does.
+/// What the portal offers, and the portal as the session's compositor if it shows the screen.
 #[cfg(target_os = "linux")]
 pub fn finding() -> (Diagnosis, Option<Compositor>) {
     use flowpipe_desktop::portal::capabilities::Capabilities;

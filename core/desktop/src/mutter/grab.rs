@@ -98,8 +98,7 @@ impl Source {
     /// Why there are no pictures.
     fn failure(&self, reason: String) -> DesktopError {
         if self.session.has_ended() {
-            let over =
-                "it has ended the capture of the screen: in GNOME, its sign in the panel does that";
+            let over = "it has ended the capture of the screen: in GNOME, its indicator in the panel does that";
             return DesktopError::Lost(over.to_owned());
         }
         DesktopError::Grab { reason }

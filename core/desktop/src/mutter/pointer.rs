@@ -1,7 +1,7 @@
 //! The pointer and the keyboard, by `org.gnome.Mutter.RemoteDesktop`: devices of their own, beside those of the person.
 //!
-//! Mutter collects input until it draws its next frame, and passes it on then. Of moves that follow each other it passes
-//! on the last one alone. So a scroll by nothing follows each move: no window scrolls by it, and all moves are passed on.
+//! Mutter collects input until it draws its next frame, and passes it on then. Of several moves in a row it delivers only
+//! the last. So each move is followed by a scroll of zero: it scrolls no window, and keeps the moves apart.
 //! `org.gnome.Mutter.IdleMonitor` reports when input was passed on last: that of this device and that of a person alike,
 //! so that a person who types may make a move count as passed on too early. While nothing on the screen changes, Mutter 43
 //! at times draws no frame, and input waits for a second and more. Further input ends that.
@@ -217,7 +217,7 @@ impl RemotePointer {
 }
 
 fn ended() -> DesktopError {
-    let over = "it has ended the control of the mouse: in GNOME, its sign in the panel does that, and a change of the \
+    let over = "it has ended the control of the mouse: in GNOME, its indicator in the panel does that, and a change of the \
                 monitors";
     DesktopError::Lost(over.to_owned())
 }

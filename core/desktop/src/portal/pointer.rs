@@ -1,5 +1,5 @@
-//! The pointer and the keyboard, by `org.freedesktop.portal.RemoteDesktop`. The portal may handle messages at the same time: each one is
-//! sent when the one before was answered, so that their order is kept.
+//! The pointer and the keyboard, by `org.freedesktop.portal.RemoteDesktop`. The portal may handle messages at the same
+//! time: each one is sent when the one before was answered, so that their order is kept.
 
 use std::sync::Arc;
 

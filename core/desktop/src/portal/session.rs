@@ -216,7 +216,7 @@ impl PortalSession {
             "the capture of the screen"
         };
         format!(
-            "the desktop portal has ended {what}: the desktop's sign for it does that, a change of the monitors, or a \
+            "the desktop portal has ended {what}: the desktop's indicator for it does that, a change of the monitors, or a \
              window that is closed"
         )
     }
