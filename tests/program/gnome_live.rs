@@ -2,11 +2,11 @@
 //! game's own log as the truth.
 
 use std::process::Command;
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use flowpipe_desktop::Desktop;
-use flowpipe_desktop::input::InputDevice;
 
 use crate::live_play::ready;
 use crate::mutter::Mutter;
@@ -68,19 +68,55 @@ fn windows_are_not_found() {
     assert_eq!(table.count("press"), 0);
 }
 
-/// Another pointer device of the same screen, as that of a person.
-fn hand(mutter: &Mutter) -> Box<dyn InputDevice> {
-    let desktop = Desktop::connect_mutter(&mutter.bus(), &mutter.pipewire_socket());
-    desktop.unwrap().input().unwrap()
+/// Another pointer device of the same screen, which moves as often as a person's mouse reports, until it is dropped.
+struct MovingHand {
+    over: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl MovingHand {
+    /// `place`: where it is at each step.
+    fn start(mutter: &Mutter, place: fn(i32) -> [i32; 2]) -> Self {
+        let desktop = Desktop::connect_mutter(&mutter.bus(), &mutter.pipewire_socket());
+        let mut device = desktop.unwrap().input().unwrap();
+        let (over, is_over) = channel::<()>();
+        let thread = std::thread::spawn(move || {
+            let mut step = 0;
+            while let Err(RecvTimeoutError::Timeout) =
+                is_over.recv_timeout(Duration::from_millis(8))
+            {
+                step += 1;
+                device.put(place(step)).unwrap();
+            }
+        });
+        Self {
+            over: Some(over),
+            thread: Some(thread),
+        }
+    }
+}
+
+impl Drop for MovingHand {
+    fn drop(&mut self) {
+        self.over.take();
+        if let Some(thread) = self.thread.take() {
+            // A panic there has printed its own message.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Below the board, on which the mouse is never put.
+fn to_and_fro(step: i32) -> [i32; 2] {
+    [step * 5 % 400, 700]
 }
 
 #[test]
 fn it_lets_go_when_a_person_moves_the_mouse() {
     for scale in ["1", "1.25", "2"] {
         let table = GNOME.table(mutter(scale), &["--size", "6", "--seed", "1"]);
-        let mut hand = hand(&table.screen);
         let player = mid_drag(&table, GNOME);
-        hand.put([40, 700]).unwrap();
+        let _hand = MovingHand::start(&table.screen, to_and_fro);
         was_stopped(&table, player, "moved by hand");
     }
 }
@@ -93,38 +129,23 @@ fn it_lets_go_when_a_person_moves_the_mouse_while_it_is_fast() {
         mutter("1"),
         &["--size", "8", "--seed", "1", "--time-trial", "1h"],
     );
-    let mut hand = hand(&table.screen);
     let stages = [("screen", GNOME.screen), ("mouse", GNOME.mouse)];
     let player = table.play(&ready("live.toml", &stages), &["--json"]);
     table.wait_for("press", 1);
-    let (over, is_over) = channel::<()>();
-    let moving = std::thread::spawn(move || {
-        let mut x = 0;
-        // As often as a mouse reports. It ends when the sender is dropped.
-        while let Err(RecvTimeoutError::Timeout) = is_over.recv_timeout(Duration::from_millis(8)) {
-            x = (x + 5) % 400;
-            hand.put([x, 700]).unwrap();
-        }
-    });
+    let _hand = MovingHand::start(&table.screen, to_and_fro);
     was_stopped(&table, player, "moved by hand");
-    drop(over);
-    moving.join().unwrap();
 }
 
 #[test]
 fn it_lets_go_when_the_pointer_is_thrown_into_a_corner() {
     let table = GNOME.table(mutter("1"), &["--size", "6", "--seed", "1"]);
-    let mut hand = hand(&table.screen);
     let configs = Configs {
         mouse: "any_window = true, by_hand = false",
         ..GNOME
     };
     let player = mid_drag(&table, configs);
     // It is put back every 400 ms; a person keeps it there.
-    for _ in 0..200 {
-        hand.put([0, 0]).unwrap();
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    let _hand = MovingHand::start(&table.screen, |_| [0, 0]);
     was_stopped(&table, player, "corner");
 }
 
