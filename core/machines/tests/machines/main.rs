@@ -205,7 +205,7 @@ fn two_machines_do_what_one_does() {
 
 #[test]
 fn cuts_lose_nothing() {
-    const MESSAGES: u64 = 3_000;
+    const MESSAGES: u64 = 1_000;
     let (_, alone) = line(MESSAGES).run();
     let pipeline = line(MESSAGES);
     let mut proxy = None;
