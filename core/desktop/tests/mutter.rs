@@ -25,6 +25,12 @@ use wayland_window::{LEFT, PointerEvent, WaylandWindow};
 
 const RED: [u8; 3] = [200, 10, 20];
 const GREEN: [u8; 3] = [30, 180, 40];
+/// Scales, with screens of 1280 x 800 units.
+const SCALES: [(&str, [u32; 2]); 3] = [
+    ("1", [1280, 800]),
+    ("1.25", [1600, 1000]),
+    ("2", [2560, 1600]),
+];
 
 fn connect(mutter: &Mutter) -> Desktop {
     Desktop::connect_mutter(&mutter.bus(), &mutter.pipewire_socket()).unwrap()
@@ -74,11 +80,8 @@ fn find(grabber: &mut Grabber, rect: Rect, colour: [u8; 3]) -> (Look, Rect) {
 
 #[test]
 fn a_window_is_captured_to_the_pixel_at_each_scale() {
-    for (scale, factor, size) in [
-        ("1", 1.0, [1280, 800]),
-        ("1.25", 1.25, [1600, 1000]),
-        ("2", 2.0, [2560, 1600]),
-    ] {
+    for (scale, size) in SCALES {
+        let factor: f64 = scale.parse().unwrap();
         let mutter = Mutter::start(size, scale);
         let desktop = connect(&mutter);
         let monitors = desktop.monitors().unwrap();
@@ -304,11 +307,7 @@ fn wait_for_place(reports: &dyn LateReports, at: [i32; 2]) {
 
 #[test]
 fn a_person_who_moves_the_pointer_is_noticed_and_nobody_else_is() {
-    for (scale, size) in [
-        ("1", [1280, 800]),
-        ("1.25", [1600, 1000]),
-        ("2", [2560, 1600]),
-    ] {
+    for (scale, size) in SCALES {
         let mutter = Mutter::start(size, scale);
         let desktop = connect(&mutter);
         let mut hand = desktop.input().unwrap();
@@ -373,11 +372,7 @@ fn a_screen_without_pipewire_reports_no_pointer() {
 
 #[test]
 fn the_pointer_is_put_to_the_pixel_and_presses_there() {
-    for (scale, size) in [
-        ("1", [1280, 800]),
-        ("1.25", [1600, 1000]),
-        ("2", [2560, 1600]),
-    ] {
+    for (scale, size) in SCALES {
         let mutter = Mutter::start(size, scale);
         let desktop = connect(&mutter);
         let red = open(&mutter, "red", [200, 100], RED);

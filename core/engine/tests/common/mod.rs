@@ -359,3 +359,30 @@ impl Watcher {
         problems[0].clone()
     }
 }
+
+/// What was sent was delivered or dropped.
+pub fn edges_add_up(report: &Report) {
+    for edge in &report.edges {
+        let all = edge.delivered + edge.dropped + edge.discarded;
+        assert_eq!(edge.sent, all, "{edge:?}");
+    }
+}
+
+/// A message without times: its number, JSON, frame, hops and first pixel.
+pub type Untimed = (u64, String, u64, Vec<u32>, Option<u8>);
+
+/// What a watcher saw of a stage, without times.
+pub fn seen(watcher: &Watcher, stage: usize) -> Vec<Untimed> {
+    let from = watcher.from(stage).into_iter();
+    let seen = from.map(|it| {
+        let pixel = it.pixels.map(|(_, pixel)| pixel);
+        (
+            it.sequence,
+            it.json.to_string(),
+            it.frame_sequence,
+            it.hops,
+            pixel,
+        )
+    });
+    seen.collect()
+}

@@ -14,7 +14,7 @@ use flowpipe_host::frame::Shape;
 use flowpipe_host::message::Message;
 use serde_json::json;
 
-use crate::common::{Builder, Watcher, catalogue, finish, queue, until};
+use crate::common::{Builder, Watcher, catalogue, edges_add_up, finish, queue, seen, until};
 
 /// Starts the run of one machine. `here`: the stages that it runs.
 fn start(pipeline: &Builder, here: &[usize]) -> (RunHandle, RemoteEnds, Arc<Watcher>) {
@@ -82,33 +82,6 @@ fn connect(
         }
         ([finish(one), finish(other)], [watcher, other_watcher])
     })
-}
-
-/// What was sent was delivered or dropped.
-fn edges_add_up(report: &Report) {
-    for edge in &report.edges {
-        let all = edge.delivered + edge.dropped + edge.discarded;
-        assert_eq!(edge.sent, all, "{edge:?}");
-    }
-}
-
-/// A message without times: its number, JSON, frame, hops and first pixel.
-type Untimed = (u64, String, u64, Vec<u32>, Option<u8>);
-
-/// What a watcher saw, without times.
-fn seen(watcher: &Watcher, stage: usize) -> Vec<Untimed> {
-    let from = watcher.from(stage).into_iter();
-    let seen = from.map(|it| {
-        let pixel = it.pixels.map(|(_, pixel)| pixel);
-        (
-            it.sequence,
-            it.json.to_string(),
-            it.frame_sequence,
-            it.hops,
-            pixel,
-        )
-    });
-    seen.collect()
 }
 
 /// Frames through three stages.

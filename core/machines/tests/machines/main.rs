@@ -24,7 +24,7 @@ use flowpipe_link::transport::Transport;
 use flowpipe_machines::{AgreementError, Bridge, BridgeEvent, Facts, FinishedMessages, Peer};
 use serde_json::json;
 
-use crate::common::{Builder, Watcher, catalogue, finish, queue};
+use crate::common::{Builder, Watcher, catalogue, edges_add_up, finish, queue, seen};
 use crate::proxy::Proxy;
 
 const LOOPBACK: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
@@ -137,33 +137,6 @@ fn line(count: u64) -> Builder {
     let mut line = Builder::line(count, "pass", json!({}));
     line.0.stages[0].contestants[0].config = json!({ "count": count, "width": 64, "height": 48 });
     line
-}
-
-/// What was sent was delivered or dropped.
-fn edges_add_up(report: &Report) {
-    for edge in &report.edges {
-        let all = edge.delivered + edge.dropped + edge.discarded;
-        assert_eq!(edge.sent, all, "{edge:?}");
-    }
-}
-
-/// A message without times: its number, JSON, frame, hops and first pixel.
-type Untimed = (u64, String, u64, Vec<u32>, Option<u8>);
-
-/// What a watcher saw of a stage, without times.
-fn seen(watcher: &Watcher, stage: usize) -> Vec<Untimed> {
-    let from = watcher.from(stage).into_iter();
-    let seen = from.map(|it| {
-        let pixel = it.pixels.map(|(_, pixel)| pixel);
-        (
-            it.sequence,
-            it.json.to_string(),
-            it.frame_sequence,
-            it.hops,
-            pixel,
-        )
-    });
-    seen.collect()
 }
 
 #[test]
