@@ -32,7 +32,7 @@
 //!   what both use. `xcap`: the rest of Wayland, Windows and macOS, through the crate of that name.
 
 mod backend;
-#[cfg(all(any(feature = "mutter", feature = "portal"), target_os = "linux"))]
+#[cfg(all(feature = "mutter", target_os = "linux"))]
 mod bus;
 pub mod choice;
 pub mod desktop;
@@ -53,13 +53,9 @@ pub mod monitor;
 mod mutter;
 mod own;
 pub mod permission;
-#[cfg(all(any(feature = "mutter", feature = "portal"), target_os = "linux"))]
+#[cfg(all(feature = "mutter", target_os = "linux"))]
 mod pipewire;
-#[cfg(all(
-    any(feature = "mutter", feature = "portal"),
-    feature = "input",
-    target_os = "linux"
-))]
+#[cfg(all(feature = "mutter", feature = "input", target_os = "linux"))]
 mod pointer_history;
 #[cfg(all(feature = "portal", target_os = "linux"))]
 pub mod portal;

@@ -15,10 +15,10 @@ use pipewire::sys::{
 const NAME: &str = "libpipewire-0.3.so.0";
 
 macro_rules! functions {
-    ($($name:ident: fn($($argument:ty),*) $(-> $result:ty)?;)*) => {
+    ($($(#[$attribute:meta])* $name:ident: fn($($argument:ty),*) $(-> $result:ty)?;)*) => {
         /// The library's functions, by their names.
         pub(super) struct Library {
-            $(pub $name: unsafe extern "C" fn($($argument),*) $(-> $result)?,)*
+            $($(#[$attribute])* pub $name: unsafe extern "C" fn($($argument),*) $(-> $result)?,)*
         }
 
         impl Library {
@@ -27,7 +27,7 @@ macro_rules! functions {
                 let file = unsafe { File::open(Some(NAME), RTLD_NOW | RTLD_LOCAL)? };
                 // SAFETY: these are the functions' types, as a test compares with the library's headers.
                 let library = unsafe { Self {
-                    $($name: *file.get(stringify!($name).as_bytes())?,)*
+                    $($(#[$attribute])* $name: *file.get(stringify!($name).as_bytes())?,)*
                 } };
                 // It has threads and is never unloaded.
                 std::mem::forget(file);
@@ -38,7 +38,7 @@ macro_rules! functions {
             #[cfg(test)]
             fn declared() -> Self {
                 Self {
-                    $($name: pipewire::sys::$name,)*
+                    $($(#[$attribute])* $name: pipewire::sys::$name,)*
                 }
             }
         }
@@ -47,6 +47,7 @@ macro_rules! functions {
 
 functions! {
     pw_context_connect: fn(*mut pw_context, *mut pw_properties, usize) -> *mut pw_core;
+    #[cfg(feature = "portal")]
     pw_context_connect_fd: fn(*mut pw_context, c_int, *mut pw_properties, usize) -> *mut pw_core;
     pw_context_destroy: fn(*mut pw_context);
     pw_context_new: fn(*mut pw_loop, *mut pw_properties, usize) -> *mut pw_context;

@@ -32,6 +32,7 @@ impl Chosen {
         }
     }
 
+    #[cfg(feature = "input")]
     pub(super) fn session(&self) -> &PortalSession {
         &self.session
     }

@@ -32,6 +32,7 @@ pub(super) struct PortalSession {
     controls: bool,
     #[cfg(feature = "input")]
     controls_keys: bool,
+    #[cfg(feature = "input")]
     reports_pointer: bool,
     source: ChosenSource,
     has_ended: Arc<AtomicBool>,
@@ -149,6 +150,7 @@ impl PortalSession {
             controls,
             #[cfg(feature = "input")]
             controls_keys: devices & KEYBOARD != 0,
+            #[cfg(feature = "input")]
             reports_pointer,
             source,
             has_ended,
