@@ -9,17 +9,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 #[cfg(feature = "input")]
-use flowpipe_guardian::{Input, PreparedReleases};
+use flowpipe_guardian::{Input, PreparedReleases, button_code};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use zbus::address::transport::{Transport, UnixSocket};
 use zbus::blocking::connection::Builder;
 use zbus::blocking::{Connection, MessageIterator};
 use zbus::message::{Message, Type as MessageType};
-use zbus::zvariant::{DynamicType, OwnedValue, Type};
+#[cfg(any(feature = "input", feature = "portal"))]
+use zbus::zvariant::OwnedValue;
+use zbus::zvariant::{DynamicType, Type};
 use zbus::{Address, names::BusName};
 
 use crate::error::{DesktopError, Result};
+#[cfg(feature = "input")]
+use crate::key_code;
 
 /// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -168,18 +172,40 @@ where
         .build(body)
 }
 
-/// Messages that release on a connection, for a process that outlives this one.
+/// The number of a button or a key in RemoteDesktop's interfaces: Linux's code of the button, the symbol of the key.
+///
+/// # Errors
+/// When no key has the code.
+#[cfg(feature = "input")]
+pub(crate) fn number(input: Input) -> Result<u32> {
+    match input {
+        Input::Button(button) => Ok(button_code(button)),
+        Input::Key(code) => match key_code::key(code) {
+            Some(key) => Ok(key.symbol),
+            None => Err(DesktopError::Unsupported("another key")),
+        },
+    }
+}
+
+/// Messages that release on a connection, for a process that outlives this one. `release`: the message for a button or a
+/// key, with its number.
 #[cfg(feature = "input")]
 pub(crate) fn prepared(
     bus: &Bus,
-    releases: impl Iterator<Item = (Input, zbus::Result<Message>)>,
+    release: impl Fn(Input, u32) -> zbus::Result<Message>,
 ) -> zbus::Result<PreparedReleases> {
-    let bytes = |(input, message): (Input, zbus::Result<Message>)| {
-        message.map(|message| (input, message.data().bytes().to_vec()))
+    let buttons = (1..=3).map(|button| (Input::Button(button), button_code(button)));
+    let keys = key_code::all().map(|(code, key)| (Input::Key(code), key.symbol));
+    let prepare = |(input, number)| {
+        let message = release(input, number)?;
+        Ok((input, message.data().bytes().to_vec()))
     };
     Ok(PreparedReleases {
         socket: bus.socket.try_clone()?,
-        releases: releases.map(bytes).collect::<zbus::Result<_>>()?,
+        releases: buttons
+            .chain(keys)
+            .map(prepare)
+            .collect::<zbus::Result<_>>()?,
     })
 }
 

@@ -8,8 +8,9 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::error::DesktopError;
 use crate::input::LateReports;
-use crate::pipewire::CursorReports;
+use crate::pipewire::{CursorReports, PAUSED};
 use crate::rect::Rect;
 
 /// How far from where it was put the pointer may be reported, in screen pixels: compositors round, to pixels of the picture.
@@ -123,18 +124,35 @@ impl PointerHistory {
         }
     }
 
-    /// Why nothing is reported any more, if so.
-    pub(crate) fn why_ended(&self) -> Option<String> {
+    /// Where the pointer was put last.
+    pub(crate) fn last(&self) -> Option<[i32; 2]> {
+        self.state().put.back().copied()
+    }
+
+    /// Checks that reports still come.
+    ///
+    /// # Errors
+    /// Why none comes any more.
+    pub(crate) fn check(&self) -> Result<(), DesktopError> {
         let state = self.state();
         let is_paused = state.paused.is_some_and(|since| since.elapsed() > PAUSE);
-        let paused = is_paused.then(|| crate::pipewire::PAUSED.to_owned());
-        state.end.clone().or(paused)
+        match (&state.end, is_paused) {
+            (Some(reason), _) => Err(over(reason)),
+            (None, true) => Err(over(PAUSED)),
+            (None, false) => Ok(()),
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         // Nothing here can be left half done.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn over(reason: &str) -> DesktopError {
+    DesktopError::Lost(format!(
+        "it does not report any more where the pointer is ({reason})"
+    ))
 }
 
 /// The reports of a monitor.

@@ -12,17 +12,16 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use flowpipe_guardian::{PreparedReleases, button_code};
+use flowpipe_guardian::PreparedReleases;
 use zbus::message::Message;
 use zbus::zvariant::OwnedObjectPath;
 
 use super::Mutter;
 use super::displays::Display;
 use super::session::MutterSession;
-use crate::bus::{Object, order, prepared};
+use crate::bus::{self, Object, order};
 use crate::error::{DesktopError, Result};
 use crate::input::{DisplayServer, Input, InputDevice, PlaceReports};
-use crate::key_code;
 use crate::pipewire::Cursor;
 use crate::pointer_history::PointerHistory;
 
@@ -37,8 +36,6 @@ pub(super) struct RemotePointer {
     /// What names places on a monitor: its connector, and its stream of pictures.
     streams: Vec<(String, OwnedObjectPath)>,
     guarded: Arc<PreparedReleases>,
-    /// Where it was put last.
-    put: Option<[i32; 2]>,
     /// What is not known to be passed on.
     sent: Option<Sent>,
     /// Whether something that was sent again may not have been passed on.
@@ -91,7 +88,6 @@ impl RemotePointer {
             displays,
             streams,
             guarded: Arc::new(guarded),
-            put: None,
             sent: None,
             has_rest: false,
         })
@@ -102,14 +98,10 @@ impl RemotePointer {
         let control = control(&self.session)?;
         let bus = self.session.bus();
         // Mutter does what was sent before first.
+        let number = bus::number(input)?;
         let sent = match input {
-            Input::Button(number) => {
-                bus.call(control, BUTTON, &(button_code(number) as i32, is_down))
-            }
-            Input::Key(code) => {
-                let key = key_code::key(code).ok_or(DesktopError::Unsupported("another key"))?;
-                bus.call(control, KEY, &(key.symbol, is_down))
-            }
+            Input::Button(_) => bus.call(control, BUTTON, &(number as i32, is_down)),
+            Input::Key(_) => bus.call(control, KEY, &(number, is_down)),
         };
         sent.map_err(|error| self.failure(&error))
     }
@@ -135,7 +127,7 @@ impl RemotePointer {
         if sent.again.unwrap_or(sent.at).elapsed() < AGAIN {
             return Ok(());
         }
-        let Some((stream, place)) = self.put.and_then(|at| self.on_monitor(at)) else {
+        let Some((stream, place)) = self.history.last().and_then(|at| self.on_monitor(at)) else {
             return Ok(());
         };
         self.send_place(stream, place)?;
@@ -162,15 +154,14 @@ impl RemotePointer {
 
     /// Whether a person who moves the pointer is still noticed, where that was asked for.
     fn check_reports(&self) -> Result<()> {
-        let Some(reason) = self.history.why_ended() else {
+        let Err(over) = self.history.check() else {
             return Ok(());
         };
         // With its session, the reports end too.
         let control = control(&self.session)?;
         let asked = self.session.bus().property(control, "SessionId");
         asked.map_err(|error| self.failure(&error))?;
-        let over = format!("it does not report any more where the pointer is ({reason})");
-        Err(DesktopError::Lost(over))
+        Err(over)
     }
 
     fn send(&self, message: zbus::Result<Message>) -> Result<()> {
@@ -235,15 +226,10 @@ fn guarded(session: &MutterSession) -> zbus::Result<PreparedReleases> {
     let control = session
         .remote()
         .ok_or_else(|| zbus::Error::Failure("no session".to_owned()))?;
-    let buttons = [1, 2, 3].map(|button| {
-        let message = order(control, BUTTON, &(button_code(button) as i32, false));
-        (Input::Button(button), message)
-    });
-    let keys = key_code::all().map(|(code, key)| {
-        let message = order(control, KEY, &(key.symbol, false));
-        (Input::Key(code), message)
-    });
-    prepared(session.bus(), buttons.into_iter().chain(keys))
+    bus::prepared(session.bus(), |input, number| match input {
+        Input::Button(_) => order(control, BUTTON, &(number as i32, false)),
+        Input::Key(_) => order(control, KEY, &(number, false)),
+    })
 }
 
 /// Whether input was passed on since something was sent. `idle_ms`: for how long none was, as a question of a time was
@@ -283,9 +269,7 @@ impl InputDevice for RemotePointer {
         })?;
         self.note_sent();
         self.history.will_put(at);
-        self.send_place(&stream, place)?;
-        self.put = Some(at);
-        Ok(())
+        self.send_place(&stream, place)
     }
 
     fn is_passed_on(&mut self) -> Result<bool> {
@@ -318,7 +302,7 @@ impl InputDevice for RemotePointer {
         let displays = self.mutter.displays()?;
         if displays != self.displays {
             self.displays = displays;
-            if let Some(at) = self.put {
+            if let Some(at) = self.history.last() {
                 self.put(at)?;
             }
         }

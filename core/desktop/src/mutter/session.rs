@@ -162,21 +162,16 @@ impl Signals {
         let has_ended = bus.listen("mutter-signals", &[RULE], || {
             // Another program may send the same. Mutter has all of its names on one connection.
             let owner: String = bus.call(BUS, "GetNameOwner", &BusName::try_from(CAST.service)?)?;
-            Ok(move |signal: &Message| {
-                let sender_name = signal.header().sender().map(ToString::to_string);
-                let signal = match sender_name {
-                    Some(name) if name == owner => what(signal, &sessions, &streams),
-                    _ => None,
-                };
-                match signal {
+            Ok(
+                move |signal: &Message| match what(signal, &owner, &sessions, &streams) {
                     Some(Signal::Node(node)) => {
                         report(&sender, node);
                         ControlFlow::Continue(())
                     }
                     Some(Signal::Closed) => ControlFlow::Break(()),
                     None => ControlFlow::Continue(()),
-                }
-            })
+                },
+            )
         })?;
         Ok(Self { has_ended, nodes })
     }
@@ -190,10 +185,14 @@ enum Signal {
 /// What a signal says of a session. `None`: nothing, or it is of others.
 fn what(
     message: &Message,
+    owner: &str,
     sessions: &[OwnedObjectPath],
     streams: &[OwnedObjectPath],
 ) -> Option<Signal> {
     let header = message.header();
+    if header.sender()?.as_str() != owner {
+        return None;
+    }
     let of = |paths: &[OwnedObjectPath]| {
         let path = header.path()?;
         paths

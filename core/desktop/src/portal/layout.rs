@@ -17,29 +17,29 @@ struct CompositorMonitor {
 
 /// Places what was chosen, if the portal has not, and it is the compositor's only monitor.
 pub(super) fn placed(source: ChosenSource) -> ChosenSource {
-    if !is_without_place(&source) {
+    placed_among(source, || {
+        // Without an answer, it stays without a place.
+        let outputs = outputs_of_session().unwrap_or_default().into_iter();
+        let monitors = outputs.map(|output| CompositorMonitor {
+            place: output.monitor.place,
+            pixels: output.pixels,
+        });
+        monitors.collect()
+    })
+}
+
+/// `monitors`: asks the compositor.
+fn placed_among(
+    mut source: ChosenSource,
+    monitors: impl FnOnce() -> Vec<CompositorMonitor>,
+) -> ChosenSource {
+    if source.kind != SourceKind::Monitor || source.position.is_some() {
         return source;
     }
-    // Without an answer, it stays without a place.
-    let outputs = outputs_of_session().unwrap_or_default().into_iter();
-    let monitors = outputs.map(|output| CompositorMonitor {
-        place: output.monitor.place,
-        pixels: output.pixels,
-    });
-    placed_among(source, &monitors.collect::<Vec<_>>())
-}
-
-fn is_without_place(source: &ChosenSource) -> bool {
-    source.kind == SourceKind::Monitor && source.position.is_none()
-}
-
-fn placed_among(mut source: ChosenSource, monitors: &[CompositorMonitor]) -> ChosenSource {
-    let [only] = monitors else {
+    let monitors = monitors();
+    let [only] = monitors.as_slice() else {
         return source;
     };
-    if !is_without_place(&source) {
-        return source;
-    }
     let Rect {
         x,
         y,
@@ -82,20 +82,21 @@ mod tests {
     #[test]
     fn a_size_in_pixels_becomes_one_in_units() {
         for size in [[1280, 800], [1024, 640]] {
-            let placed = placed_among(source(Some(size)), &[monitor()]);
+            let placed = placed_among(source(Some(size)), || vec![monitor()]);
             assert_eq!(placed.position, Some([40, 0]), "{size:?}");
             assert_eq!(placed.size, Some([1024, 640]), "{size:?}");
         }
         for size in [None, Some([1280, 640]), Some([640, 400])] {
-            assert_eq!(placed_among(source(size), &[monitor()]), source(size));
+            assert_eq!(placed_among(source(size), || vec![monitor()]), source(size));
         }
     }
 
     #[test]
     fn one_of_several_monitors_is_not_known() {
         let source = source(Some([1280, 800]));
-        for monitors in [vec![], vec![monitor(), monitor()]] {
-            assert_eq!(placed_among(source.clone(), &monitors), source);
+        for count in [0, 2] {
+            let monitors = || (0..count).map(|_| monitor()).collect();
+            assert_eq!(placed_among(source.clone(), monitors), source);
         }
     }
 
@@ -110,7 +111,7 @@ mod tests {
             ..source(Some([1280, 800]))
         };
         for source in [there, window] {
-            assert_eq!(placed_among(source.clone(), &[monitor()]), source);
+            assert_eq!(placed_among(source.clone(), || vec![monitor()]), source);
         }
     }
 }

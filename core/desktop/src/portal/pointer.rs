@@ -3,16 +3,15 @@
 
 use std::sync::Arc;
 
-use flowpipe_guardian::{PreparedReleases, button_code};
+use flowpipe_guardian::PreparedReleases;
 
 use super::REMOTE_DESKTOP;
 use super::chosen::Chosen;
 use super::request::Options;
 use super::session::PortalSession;
-use crate::bus::{order, prepared};
+use crate::bus::{self, order};
 use crate::error::{DesktopError, Result};
 use crate::input::{DisplayServer, Input, InputDevice, PlaceReports};
-use crate::key_code;
 use crate::pipewire::{Cursor, Remote};
 use crate::pointer_history::PointerHistory;
 use crate::rect::Rect;
@@ -56,15 +55,8 @@ impl PortalPointer {
 
     fn send_input(&mut self, input: Input, is_down: bool) -> Result<()> {
         let session = self.session()?;
-        let (method, number) = match input {
-            Input::Button(button) => (BUTTON, button_code(button)),
-            Input::Key(code) => {
-                let key = key_code::key(code).ok_or(DesktopError::Unsupported("another key"))?;
-                (KEY, key.symbol)
-            }
-        };
-        let question = question(session, number, is_down);
-        let sent = session.bus().call(REMOTE_DESKTOP, method, &question);
+        let question = question(session, bus::number(input)?, is_down);
+        let sent = session.bus().call(REMOTE_DESKTOP, method(input), &question);
         sent.map_err(|error| self.failure(&error))
     }
 
@@ -100,7 +92,15 @@ impl PortalPointer {
     }
 }
 
-/// The arguments of both methods. `number`: of a button, or a key's symbol.
+/// What presses and releases.
+fn method(input: Input) -> &'static str {
+    match input {
+        Input::Button(_) => BUTTON,
+        Input::Key(_) => KEY,
+    }
+}
+
+/// The arguments of both methods.
 fn question(
     session: &PortalSession,
     number: u32,
@@ -112,13 +112,10 @@ fn question(
 
 /// What releases when this program can't.
 fn guarded(session: &PortalSession) -> zbus::Result<PreparedReleases> {
-    let release = |method: &str, number: u32| {
-        order(REMOTE_DESKTOP, method, &question(session, number, false))
-    };
-    let buttons =
-        [1, 2, 3].map(|button| (Input::Button(button), release(BUTTON, button_code(button))));
-    let keys = key_code::all().map(|(code, key)| (Input::Key(code), release(KEY, key.symbol)));
-    prepared(session.bus(), buttons.into_iter().chain(keys))
+    bus::prepared(session.bus(), |input, number| {
+        let question = question(session, number, false);
+        order(REMOTE_DESKTOP, method(input), &question)
+    })
 }
 
 impl InputDevice for PortalPointer {
@@ -138,10 +135,7 @@ impl InputDevice for PortalPointer {
 
     fn put(&mut self, at: [i32; 2]) -> Result<()> {
         let session = self.session()?;
-        if let Some(reason) = self.history.why_ended() {
-            let over = format!("it does not report any more where the pointer is ({reason})");
-            return Err(DesktopError::Lost(over));
-        }
+        self.history.check()?;
         if !self.monitor.contains(at) {
             return Err(DesktopError::Input(format!(
                 "{}, {} is not on the monitor that was chosen for the mouse in the dialog of the desktop portal",
