@@ -116,6 +116,19 @@ impl Sway {
         display && socket.is_some()
     }
 
+    /// Has it stand still, or go on.
+    ///
+    /// # Panics
+    /// When it has ended.
+    pub fn stand_still(&self, is_still: bool) {
+        let process = rustix::process::Pid::from_child(&self.compositor);
+        let signal = match is_still {
+            true => rustix::process::Signal::STOP,
+            false => rustix::process::Signal::CONT,
+        };
+        rustix::process::kill_process(process, signal).expect("sway runs");
+    }
+
     /// What WAYLAND_DISPLAY is to be.
     pub fn display(&self) -> String {
         "wayland-1".to_owned()

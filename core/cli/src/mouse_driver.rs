@@ -9,6 +9,11 @@ use serde_json::Value;
 const HOTKEY: &str = "hotkey";
 /// The config key of an actuator that permits to play in what is no window.
 const ANY_WINDOW: &str = "any_window";
+/// The config key of an actuator that ends the run when a person moves the mouse.
+const BY_HAND: &str = "by_hand";
+/// The config key of an actuator that lists what the desktop need not report, and there: where the pointer is.
+const ACCEPT: &str = "accept";
+const POINTER: &str = "pointer";
 
 /// That a pipeline drives the mouse.
 #[derive(Clone, PartialEq, Eq)]
@@ -17,6 +22,8 @@ pub struct MouseDriver {
     pub hotkey: Option<String>,
     /// Whether it plays in what is no window, such as a monitor.
     pub any_window: bool,
+    /// Whether a person who moves the mouse ends the run.
+    pub by_hand: bool,
 }
 
 impl MouseDriver {
@@ -28,7 +35,8 @@ impl MouseDriver {
             let manifest = &manifest.with_config(&contestant.config);
             manifest.drives_mouse(&contestant.config).then(|| Self {
                 hotkey: hotkey(manifest, &contestant.config),
-                any_window: any_window(manifest, &contestant.config),
+                any_window: is_set(manifest, &contestant.config, ANY_WINDOW).unwrap_or(true),
+                by_hand: by_hand(manifest, &contestant.config),
             })
         })
     }
@@ -44,17 +52,18 @@ fn hotkey(manifest: &Manifest, config: &Value) -> Option<String> {
     (!name.is_empty()).then(|| name.to_owned())
 }
 
-/// Whether it plays in what is no window: by the config or else the default, and where there is no such key.
-fn any_window(manifest: &Manifest, config: &Value) -> bool {
-    let property = manifest
-        .config
-        .get("properties")
-        .and_then(|all| all.get(ANY_WINDOW));
-    let Some(property) = property else {
-        return true;
-    };
-    let value = config.get(ANY_WINDOW).or_else(|| property.get("default"));
-    value.and_then(Value::as_bool).unwrap_or(false)
+/// What a key is, by the config or else its default. `None`: there is no such key.
+fn is_set(manifest: &Manifest, config: &Value, key: &str) -> Option<bool> {
+    let property = manifest.config.get("properties")?.get(key)?;
+    let value = config.get(key).or_else(|| property.get("default"));
+    Some(value.and_then(Value::as_bool).unwrap_or(false))
+}
+
+/// Whether a person who moves the mouse ends the run: not where the config accepts that the desktop does not report it.
+fn by_hand(manifest: &Manifest, config: &Value) -> bool {
+    let accepted = config.get(ACCEPT).and_then(Value::as_array);
+    let is_unnoticed = accepted.is_some_and(|all| all.iter().any(|it| it == POINTER));
+    is_set(manifest, config, BY_HAND).unwrap_or(false) && !is_unnoticed
 }
 
 #[cfg(test)]
@@ -83,8 +92,22 @@ mod tests {
             config: json!({ "properties": { "any_window": { "default": false } } }).into(),
             ..Manifest::default()
         };
-        assert!(!any_window(&manifest, &json!({})));
-        assert!(any_window(&manifest, &json!({ "any_window": true })));
-        assert!(any_window(&Manifest::default(), &json!({})));
+        let any_window = |config| is_set(&manifest, &config, ANY_WINDOW);
+        assert_eq!(any_window(json!({})), Some(false));
+        assert_eq!(any_window(json!({ "any_window": true })), Some(true));
+        assert_eq!(is_set(&Manifest::default(), &json!({}), ANY_WINDOW), None);
+    }
+
+    #[test]
+    fn a_hand_stops_the_mouse_unless_the_desktop_need_not_report_it() {
+        let manifest = Manifest {
+            config: json!({ "properties": { "by_hand": { "default": true } } }).into(),
+            ..Manifest::default()
+        };
+        assert!(by_hand(&manifest, &json!({})));
+        assert!(by_hand(&manifest, &json!({ "accept": [] })));
+        assert!(!by_hand(&manifest, &json!({ "accept": ["pointer"] })));
+        assert!(!by_hand(&manifest, &json!({ "by_hand": false })));
+        assert!(!by_hand(&Manifest::default(), &json!({})));
     }
 }

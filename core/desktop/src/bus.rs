@@ -26,7 +26,7 @@ use crate::error::{DesktopError, Result};
 use crate::key_code;
 
 /// How long an answer may take.
-const PATIENCE: Duration = Duration::from_secs(5);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The bus itself.
 pub(crate) const BUS: Object<'_> = Object::main("org.freedesktop.DBus", "/org/freedesktop/DBus");

@@ -134,7 +134,7 @@ impl Backend for Mutter {
 
     #[cfg(feature = "input")]
     fn input(self: Arc<Self>) -> Result<Box<dyn crate::input::InputDevice>> {
-        Ok(Box::new(pointer::RemotePointer::new(self)?))
+        Ok(Box::new(pointer::MutterPointer::new(self)?))
     }
 
     fn grabber(self: Arc<Self>, _plain: bool) -> Result<Box<dyn Grab>> {

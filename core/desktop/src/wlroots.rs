@@ -6,6 +6,7 @@
 //! Places are in the compositor's own units, in which monitors are laid out: a monitor of scale 2 has two pixels for each
 //! ([`crate::Picture::scale`]).
 
+mod answer;
 mod buffer;
 mod globals;
 mod grab;
@@ -16,10 +17,12 @@ mod outputs;
 mod pointer;
 mod sway;
 
+use std::io::{self, ErrorKind};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use wayland_client::backend::WaylandError;
 use wayland_client::globals::GlobalError;
 use wayland_client::{Connection, DispatchError};
 
@@ -140,7 +143,7 @@ impl Backend for Wlroots {
 
     #[cfg(feature = "input")]
     fn input(self: Arc<Self>) -> Result<Box<dyn crate::input::InputDevice>> {
-        Ok(Box::new(pointer::VirtualPointer::new(self)?))
+        Ok(Box::new(pointer::WlrootsPointer::new(self)?))
     }
 
     fn grabber(self: Arc<Self>, _plain: bool) -> Result<Box<dyn Grab>> {
@@ -179,7 +182,18 @@ fn no_compositor(error: impl std::fmt::Display) -> DesktopError {
 }
 
 fn lost(error: &DispatchError) -> DesktopError {
-    DesktopError::Lost(error.to_string())
+    let has_ended = |error: &io::Error| {
+        matches!(
+            error.kind(),
+            ErrorKind::BrokenPipe | ErrorKind::ConnectionReset
+        )
+    };
+    DesktopError::Lost(match error {
+        DispatchError::Backend(WaylandError::Io(error)) if has_ended(error) => {
+            "the compositor has ended".to_owned()
+        }
+        error => error.to_string(),
+    })
 }
 
 fn no_globals(error: &GlobalError) -> DesktopError {

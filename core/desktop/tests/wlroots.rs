@@ -12,7 +12,7 @@ mod wayland_click;
 #[path = "../../../tests/support/wayland_window.rs"]
 mod wayland_window;
 
-use flowpipe_desktop::input::PlaceReports;
+use flowpipe_desktop::input::{Input, PlaceReports};
 use flowpipe_desktop::{Capture, Desktop, Grabber, Rect, WindowId};
 use sway::Sway;
 use wayland_click::{click, press_key, wait_for};
@@ -141,6 +141,41 @@ fn the_pointer_is_put_to_the_pixel_and_presses_there() {
         assert!(input.put([-1, 5]).is_err());
         drop(input);
     }
+}
+
+#[test]
+fn a_compositor_that_stands_still_is_reported() {
+    let sway = Sway::start([1280, 1000], "1");
+    let desktop = connect(&sway);
+    let mut input = desktop.input().unwrap();
+    let mut grabber = desktop.grabber().unwrap();
+    input.put([40, 40]).unwrap();
+    input.press(Input::Button(1)).unwrap();
+    let place = Rect {
+        x: 0,
+        y: 0,
+        width: 100,
+        height: 100,
+    };
+    sway.stand_still(true);
+    let answers = [
+        grabber.grab(place).err(),
+        input.release(Input::Button(1)).err(),
+    ];
+    sway.stand_still(false);
+    for answer in answers {
+        let error = answer.expect("nothing answered").to_string();
+        assert!(error.contains("has not answered for 5s"), "{error}");
+    }
+}
+
+#[test]
+fn the_end_of_the_compositor_is_reported() {
+    let sway = Sway::start([1280, 1000], "1");
+    let desktop = connect(&sway);
+    drop(sway);
+    let error = desktop.monitors().unwrap_err().to_string();
+    assert!(error.contains("the compositor has ended"), "{error}");
 }
 
 #[test]

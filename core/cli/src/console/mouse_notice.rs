@@ -19,8 +19,6 @@ pub struct MouseNotice {
     /// `None`: the pipeline does not drive the mouse.
     driver: Option<MouseDriver>,
     dry: bool,
-    /// No compositor reports which keys are down.
-    is_wayland: bool,
     /// The sources that were reported, and their windows.
     reported: BTreeSet<(String, Option<u64>)>,
 }
@@ -30,7 +28,6 @@ impl MouseNotice {
         Self {
             driver,
             dry,
-            is_wayland: std::env::var_os("WAYLAND_DISPLAY").is_some_and(|name| !name.is_empty()),
             reported: BTreeSet::new(),
         }
     }
@@ -53,7 +50,6 @@ impl MouseNotice {
 
     fn line(&mut self, frame: &FrameNote) -> Option<String> {
         let driver = self.driver.as_ref()?;
-        let hotkey = driver.hotkey.as_deref().filter(|_| !self.is_wayland);
         // What is no part of the screen is not played in.
         let is_screen = frame.window.is_some() || frame.size.is_some() && driver.any_window;
         let target = (frame.source.clone(), frame.window);
@@ -69,16 +65,24 @@ impl MouseNotice {
             .size
             .map(|[width, height]| format!(", {width} x {height} pixels"));
         let place = format!("{name} at {x:.0}, {y:.0}{}", size.unwrap_or_default());
-        Some(match (self.dry, hotkey) {
-            (true, _) => {
-                format!("{place}: a dry run, the mouse is not moved and nothing is clicked")
-            }
-            (false, None) => format!("{place}: the real mouse plays there; Ctrl-C stops it"),
-            (false, Some(hotkey)) => format!(
-                "{place}: the real mouse plays there; {} or Ctrl-C stops it",
-                escaped(hotkey)
+        Some(match self.dry {
+            true => format!("{place}: a dry run, the mouse is not moved and nothing is clicked"),
+            false => format!(
+                "{place}: the real mouse plays there; {} stops it",
+                stops(driver, frame)
             ),
         })
+    }
+}
+
+/// What stops the mouse where a frame was captured. X11 alone reports which keys are down.
+fn stops(driver: &MouseDriver, frame: &FrameNote) -> String {
+    let desktop = frame.desktop.as_deref();
+    let has_keys = desktop.is_none_or(|desktop| desktop.starts_with("x11 "));
+    match &driver.hotkey {
+        Some(hotkey) if has_keys => format!("{} or Ctrl-C", escaped(hotkey)),
+        _ if driver.by_hand => "Ctrl-C, or a hand on the mouse,".to_owned(),
+        _ => "Ctrl-C".to_owned(),
     }
 }
 
@@ -87,16 +91,14 @@ mod tests {
     use super::*;
 
     fn notice(hotkey: Option<&str>, dry: bool) -> MouseNotice {
-        MouseNotice {
-            is_wayland: false,
-            ..MouseNotice::new(Some(driver(hotkey)), dry)
-        }
+        MouseNotice::new(Some(driver(hotkey)), dry)
     }
 
     fn driver(hotkey: Option<&str>) -> MouseDriver {
         MouseDriver {
             hotkey: hotkey.map(str::to_owned),
             any_window: true,
+            by_hand: false,
         }
     }
 
@@ -128,6 +130,27 @@ mod tests {
         let line = notice(None, false).line(&monitor).unwrap();
         let words = "monitor 1 (screen) at 0, 0, 800 x 600 pixels: the real mouse plays there; Ctrl-C stops it";
         assert_eq!(line, words);
+    }
+
+    #[test]
+    fn the_key_is_named_where_the_desktop_reports_keys() {
+        let words = |desktop: &str, by_hand| {
+            let driver = MouseDriver {
+                by_hand,
+                ..driver(Some("F12"))
+            };
+            let frame = FrameNote::of("Flow").with_size([600, 700]);
+            let mut notice = MouseNotice::new(Some(driver), false);
+            let line = notice.line(&frame.with_desktop(desktop)).unwrap();
+            line.split_once("; ").unwrap().1.to_owned()
+        };
+        assert_eq!(words("x11 :0", true), "F12 or Ctrl-C stops it");
+        let hand = "Ctrl-C, or a hand on the mouse, stops it";
+        assert_eq!(words("mutter unix:path=/run/user/1000/bus", true), hand);
+        assert_eq!(
+            words("wlroots /run/user/1000/wayland-1", false),
+            "Ctrl-C stops it"
+        );
     }
 
     #[test]

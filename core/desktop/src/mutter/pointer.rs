@@ -25,7 +25,7 @@ use crate::input::{DisplayServer, Input, InputDevice, PlaceReports};
 use crate::pipewire::Cursor;
 use crate::pointer_history::PointerHistory;
 
-pub(super) struct RemotePointer {
+pub(super) struct MutterPointer {
     mutter: Arc<Mutter>,
     /// Where it was put.
     history: PointerHistory,
@@ -67,7 +67,7 @@ const SCROLL: &str = "NotifyPointerAxis";
 /// To the right, down, without flags.
 const BY_NOTHING: (f64, f64, u32) = (0.0, 0.0, 0);
 
-impl RemotePointer {
+impl MutterPointer {
     pub(super) fn new(mutter: Arc<Mutter>) -> Result<Self> {
         let refused = |error: &dyn std::fmt::Display| DesktopError::NoInput {
             reason: format!("Mutter lets no program move the pointer: {error}"),
@@ -242,7 +242,7 @@ fn passed_on_after(sent: Instant, asked: Instant, idle_ms: u64) -> bool {
         .is_some_and(|passed_on| passed_on >= sent)
 }
 
-impl InputDevice for RemotePointer {
+impl InputDevice for MutterPointer {
     fn place(&mut self) -> Result<Option<[i32; 2]>> {
         Ok(None)
     }

@@ -5,13 +5,13 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use zbus::message::Message;
 use zbus::names::BusName;
 use zbus::zvariant::{OwnedObjectPath, Value};
 
-use crate::bus::{BUS, Bus, Object};
+use crate::bus::{BUS, Bus, Object, PATIENCE};
 
 /// Pictures of monitors, and with control places on them.
 pub(super) struct MutterSession {
@@ -52,9 +52,6 @@ const HIDDEN_CURSOR: u32 = 0;
 /// It is not in the pictures, and its place comes beside them.
 #[cfg(feature = "input")]
 const CURSOR_METADATA: u32 = 2;
-/// How long Mutter may take until it has pictures.
-const PATIENCE: Duration = Duration::from_secs(5);
-
 impl MutterSession {
     /// Begins to send pictures of a monitor, of which this is the connector.
     pub(super) fn capture(bus: Bus, connector: &str) -> zbus::Result<Self> {

@@ -19,7 +19,7 @@ use wayland_protocols_wlr::screencopy::v1::client::zwlr_screencopy_manager_v1::Z
 use super::buffer::{BYTES_PER_PIXEL, Buffer, Layout};
 use super::globals::IgnoredChanges;
 use super::outputs::{Output, Outputs};
-use super::{Wlroots, lost, no_globals};
+use super::{Wlroots, answer, no_globals};
 use crate::error::{DesktopError, Result};
 use crate::grabber::{Capture, Grab, Picture};
 use crate::rect::Rect;
@@ -102,19 +102,18 @@ impl WlrootsGrabber {
         let handle = self.queue.handle();
         let mut copying = Copying::default();
         let mut is_asked = false;
-        while copying.end.is_none() {
+        let (shm, kept) = (&self.shm, &mut self.buffer);
+        answer::wait(&mut self.queue, &mut copying, |copying| {
             if let (Some(layout), false) = (copying.layout, is_asked) {
-                let buffer = match self.buffer.take().filter(|it| it.layout == layout) {
+                let buffer = match kept.take().filter(|it| it.layout == layout) {
                     Some(buffer) => buffer,
-                    None => Buffer::new(layout, &self.shm, &handle)?,
+                    None => Buffer::new(layout, shm, &handle)?,
                 };
-                frame.copy(&self.buffer.insert(buffer).proxy);
+                frame.copy(&kept.insert(buffer).proxy);
                 is_asked = true;
             }
-            self.queue
-                .blocking_dispatch(&mut copying)
-                .map_err(|error| lost(&error))?;
-        }
+            Ok(copying.end.is_some())
+        })?;
         let is_ready = copying.end == Some(CopyEnd::Ready) && is_asked;
         Ok(is_ready.then_some(copying))
     }

@@ -10,13 +10,14 @@ use wayland_protocols::xdg::xdg_output::zv1::client::zxdg_output_v1::{self, Zxdg
 use wayland_protocols_misc::zwp_virtual_keyboard_v1::client::zwp_virtual_keyboard_manager_v1::ZwpVirtualKeyboardManagerV1;
 use wayland_protocols_wlr::screencopy::v1::client::zwlr_screencopy_manager_v1::ZwlrScreencopyManagerV1;
 
-use super::{lost, no_globals};
+use super::{answer, no_globals};
 use crate::error::Result;
 use crate::monitor::Monitor;
 use crate::rect::Rect;
 
 /// The monitors.
 pub(crate) struct Outputs {
+    connection: Connection,
     queue: EventQueue<State>,
     state: State,
     /// Whether the compositor lets programs have keyboards of their own.
@@ -97,6 +98,7 @@ impl Outputs {
             }
         });
         Ok(Some(Self {
+            connection: connection.clone(),
             queue,
             state,
             #[cfg(feature = "input")]
@@ -112,9 +114,7 @@ impl Outputs {
     /// The monitors as they are now, the first one first.
     pub(crate) fn all(&mut self) -> Result<Vec<Output>> {
         // What has come since is handled before the answer.
-        self.queue
-            .roundtrip(&mut self.state)
-            .map_err(|error| lost(&error))?;
+        answer::roundtrip(&self.connection, &mut self.queue, &mut self.state)?;
         let outputs = self.state.outputs.iter().map(|it| it.output.clone());
         Ok(outputs
             .filter(|output| output.monitor.place.width > 0)

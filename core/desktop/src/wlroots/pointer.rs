@@ -18,19 +18,21 @@ use wayland_protocols_wlr::virtual_pointer::v1::client::zwlr_virtual_pointer_v1:
 
 use super::globals::IgnoredChanges;
 use super::keyboard::VirtualKeyboard;
-use super::{Wlroots, lost, no_globals};
+use super::{Wlroots, answer, no_globals};
 use crate::backend::Backend as _;
 use crate::error::{DesktopError, Result};
 use crate::input::{DisplayServer, Input, InputDevice, PlaceReports};
 use crate::rect::Rect;
 
 /// A pointer of its own, beside those of the person.
-pub(super) struct VirtualPointer {
+pub(super) struct WlrootsPointer {
     wlroots: Arc<Wlroots>,
     connection: Connection,
     globals: GlobalList,
     queue: EventQueue<Nothing>,
-    pointer: ZwlrVirtualPointerV1,
+    manager: ZwlrVirtualPointerManagerV1,
+    /// `None`: it was neither moved nor pressed yet.
+    pointer: Option<ZwlrVirtualPointerV1>,
     /// `None`: no key was pressed yet.
     keyboard: Option<(VirtualKeyboard, Arc<PreparedReleases>)>,
     began: Instant,
@@ -46,7 +48,7 @@ const KEYBOARD_KNOWN_AFTER: Duration = Duration::from_millis(100);
 /// No event is of interest.
 struct Nothing;
 
-impl VirtualPointer {
+impl WlrootsPointer {
     pub(super) fn new(wlroots: Arc<Wlroots>) -> Result<Self> {
         let connection = wlroots.connection()?;
         let (globals, mut queue) =
@@ -58,22 +60,34 @@ impl VirtualPointer {
                 .map_err(|error| DesktopError::NoInput {
                     reason: format!("the compositor lets no program move the pointer: {error}"),
                 })?;
-        let pointer = manager.create_virtual_pointer(None, &handle, ());
         // That it was refused shows here.
-        queue
-            .roundtrip(&mut Nothing)
-            .map_err(|error| lost(&error))?;
+        answer::roundtrip(&connection, &mut queue, &mut Nothing)?;
         Ok(Self {
             layout: wlroots.screen()?,
             wlroots,
             connection,
             globals,
             queue,
-            pointer,
+            manager,
+            pointer: None,
             keyboard: None,
             began: Instant::now(),
             put: None,
         })
+    }
+
+    /// The pointer, from its first use on: a run that does not begin leaves the compositor alone.
+    fn pointer(&mut self) -> &ZwlrVirtualPointerV1 {
+        let create = || {
+            let handle = self.queue.handle();
+            self.manager.create_virtual_pointer(None, &handle, ())
+        };
+        self.pointer.get_or_insert_with(create)
+    }
+
+    /// Waits until the compositor has done what was sent.
+    fn roundtrip(&mut self) -> Result<()> {
+        answer::roundtrip(&self.connection, &mut self.queue, &mut Nothing)
     }
 
     /// Milliseconds; they may start anywhere and wrap.
@@ -82,39 +96,44 @@ impl VirtualPointer {
     }
 
     fn send_input(&mut self, input: Input, is_down: bool) -> Result<()> {
+        match input {
+            Input::Button(number) => self.send_button(number, is_down),
+            Input::Key(code) => self.send_key(code, is_down)?,
+        }
+        // What was sent before is executed first, in one go.
+        self.roundtrip()
+    }
+
+    fn send_button(&mut self, number: u8, is_down: bool) {
+        let state = match is_down {
+            true => ButtonState::Pressed,
+            false => ButtonState::Released,
+        };
         let now = self.now();
-        match (input, &self.keyboard) {
-            (Input::Button(number), _) => {
-                let state = match is_down {
-                    true => ButtonState::Pressed,
-                    false => ButtonState::Released,
-                };
-                self.pointer.button(now, button_code(number), state);
-                self.pointer.frame();
-            }
-            (Input::Key(code), Some((keyboard, _))) => {
-                let state = match is_down {
-                    true => KeyState::Pressed,
-                    false => KeyState::Released,
-                };
-                keyboard.send(now, code, state);
-            }
-            (Input::Key(_), None) if is_down => {
+        let pointer = self.pointer();
+        pointer.button(now, button_code(number), state);
+        pointer.frame();
+    }
+
+    fn send_key(&self, code: u8, is_down: bool) -> Result<()> {
+        let state = match is_down {
+            true => KeyState::Pressed,
+            false => KeyState::Released,
+        };
+        match &self.keyboard {
+            Some((keyboard, _)) => keyboard.send(self.now(), code, state),
+            None if is_down => {
                 let reason = "a key is pressed before the keyboard is prepared";
                 return Err(DesktopError::Input(reason.to_owned()));
             }
             // Nothing was pressed.
-            (Input::Key(_), None) => return Ok(()),
+            None => {}
         }
-        // What was sent before is executed first, in one go.
-        self.queue
-            .roundtrip(&mut Nothing)
-            .map_err(|error| lost(&error))?;
         Ok(())
     }
 }
 
-impl InputDevice for VirtualPointer {
+impl InputDevice for WlrootsPointer {
     fn place(&mut self) -> Result<Option<[i32; 2]>> {
         Ok(None)
     }
@@ -140,9 +159,10 @@ impl InputDevice for VirtualPointer {
             )));
         };
         let (width, height) = (width.saturating_mul(2), height.saturating_mul(2));
-        self.pointer
-            .motion_absolute(self.now(), x, y, width, height);
-        self.pointer.frame();
+        let now = self.now();
+        let pointer = self.pointer();
+        pointer.motion_absolute(now, x, y, width, height);
+        pointer.frame();
         self.connection
             .flush()
             .map_err(|error| DesktopError::Input(error.to_string()))?;
@@ -162,9 +182,7 @@ impl InputDevice for VirtualPointer {
             releases: keyboard.releases(),
         };
         // That it was refused shows here.
-        self.queue
-            .roundtrip(&mut Nothing)
-            .map_err(|error| lost(&error))?;
+        self.roundtrip()?;
         std::thread::sleep(KEYBOARD_KNOWN_AFTER);
         self.keyboard = Some((keyboard, Arc::new(prepared)));
         Ok(true)
@@ -198,12 +216,14 @@ impl InputDevice for VirtualPointer {
     }
 }
 
-impl Drop for VirtualPointer {
+impl Drop for WlrootsPointer {
     fn drop(&mut self) {
         if let Some((keyboard, _)) = &self.keyboard {
             keyboard.destroy();
         }
-        self.pointer.destroy();
+        if let Some(pointer) = &self.pointer {
+            pointer.destroy();
+        }
         // At the end of the connection they are destroyed too.
         let _ = self.connection.flush();
     }
