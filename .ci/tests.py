@@ -5,6 +5,7 @@ that three at a time take little longer than one. All are built at once whatever
 features and would compile most crates again.
 """
 
+import contextlib
 import json
 import os
 import re
@@ -23,8 +24,9 @@ LIVE = "live::"
 LIVE_THREADS = "1"
 # These wait most of the time, so that several run on a processor.
 WHOLE_PROGRAM_THREADS = "4"
-# How much less of the processors tests get than what the machine does besides (nice).
-YIELD = 10
+# Tests that compute and wait for nothing, by the folders of their crates. They run beside the live tests, on what those
+# leave of the processors.
+COMPUTING = {"generate", "path", "puzzle", "sat", "search", "vision-opencv"}
 AT_ONCE = 3
 # A test program that takes longer, in seconds, is killed: its output shows which test hangs. On two processors the
 # longest takes some twelve minutes, and several times as long on a busy machine.
@@ -54,9 +56,17 @@ def built():
             yield folder, package, message["target"]["name"], message["executable"]
 
 
+def yield_processors():
+    """Lets a process have only what others leave of the processors."""
+    os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+    # Where Linux shares the processors among sessions, that counts within one alone.
+    with contextlib.suppress(OSError):
+        Path("/proc/self/autogroup").write_text("19", encoding="ascii")
+
+
 def run(job):
     """Runs a test program: whether it succeeded, how many tests passed, and what they skipped."""
-    (folder, _, target, program), arguments, threads, yields = job
+    (folder, _, target, program), arguments, threads = job
     began = time.monotonic()
     environment = dict(os.environ, CARGO_MANIFEST_DIR=str(folder), CARGO="cargo")
     if "CI" in os.environ:
@@ -67,8 +77,8 @@ def run(job):
         environment.setdefault("RUST_TEST_THREADS", threads)
     with tempfile.TemporaryFile("w+", errors="replace") as output:
         process = subprocess.Popen(
-            ["nice", "-n", str(yields), program, *arguments], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
-            stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
+            [program, *arguments], cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=output,
+            stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=yield_processors if computes(job) else None,
         )
         try:
             is_ok = process.wait(LONGEST) == 0
@@ -91,16 +101,21 @@ def run(job):
 
 
 def jobs(tests, extra):
-    """What is run, in this order: a test program with its arguments, how many threads it gets, and how far it yields."""
+    """What is run, in this order: a test program with its arguments, and how many threads it gets."""
     whole = [test for test in tests if test[0].name == WHOLE_PROGRAM]
     rest = [test for test in tests if test[0].name != WHOLE_PROGRAM]
     if extra:
-        yield from ((test, extra, WHOLE_PROGRAM_THREADS, 0) for test in whole)
-        yield from ((test, extra, None, 0) for test in rest)
+        yield from ((test, extra, WHOLE_PROGRAM_THREADS) for test in whole)
+        yield from ((test, extra, None) for test in rest)
         return
-    yield from ((test, [LIVE], LIVE_THREADS, 0) for test in whole)
-    yield from ((test, ["--skip", LIVE], WHOLE_PROGRAM_THREADS, YIELD) for test in whole)
-    yield from ((test, [], None, YIELD) for test in rest)
+    yield from ((test, [LIVE], LIVE_THREADS) for test in whole)
+    yield from ((test, ["--skip", LIVE], WHOLE_PROGRAM_THREADS) for test in whole)
+    yield from ((test, [], None) for test in rest)
+
+
+def computes(job):
+    """Whether a test program only computes."""
+    return job[0][0].name in COMPUTING
 
 
 def main():
@@ -109,10 +124,15 @@ def main():
     if not tests:
         sys.exit(f"no tests of {', '.join(crates)}: name the folder of a crate, such as engine or vision-opencv")
     planned = list(jobs(tests, extra))
-    # A game that gets no processor misses strokes, as it would for a user: the live tests run alone.
-    results = [run(job) for job in planned if job[1] == [LIVE]]
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        results += pool.map(run, (job for job in planned if job[1] != [LIVE]))
+    live = [job for job in planned if job[1] == [LIVE]]
+    computing = [job for job in planned if computes(job)]
+    others = [job for job in planned if job not in live and job not in computing]
+    with ThreadPoolExecutor(1) as beside, ThreadPoolExecutor(AT_ONCE) as pool:
+        computed = beside.map(run, computing)
+        # A game that gets no processor misses strokes, as it would for a user: nothing else takes one from the live tests.
+        results = [run(job) for job in live]
+        results += pool.map(run, others)
+        results += computed
     failures = sum(not is_ok for is_ok, _, _ in results)
     if failures:
         sys.exit(f"{failures} of {len(results)} runs of test programs failed")
