@@ -5,7 +5,7 @@
     reason = "a test helper that can't go on should panic"
 )]
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -96,8 +96,12 @@ pub fn run_player(is_expected: fn(&DisplayServer) -> bool) {
     }
     input.press(held.input()).unwrap();
     println!("{DOWN}");
-    loop {
-        std::thread::sleep(Duration::from_secs(60));
+    // Until a signal, or the end of its input.
+    let _ = std::io::stdin().read_to_end(&mut Vec::new());
+    if input.release(held.input()).is_ok()
+        && let Some(guardian) = &mut guardian
+    {
+        guardian.released(held.input());
     }
 }
 
@@ -107,7 +111,7 @@ pub fn player(held: Held, at: [i32; 2], set: impl FnOnce(&mut Command)) -> Child
     with_default_signals(&mut command)
         .args(["--exact", "player_process", "--ignored", "--nocapture"])
         .env(AT, serde_json::json!(at).to_string())
-        .stdin(Stdio::null())
+        .stdin(Stdio::piped())
         .stdout(Stdio::piped());
     set(&mut command);
     if held == Held::Key {

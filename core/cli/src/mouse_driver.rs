@@ -22,8 +22,10 @@ pub struct MouseDriver {
     pub hotkey: Option<String>,
     /// Whether it plays in what is no window, such as a monitor.
     pub any_window: bool,
-    /// Whether a person who moves the mouse ends the run.
+    /// Whether a person who moves the mouse ends the run, where the desktop reports it.
     pub by_hand: bool,
+    /// Whether it plays also where the desktop does not report it.
+    pub accepts_unnoticed: bool,
 }
 
 impl MouseDriver {
@@ -36,7 +38,8 @@ impl MouseDriver {
             manifest.drives_mouse(&contestant.config).then(|| Self {
                 hotkey: hotkey(manifest, &contestant.config),
                 any_window: is_set(manifest, &contestant.config, ANY_WINDOW).unwrap_or(true),
-                by_hand: by_hand(manifest, &contestant.config),
+                by_hand: is_set(manifest, &contestant.config, BY_HAND).unwrap_or(false),
+                accepts_unnoticed: accepts_unnoticed(&contestant.config),
             })
         })
     }
@@ -59,11 +62,10 @@ fn is_set(manifest: &Manifest, config: &Value, key: &str) -> Option<bool> {
     Some(value.and_then(Value::as_bool).unwrap_or(false))
 }
 
-/// Whether a person who moves the mouse ends the run: not where the config accepts that the desktop does not report it.
-fn by_hand(manifest: &Manifest, config: &Value) -> bool {
+/// Whether it accepts that a person who moves the mouse is not noticed.
+fn accepts_unnoticed(config: &Value) -> bool {
     let accepted = config.get(ACCEPT).and_then(Value::as_array);
-    let is_unnoticed = accepted.is_some_and(|all| all.iter().any(|it| it == POINTER));
-    is_set(manifest, config, BY_HAND).unwrap_or(false) && !is_unnoticed
+    accepted.is_some_and(|all| all.iter().any(|it| it == POINTER))
 }
 
 #[cfg(test)]
@@ -99,15 +101,9 @@ mod tests {
     }
 
     #[test]
-    fn a_hand_stops_the_mouse_unless_the_desktop_need_not_report_it() {
-        let manifest = Manifest {
-            config: json!({ "properties": { "by_hand": { "default": true } } }).into(),
-            ..Manifest::default()
-        };
-        assert!(by_hand(&manifest, &json!({})));
-        assert!(by_hand(&manifest, &json!({ "accept": [] })));
-        assert!(!by_hand(&manifest, &json!({ "accept": ["pointer"] })));
-        assert!(!by_hand(&manifest, &json!({ "by_hand": false })));
-        assert!(!by_hand(&Manifest::default(), &json!({})));
+    fn what_the_desktop_need_not_report_is_accepted_by_name() {
+        assert!(accepts_unnoticed(&json!({ "accept": ["pointer"] })));
+        assert!(!accepts_unnoticed(&json!({ "accept": [] })));
+        assert!(!accepts_unnoticed(&json!({})));
     }
 }

@@ -6,6 +6,7 @@ use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
 #[cfg(feature = "input")]
@@ -61,10 +62,23 @@ impl<'a> Object<'a> {
 impl Bus {
     /// Connects to the bus of an address; `None`: to that of the session that this program runs in.
     pub(crate) fn connect(address: Option<&str>) -> Result<Self> {
-        let connected = open(address).map_err(|error| DesktopError::NoDesktop {
-            reason: format!("the session's bus does not answer: {error}"),
-        });
-        let (connection, socket) = connected?;
+        let failed = |reason: String| DesktopError::NoDesktop {
+            reason: format!("the session's bus does not answer: {reason}"),
+        };
+        let (sender, opened) = channel();
+        let address = address.map(str::to_owned);
+        // The library waits without limit. Then this thread does, and the mouse does not.
+        std::thread::Builder::new()
+            .name("bus-connects".to_owned())
+            .spawn(move || {
+                // Nobody waits for it any more.
+                let _ = sender.send(open(address.as_deref()));
+            })
+            .map_err(|error| failed(error.to_string()))?;
+        let opened = opened
+            .recv_timeout(PATIENCE)
+            .map_err(|_| failed(format!("it was silent for {PATIENCE:?}")))?;
+        let (connection, socket) = opened.map_err(|error| failed(error.to_string()))?;
         Ok(Self { connection, socket })
     }
 

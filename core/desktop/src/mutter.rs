@@ -105,7 +105,8 @@ fn lost(error: impl std::fmt::Display) -> DesktopError {
 
 fn no_windows() -> DesktopError {
     DesktopError::Unsupported(
-        "where windows are (GNOME does not report it under Wayland: name a monitor or a region)",
+        "where windows are (GNOME does not report it under Wayland: name a monitor or a region, and set any_window = true of \
+         actuator-mouse)",
     )
 }
 

@@ -23,7 +23,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use wayland_client::backend::WaylandError;
-use wayland_client::globals::GlobalError;
 use wayland_client::{Connection, DispatchError};
 
 use crate::backend::Backend;
@@ -39,8 +38,8 @@ use sway::Sway;
 /// A session of the compositor. Whoever waits for its events has a connection of its own, so that no thread waits for
 /// another one to read them.
 pub(crate) struct Wlroots {
-    /// The path of the socket; `None`: as the environment names it.
-    socket: Option<PathBuf>,
+    /// The path of its socket.
+    socket: PathBuf,
     outputs: Mutex<Outputs>,
     /// `None`: windows are not known.
     sway: Option<Sway>,
@@ -51,19 +50,19 @@ impl Wlroots {
     /// Connects to the compositor of the session that this program runs in. `Ok(None)`: it has not these protocols.
     pub(crate) fn of_session() -> Result<Option<Self>> {
         let path = std::env::var_os("SWAYSOCK").filter(|path| !path.is_empty());
-        Self::at(None, path.as_deref().map(Path::new))
+        Self::at(session_socket()?, path.as_deref().map(Path::new))
     }
 
     /// Connects to a compositor by the path of its socket, and by that of sway's own interface.
     pub(crate) fn connect(socket: &Path, sway: Option<&Path>) -> Result<Self> {
-        Self::at(Some(socket.to_owned()), sway)?.ok_or_else(|| DesktopError::NoDesktop {
+        Self::at(socket.to_owned(), sway)?.ok_or_else(|| DesktopError::NoDesktop {
             reason: "the compositor lets no program see the screen by wlroots' protocols"
                 .to_owned(),
         })
     }
 
-    fn at(socket: Option<PathBuf>, sway: Option<&Path>) -> Result<Option<Self>> {
-        let connection = connection(socket.as_deref())?;
+    fn at(socket: PathBuf, sway: Option<&Path>) -> Result<Option<Self>> {
+        let connection = connection(&socket)?;
         let Some(outputs) = Outputs::new(&connection)? else {
             return Ok(None);
         };
@@ -79,7 +78,7 @@ impl Wlroots {
 
     /// Another connection.
     fn connection(&self) -> Result<Connection> {
-        connection(self.socket.as_deref())
+        connection(&self.socket)
     }
 
     fn outputs(&self) -> MutexGuard<'_, Outputs> {
@@ -89,15 +88,15 @@ impl Wlroots {
 
     fn sway(&self) -> Result<&Sway> {
         self.sway.as_ref().ok_or(DesktopError::Unsupported(
-            "where windows are (under Wayland, only sway reports: name a monitor or a region)",
+            "where windows are (under Wayland, only sway reports it, at SWAYSOCK: name a monitor or a region, and set any_window = true of \
+             actuator-mouse)",
         ))
     }
 }
 
 impl Backend for Wlroots {
     fn session_name(&self) -> String {
-        let socket = self.socket.clone().unwrap_or_else(session_socket);
-        format!("wlroots {}", socket.display())
+        format!("wlroots {}", self.socket.display())
     }
 
     fn windows(&self) -> Result<Vec<Titled>> {
@@ -143,7 +142,7 @@ impl Backend for Wlroots {
 
     #[cfg(feature = "input")]
     fn input(self: Arc<Self>) -> Result<Box<dyn crate::input::InputDevice>> {
-        Ok(Box::new(pointer::WlrootsPointer::new(self)?))
+        Ok(Box::new(pointer::WlrootsPointer::new(&self)?))
     }
 
     fn grabber(self: Arc<Self>, _plain: bool) -> Result<Box<dyn Grab>> {
@@ -154,25 +153,33 @@ impl Backend for Wlroots {
 /// The monitors of the compositor of the session that this program runs in, whichever protocols for pictures it has.
 #[cfg(all(feature = "portal", target_os = "linux"))]
 pub(crate) fn outputs_of_session() -> Result<Vec<outputs::Output>> {
-    match Outputs::without_pictures(&connection(None)?)? {
+    match Outputs::without_pictures(&connection(&session_socket()?)?)? {
         Some(mut outputs) => outputs.all(),
         None => Ok(Vec::new()),
     }
 }
 
-fn connection(socket: Option<&Path>) -> Result<Connection> {
-    let Some(socket) = socket else {
-        return Connection::connect_to_env().map_err(no_compositor);
-    };
-    let stream = UnixStream::connect(socket).map_err(no_compositor)?;
+fn connection(socket: &Path) -> Result<Connection> {
+    let stream = UnixStream::connect(socket).map_err(|error| DesktopError::NoDesktop {
+        reason: format!(
+            "no Wayland compositor answers at {}: {error}",
+            socket.display()
+        ),
+    })?;
     Connection::from_socket(stream).map_err(no_compositor)
 }
 
-/// The path of the socket that the environment names.
-fn session_socket() -> PathBuf {
-    let [folder, name] = ["XDG_RUNTIME_DIR", "WAYLAND_DISPLAY"].map(std::env::var_os);
-    // A name that is a whole path stays as it is.
-    PathBuf::from(folder.unwrap_or_default()).join(name.unwrap_or_default())
+/// The path of the socket that the environment names. An inherited connection (`WAYLAND_SOCKET`) is not used: there would be
+/// one for the first that connects, and the others would be elsewhere.
+fn session_socket() -> Result<PathBuf> {
+    let path = |name| std::env::var_os(name).map(PathBuf::from);
+    let folder = path("XDG_RUNTIME_DIR").filter(|folder| folder.is_absolute());
+    match (path("WAYLAND_DISPLAY"), folder) {
+        (Some(name), _) if name.is_absolute() => Ok(name),
+        (Some(name), Some(folder)) => Ok(folder.join(name)),
+        (Some(_), None) => Err(no_compositor("XDG_RUNTIME_DIR names no folder")),
+        (None, _) => Err(no_compositor("WAYLAND_DISPLAY is not set")),
+    }
 }
 
 fn no_compositor(error: impl std::fmt::Display) -> DesktopError {
@@ -194,8 +201,4 @@ fn lost(error: &DispatchError) -> DesktopError {
         }
         error => error.to_string(),
     })
-}
-
-fn no_globals(error: &GlobalError) -> DesktopError {
-    DesktopError::Lost(error.to_string())
 }

@@ -16,7 +16,7 @@ use flowpipe_desktop::input::{Input, PlaceReports};
 use flowpipe_desktop::{Capture, Desktop, Grabber, Rect, WindowId};
 use sway::Sway;
 use wayland_click::{click, press_key, wait_for};
-use wayland_window::{PointerEvent, WaylandWindow};
+use wayland_window::{LEFT, PointerEvent, WaylandWindow};
 
 const RED: [u8; 3] = [200, 10, 20];
 const GREEN: [u8; 3] = [30, 180, 40];
@@ -143,6 +143,83 @@ fn the_pointer_is_put_to_the_pixel_and_presses_there() {
     }
 }
 
+/// A seat has one pointer for all mice.
+#[test]
+fn a_press_is_where_the_pointer_was_put_whoever_moved_it_since() {
+    let sway = Sway::start([1280, 1000], "1");
+    let desktop = connect(&sway);
+    let red = open(&sway, "red", [200, 100], RED);
+    let place = desktop.place(find(&desktop, "red")).unwrap().unwrap();
+    let at = |[x, y]: [i32; 2]| [place.x + x, place.y + y];
+    let [mut input, mut hand] = [desktop.input().unwrap(), desktop.input().unwrap()];
+    // Without another pointer on this screen, the window learns only now that there is one.
+    input.put(at([100, 50])).unwrap();
+    wait_for("the pointer", || (!red.events().is_empty()).then_some(()));
+    input.put(at([57, 83])).unwrap();
+    wait_for("the move", || {
+        let moved = PointerEvent::At(57.5, 83.5);
+        red.events().contains(&moved).then_some(())
+    });
+    hand.put(at([10, 20])).unwrap();
+    wait_for("the hand", || {
+        let moved = PointerEvent::At(10.5, 20.5);
+        red.events().contains(&moved).then_some(())
+    });
+    red.take();
+    input.press(Input::Button(1)).unwrap();
+    input.release(Input::Button(1)).unwrap();
+    let events = wait_for("a click", || {
+        let events = red.events();
+        let is_over = events.contains(&PointerEvent::Released(LEFT));
+        is_over.then_some(events)
+    });
+    let click = [
+        PointerEvent::At(57.5, 83.5),
+        PointerEvent::Pressed(LEFT),
+        PointerEvent::Released(LEFT),
+    ];
+    assert_eq!(events, click);
+}
+
+/// Places mean others then, also to a compositor that does not tell before it has read them.
+#[test]
+fn a_monitor_that_comes_while_a_button_is_down_ends_the_stroke() {
+    let sway = Sway::start([1280, 1000], "1");
+    sway.command("output HEADLESS-2 position -1920 0");
+    let desktop = connect(&sway);
+    let mut input = desktop.input().unwrap();
+    input.put([40, 40]).unwrap();
+    input.press(Input::Button(1)).unwrap();
+    sway.command("create_output");
+    wait_for("the monitor", || {
+        (desktop.monitors().unwrap().len() == 2).then_some(())
+    });
+    let error = input.put([50, 40]).unwrap_err().to_string();
+    assert!(error.contains("the monitors have changed"), "{error}");
+    input.release(Input::Button(1)).unwrap();
+    input.put([-100, 40]).unwrap();
+}
+
+#[test]
+fn moves_wait_while_the_compositor_stands_still() {
+    let sway = Sway::start([1280, 1000], "1");
+    let mut input = connect(&sway).input().unwrap();
+    input.put([40, 40]).unwrap();
+    sway.stand_still(true);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(std::time::Duration::from_secs(1));
+            sway.stand_still(false);
+        });
+        // More than the socket has room for.
+        for x in 0..4000 {
+            input.put([x % 1280, 40]).unwrap();
+        }
+    });
+    input.press(Input::Button(1)).unwrap();
+    input.release(Input::Button(1)).unwrap();
+}
+
 #[test]
 fn a_compositor_that_stands_still_is_reported() {
     let sway = Sway::start([1280, 1000], "1");
@@ -159,13 +236,14 @@ fn a_compositor_that_stands_still_is_reported() {
     };
     sway.stand_still(true);
     let answers = [
+        desktop.input().err(),
         grabber.grab(place).err(),
         input.release(Input::Button(1)).err(),
     ];
     sway.stand_still(false);
     for answer in answers {
         let error = answer.expect("nothing answered").to_string();
-        assert!(error.contains("has not answered for 5s"), "{error}");
+        assert!(error.contains("has not answered for 2s"), "{error}");
     }
 }
 

@@ -81,8 +81,8 @@ impl Guardian {
 fn start(server: &DisplayServer, pressed: Pressed) -> Result<Process, GuardianError> {
     match server {
         DisplayServer::X11 => Process::start(x11::Connection::open()?, pressed),
-        DisplayServer::Wlroots(keyboard) => {
-            let compositor = wlroots::Compositor::open(keyboard.clone())?;
+        DisplayServer::Wlroots { socket, keyboard } => {
+            let compositor = wlroots::Compositor::open(socket, keyboard.clone())?;
             Process::start(compositor, pressed)
         }
         DisplayServer::Bus(prepared) => {

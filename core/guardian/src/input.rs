@@ -24,10 +24,14 @@ pub const fn button_code(button: u8) -> u32 {
 pub enum DisplayServer {
     /// X11, by its extension XTEST, on the display that `DISPLAY` names.
     X11,
-    /// Wayland, by wlroots' virtual pointer, in the session that `WAYLAND_DISPLAY` names. Keys, by a virtual keyboard on this
-    /// connection, if there is one.
+    /// Wayland, by wlroots' virtual pointer.
     #[cfg(unix)]
-    Wlroots(Option<std::sync::Arc<PreparedReleases>>),
+    Wlroots {
+        /// The path of the compositor's socket.
+        socket: std::path::PathBuf,
+        /// The connection whose virtual keyboard presses keys, if there is one.
+        keyboard: Option<std::sync::Arc<PreparedReleases>>,
+    },
     /// Wayland, by an interface on the session's bus: Mutter's under GNOME, or the desktop portal's.
     #[cfg(unix)]
     Bus(std::sync::Arc<PreparedReleases>),

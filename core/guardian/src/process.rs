@@ -33,6 +33,8 @@ pub(crate) struct Process {
 
 /// How long it may take to become ready, and to end.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How long it may take to end while something is pressed.
+const PATIENCE_PRESSED: Duration = Duration::from_secs(1);
 /// How often a waiting thread checks it.
 const NAP: Duration = Duration::from_micros(200);
 
@@ -133,6 +135,10 @@ impl Drop for Process {
         self.holder = None;
         let began = Instant::now();
         while !self.has_ended() {
+            if began.elapsed() > PATIENCE_PRESSED && !self.record.pressed().is_empty() {
+                // The display server stands still. The guardian outlives this program, and releases once that goes on.
+                return;
+            }
             if began.elapsed() > PATIENCE {
                 self.kill();
             }

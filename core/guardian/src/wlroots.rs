@@ -10,7 +10,11 @@
 
 use std::cell::Cell;
 use std::os::fd::{AsFd as _, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
@@ -54,6 +58,8 @@ struct Events {
     rest: Cell<usize>,
 }
 
+/// How long the compositor may take until there is a pointer.
+const PATIENCE: Duration = Duration::from_secs(5);
 /// Bytes: an object's number, then a length and the kind of event or request.
 const HEADER: usize = 8;
 /// The number of the object `wl_display`, and of its request `sync` and its event `error`.
@@ -74,13 +80,38 @@ struct Setup {
 }
 
 impl Compositor {
+    /// Connects to the compositor of a socket.
+    ///
     /// # Errors
-    /// When the compositor can't be reached, or lets no program press.
-    pub(crate) fn open(keyboard: Option<Arc<PreparedReleases>>) -> Result<Self, GuardianError> {
+    /// When the compositor can't be reached, does not answer, or lets no program press.
+    pub(crate) fn open(
+        socket: &Path,
+        keyboard: Option<Arc<PreparedReleases>>,
+    ) -> Result<Self, GuardianError> {
+        let (sender, opened) = channel();
+        let socket = socket.to_owned();
+        // The library waits without limit. Then this thread does, and the mouse does not.
+        std::thread::Builder::new()
+            .name("guardian-connects".into())
+            .spawn(move || {
+                // Nobody waits for it any more.
+                let _ = sender.send(Self::open_now(&socket, keyboard));
+            })?;
+        opened.recv_timeout(PATIENCE).unwrap_or_else(|_| {
+            let why = format!("the compositor has not answered for {PATIENCE:?}");
+            Err(GuardianError::Display(why))
+        })
+    }
+
+    fn open_now(
+        socket: &Path,
+        keyboard: Option<Arc<PreparedReleases>>,
+    ) -> Result<Self, GuardianError> {
         fn failed(error: impl std::fmt::Display) -> GuardianError {
             GuardianError::Display(error.to_string())
         }
-        let client = Client::connect_to_env().map_err(failed)?;
+        let stream = UnixStream::connect(socket).map_err(failed)?;
+        let client = Client::from_socket(stream).map_err(failed)?;
         let (globals, mut queue) = registry_queue_init::<Setup>(&client).map_err(failed)?;
         let handle = queue.handle();
         let manager: ZwlrVirtualPointerManagerV1 =

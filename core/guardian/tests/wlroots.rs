@@ -32,7 +32,7 @@ fn window_process() {
 #[test]
 #[ignore = "it is the process that presses: the other tests start it"]
 fn player_process() {
-    run_player(|it| matches!(it, DisplayServer::Wlroots(_)));
+    run_player(|it| matches!(it, DisplayServer::Wlroots { .. }));
 }
 
 /// A compositor with a window, and a place in it.
@@ -86,6 +86,22 @@ fn sway_releases_a_key_when_the_connection_ends() {
     wait_for("press", &window, Held::Key.pressed());
     kill(&mut player, Signal::KILL);
     wait_for("kill", &window, Held::Key.released());
+}
+
+/// Longer than the process waits for the compositor, and than it waits for its guardian.
+#[test]
+fn what_is_pressed_is_released_after_a_standstill_in_which_the_process_ends() {
+    let (sway, window, at) = table();
+    for held in [Held::Button, Held::Key] {
+        window.take();
+        let mut player = player(held, at, |command| sway.set(command));
+        wait_for("press", &window, held.pressed());
+        sway.stand_still(true);
+        // The end of its input ends it.
+        player.wait().unwrap();
+        sway.stand_still(false);
+        wait_for("standstill", &window, held.released());
+    }
 }
 
 #[test]

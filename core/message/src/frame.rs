@@ -56,8 +56,8 @@ impl FrameNote {
 
     /// Checks this note of a message against the one of the frame that the message descends from, as it was captured.
     /// Who acts on a frame must not act elsewhere: on no other desktop, in no other window, and where the frame shows none,
-    /// at no other place of the screen. A window may have moved meanwhile. A note without a desktop is one of the captured
-    /// desktop: plugins that do not know the field leave it out. `captured`: `None` if the message descends from no frame.
+    /// at no other place of the screen. A window may have moved meanwhile. `captured`: `None` if the message descends from
+    /// no frame.
     ///
     /// # Errors
     /// What differs.
@@ -74,7 +74,7 @@ impl FrameNote {
                 )),
             };
         };
-        if self.desktop.is_some() && self.desktop != captured.desktop {
+        if self.desktop != captured.desktop {
             let desktop = |note: &Self| match &note.desktop {
                 Some(desktop) => format!("the desktop {desktop:?}"),
                 None => "no desktop".to_owned(),
@@ -194,8 +194,7 @@ mod tests {
             (window(7), None, false),
             (on(":0"), Some(on(":0")), true),
             (on(":1"), Some(on(":0")), false),
-            (window(7), Some(on(":0")), true),
-            (window(8), Some(on(":0")), false),
+            (window(7), Some(on(":0")), false),
             (on(":0"), Some(window(7)), false),
         ] {
             let checked = note.check_descent(captured.as_ref());

@@ -106,6 +106,8 @@ impl Player {
         };
         // Elsewhere the other thread notices it, if anyone does.
         let Some(place) = self.mouse.place()? else {
+            self.put.clear();
+            self.put.push(put);
             return Ok(false);
         };
         if !is_elsewhere(place, put) {
@@ -337,5 +339,45 @@ impl Player {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A mouse that can't be asked where the pointer is.
+    struct BlindMouse;
+
+    impl Mouse for BlindMouse {
+        fn place(&mut self) -> Result<Option<[i32; 2]>> {
+            Ok(None)
+        }
+
+        fn put(&mut self, _: [i32; 2]) -> Result<()> {
+            Ok(())
+        }
+
+        fn press(&mut self, _: Input) -> Result<()> {
+            Ok(())
+        }
+
+        fn check(&mut self) -> Result<()> {
+            Ok(())
+        }
+
+        fn release(&mut self, _: Input) -> Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn places_of_a_pointer_that_can_t_be_asked_for_do_not_accumulate() {
+        let mut player = Player::new(Box::new(BlindMouse), Arc::default(), &Config::default());
+        for x in 0..100 {
+            player.note_put([x, 0]);
+            assert!(!player.was_moved().unwrap());
+        }
+        assert_eq!(player.put, [[99, 0]]);
     }
 }

@@ -272,7 +272,10 @@ impl Drop for Playing<'_> {
         // Each is tried, also after one that failed.
         for input in self.down.clone().into_iter().rev() {
             if let Err(error) = self.release(input) {
-                flowpipe_plugin::tracing::error!("{input:?} could not be released: {error}");
+                flowpipe_plugin::tracing::error!(
+                    "{input:?} is not known to be released: {error}; the process that guards the mouse releases it as soon as the \
+                     desktop answers, else press and release it once"
+                );
             }
         }
     }

@@ -80,6 +80,8 @@ pub struct Checker {
     by_hand: bool,
     /// The pointer may begin in a corner: only entering one counts.
     was_in_corner: bool,
+    /// Where the pointer was at the last check of the corners.
+    looked_at: Option<[i32; 2]>,
     /// How many checks in a row it has not been where it was left.
     elsewhere: u32,
     guard: Arc<Guard>,
@@ -99,6 +101,7 @@ impl Checker {
             corners: config.corners,
             by_hand: config.by_hand,
             was_in_corner: true,
+            looked_at: None,
             elsewhere: 0,
             guard,
             surroundings,
@@ -115,8 +118,8 @@ impl Checker {
         }
         let reason = self
             .hotkey()
-            .or_else(|| self.corner())
-            .or_else(|| self.moved_by_hand())?;
+            .or_else(|| self.moved_by_hand())
+            .or_else(|| self.corner())?;
         self.guard.warn(Trouble::Stop(reason.clone()));
         Some(reason)
     }
@@ -127,7 +130,11 @@ impl Checker {
             Ok(true) => Some(format!("{name} was pressed, the hotkey of actuator-mouse")),
             Ok(false) => None,
             Err(error) => {
-                tracing::info!("no hotkey: {error}");
+                match name == Config::default().hotkey.as_str() {
+                    true => tracing::info!("no hotkey: {error}"),
+                    // It was chosen.
+                    false => tracing::warn!("the hotkey {name} does not end the run: {error}"),
+                }
                 self.hotkey = None;
                 None
             }
@@ -140,6 +147,10 @@ impl Checker {
         }
         let late = || self.reports.as_ref()?.place();
         let [x, y] = self.surroundings.pointer().or_else(late)?;
+        // Some desktops take long to say where the monitors are.
+        if self.looked_at.replace([x, y]) == Some([x, y]) {
+            return None;
+        }
         let screen = self.surroundings.screen()?;
         let near = |at: i32, from: i32, length: u32| {
             at < from.saturating_add(CORNER)

@@ -77,13 +77,24 @@ impl MouseNotice {
 
 /// What stops the mouse where a frame was captured. X11 alone reports which keys are down.
 fn stops(driver: &MouseDriver, frame: &FrameNote) -> String {
-    let desktop = frame.desktop.as_deref();
-    let has_keys = desktop.is_none_or(|desktop| desktop.starts_with("x11 "));
+    let has_keys = match &frame.desktop {
+        Some(desktop) => desktop.starts_with("x11 "),
+        // Sources other than capture-screen may not name it: the desktop is that of the session.
+        None => std::env::var_os("WAYLAND_DISPLAY").is_none_or(|name| name.is_empty()),
+    };
     match &driver.hotkey {
         Some(hotkey) if has_keys => format!("{} or Ctrl-C", escaped(hotkey)),
-        _ if driver.by_hand => "Ctrl-C, or a hand on the mouse,".to_owned(),
+        _ if driver.by_hand && is_hand_noticed(driver, frame) => {
+            "Ctrl-C, or a hand on the mouse,".to_owned()
+        }
         _ => "Ctrl-C".to_owned(),
     }
+}
+
+/// Whether the desktop reports that a person moves the mouse: otherwise the run would not have begun, unless that was accepted.
+fn is_hand_noticed(driver: &MouseDriver, frame: &FrameNote) -> bool {
+    let desktop = frame.desktop.as_deref().unwrap_or_default();
+    desktop.starts_with("mutter ") || !driver.accepts_unnoticed
 }
 
 #[cfg(test)]
@@ -99,13 +110,18 @@ mod tests {
             hotkey: hotkey.map(str::to_owned),
             any_window: true,
             by_hand: false,
+            accepts_unnoticed: false,
         }
+    }
+
+    fn on_x11(source: &str) -> FrameNote {
+        FrameNote::of(source).with_desktop("x11 :0")
     }
 
     #[test]
     fn each_window_is_reported_once_by_its_whole_title() {
         let mut notice = notice(Some("F12"), false);
-        let frame = FrameNote::of("Flow")
+        let frame = on_x11("Flow")
             .with_origin([20.0, 10.0])
             .with_size([600, 700])
             .with_window(7)
@@ -121,7 +137,7 @@ mod tests {
 
     #[test]
     fn a_dry_run_clicks_nothing_and_a_key_may_be_missing() {
-        let monitor = FrameNote::of("monitor 1 (screen)").with_size([800, 600]);
+        let monitor = on_x11("monitor 1 (screen)").with_size([800, 600]);
         let line = notice(None, true).line(&monitor).unwrap();
         assert!(
             line.ends_with("the mouse is not moved and nothing is clicked"),
@@ -134,9 +150,10 @@ mod tests {
 
     #[test]
     fn the_key_is_named_where_the_desktop_reports_keys() {
-        let words = |desktop: &str, by_hand| {
+        let words = |desktop: &str, accepts_unnoticed| {
             let driver = MouseDriver {
-                by_hand,
+                by_hand: true,
+                accepts_unnoticed,
                 ..driver(Some("F12"))
             };
             let frame = FrameNote::of("Flow").with_size([600, 700]);
@@ -144,18 +161,19 @@ mod tests {
             let line = notice.line(&frame.with_desktop(desktop)).unwrap();
             line.split_once("; ").unwrap().1.to_owned()
         };
-        assert_eq!(words("x11 :0", true), "F12 or Ctrl-C stops it");
+        assert_eq!(words("x11 :0", false), "F12 or Ctrl-C stops it");
         let hand = "Ctrl-C, or a hand on the mouse, stops it";
-        assert_eq!(words("mutter unix:path=/run/user/1000/bus", true), hand);
-        assert_eq!(
-            words("wlroots /run/user/1000/wayland-1", false),
-            "Ctrl-C stops it"
-        );
+        let bus = "unix:path=/run/user/1000/bus";
+        assert_eq!(words(&format!("mutter {bus}"), true), hand);
+        assert_eq!(words(&format!("portal {bus}"), false), hand);
+        assert_eq!(words(&format!("portal {bus}"), true), "Ctrl-C stops it");
+        let sway = "wlroots /run/user/1000/wayland-1";
+        assert_eq!(words(sway, true), "Ctrl-C stops it");
     }
 
     #[test]
     fn a_reloaded_pipeline_is_reported_by_its_own_key() {
-        let frame = FrameNote::of("Flow").with_size([600, 700]);
+        let frame = on_x11("Flow").with_size([600, 700]);
         let mut notice = MouseNotice::new(None, false);
         assert_eq!(notice.line(&frame), None, "no stage drives the mouse");
         notice.reload(Some(&driver(Some("F12"))));

@@ -1,5 +1,6 @@
 //! The Wayland session: what its compositor lets a program do.
 
+use flowpipe_desktop::{Desktop, DesktopChoice};
 use wayland_client::globals::{GlobalListContents, registry_queue_init};
 use wayland_client::protocol::wl_registry::{self, WlRegistry};
 use wayland_client::{Connection, Dispatch, QueueHandle};
@@ -104,8 +105,12 @@ fn compositor(name: Option<&str>, portal: Option<Compositor>) -> (Diagnosis, Opt
         let compositor = portal.or(Some(Compositor::Other));
         return (Diagnosis::warning(WAYLAND, found, advice), compositor);
     }
-    let is_sway = std::env::var_os("SWAYSOCK").is_some_and(|path| !path.is_empty());
-    if !is_sway {
+    let windows = within_time(|| {
+        let desktop = Desktop::connect_by(DesktopChoice::Wlroots);
+        let windows = desktop.and_then(|desktop| desktop.titles());
+        windows.map_err(|error| error.to_string())
+    });
+    if windows.is_err() {
         let found = format!("{session}: {}; where windows are is unknown", words(there));
         let finding = Diagnosis::warning(WAYLAND, found, NO_WINDOWS_ADVICE);
         return (finding, Some(Compositor::Wlroots));

@@ -51,13 +51,14 @@ impl Newest {
 
     /// Forgets the picture: while nothing comes, it may be outdated.
     pub(super) fn pause(&self) {
-        let mut state = self.state();
-        state.picture = None;
-        state.refused = Some(PAUSED.to_owned());
+        self.refuse(PAUSED.to_owned());
     }
 
+    /// A picture came that can't be taken: the one before is outdated.
     pub(super) fn refuse(&self, reason: String) {
-        self.state().refused = Some(reason);
+        let mut state = self.state();
+        state.picture = None;
+        state.refused = Some(reason);
     }
 
     /// No picture comes any more. The first reason counts.
@@ -176,11 +177,12 @@ mod tests {
         assert!(newest.put(layout(2), vec![1; 8]).is_empty());
         let other = seen(&newest, 1, Duration::ZERO).unwrap_err();
         assert!(other.contains("2 x 1"), "{other}");
+        assert_eq!(newest.put(layout(2), vec![3; 8]), [1; 8]);
         newest.refuse("odd".to_owned());
         assert_eq!(seen(&newest, 1, Duration::ZERO).unwrap_err(), "odd");
         std::thread::scope(|scope| {
             let waits = scope.spawn(|| seen(&newest, 1, Duration::from_secs(60)));
-            assert_eq!(newest.put(layout(1), vec![2; 4]), [1; 8]);
+            assert!(newest.put(layout(1), vec![2; 4]).is_empty());
             assert_eq!(waits.join().unwrap(), Ok(vec![2; 4]));
         });
     }
@@ -202,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_from_before_a_pause_is_not_given() {
+    fn an_outdated_picture_is_not_given() {
         let newest = Newest::default();
         let get = || {
             let patience = Duration::from_millis(1);
@@ -214,5 +216,8 @@ mod tests {
         assert_eq!(get(), Err(PAUSED.to_owned()));
         newest.put(layout(1), vec![2; 4]);
         assert_eq!(get(), Ok(vec![2; 4]));
+        // One that can't be taken came after it.
+        newest.refuse("too short".to_owned());
+        assert_eq!(get(), Err("too short".to_owned()));
     }
 }

@@ -1,6 +1,7 @@
 //! Waiting for the compositor: never longer than [`PATIENCE`], since the mouse may be pressed meanwhile.
 
-use std::os::fd::OwnedFd;
+use std::io::ErrorKind;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -8,14 +9,16 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use wayland_client::backend::protocol::Message;
 use wayland_client::backend::{Backend, ObjectData, ObjectId, WaylandError};
+use wayland_client::globals::{GlobalList, GlobalListContents, registry_queue_init};
 use wayland_client::protocol::wl_display;
-use wayland_client::{Connection, DispatchError, EventQueue};
+use wayland_client::protocol::wl_registry::WlRegistry;
+use wayland_client::{Connection, Dispatch, DispatchError, EventQueue};
 
 use super::lost;
 use crate::error::{DesktopError, Result};
 
 /// How long the compositor may take.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Waits until the compositor has done all that was sent, and handles the events that come until then.
 ///
@@ -51,31 +54,102 @@ pub(super) fn wait<S>(
         if is_over(state)? {
             return Ok(());
         }
-        let rest = end.saturating_duration_since(Instant::now());
-        if rest.is_zero() {
-            let why = format!("the compositor has not answered for {PATIENCE:?}");
-            return Err(DesktopError::Lost(why));
-        }
+        let rest = rest(end)?;
         read(queue, rest).map_err(|error| lost(&DispatchError::Backend(error)))?;
     }
 }
 
-/// Reads events that have come, or that come within a time.
+/// Handles events that have come, without waiting for any.
+///
+/// # Errors
+/// [`DesktopError::Lost`] when there is no connection any more.
+#[cfg(feature = "input")]
+pub(super) fn read_what_has_come<S>(queue: &mut EventQueue<S>, state: &mut S) -> Result<()> {
+    read(queue, Duration::ZERO).map_err(|error| lost(&DispatchError::Backend(error)))?;
+    queue
+        .dispatch_pending(state)
+        .map_err(|error| lost(&error))?;
+    Ok(())
+}
+
+/// Sends what is queued, waiting while the socket has no room for it.
+///
+/// # Errors
+/// [`DesktopError::Lost`] when the compositor reads nothing.
+pub(super) fn flush<S>(queue: &EventQueue<S>) -> Result<()> {
+    let failed = |error| lost(&DispatchError::Backend(error));
+    let end = Instant::now() + PATIENCE;
+    while !sent(queue.flush()).map_err(failed)? {
+        let rest = rest(end)?;
+        poll_within(queue.as_fd(), PollFlags::OUT, rest).map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// The time that is left.
+///
+/// # Errors
+/// [`DesktopError::Lost`] when there is none.
+fn rest(end: Instant) -> Result<Duration> {
+    let rest = end.saturating_duration_since(Instant::now());
+    match rest.is_zero() {
+        false => Ok(rest),
+        true => Err(DesktopError::Lost(format!(
+            "the compositor has not answered for {PATIENCE:?}"
+        ))),
+    }
+}
+
+/// Waits until a socket is ready, at most for a time. Whether it is.
+fn poll_within(
+    socket: BorrowedFd<'_>,
+    ready: PollFlags,
+    rest: Duration,
+) -> std::result::Result<bool, WaylandError> {
+    let limit = Timespec::try_from(rest).unwrap_or_default();
+    match poll(&mut [PollFd::new(&socket, ready)], Some(&limit)) {
+        Ok(0) | Err(rustix::io::Errno::INTR) => Ok(false),
+        Ok(_) => Ok(true),
+        Err(error) => Err(WaylandError::Io(error.into())),
+    }
+}
+
+/// Whether everything was sent.
+fn sent(flushed: std::result::Result<(), WaylandError>) -> std::result::Result<bool, WaylandError> {
+    match flushed {
+        Err(WaylandError::Io(error)) if error.kind() == ErrorKind::WouldBlock => Ok(false),
+        flushed => flushed.map(|()| true),
+    }
+}
+
+/// The globals of a compositor that answers.
+///
+/// # Errors
+/// [`DesktopError::Lost`] when it does not.
+pub(super) fn globals<S>(connection: &Connection) -> Result<(GlobalList, EventQueue<S>)>
+where
+    S: Dispatch<WlRegistry, GlobalListContents> + 'static,
+{
+    // The library waits without limit.
+    roundtrip(connection, &mut connection.new_event_queue(), &mut ())?;
+    registry_queue_init(connection).map_err(|error| DesktopError::Lost(error.to_string()))
+}
+
+/// Reads events that have come, or that come within a time, and sends what is queued.
 fn read<S>(queue: &EventQueue<S>, rest: Duration) -> std::result::Result<(), WaylandError> {
-    queue.flush()?;
+    let awaited = match sent(queue.flush())? {
+        true => PollFlags::IN,
+        false => PollFlags::IN | PollFlags::OUT,
+    };
     // Without it, others have been read that are not handled.
     let Some(guard) = queue.prepare_read() else {
         return Ok(());
     };
-    let socket = guard.connection_fd();
-    let limit = Timespec::try_from(rest).unwrap_or_default();
-    match poll(&mut [PollFd::new(&socket, PollFlags::IN)], Some(&limit)) {
-        Ok(0) | Err(rustix::io::Errno::INTR) => return Ok(()),
-        Ok(_) => {}
-        Err(error) => return Err(WaylandError::Io(error.into())),
+    if !poll_within(guard.connection_fd(), awaited, rest)? {
+        return Ok(());
     }
     match guard.read() {
-        Err(WaylandError::Io(error)) if error.kind() == std::io::ErrorKind::WouldBlock => Ok(()),
+        Err(WaylandError::Io(error)) if error.kind() == ErrorKind::WouldBlock => Ok(()),
         read => read.map(|_| ()),
     }
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use wayland_client::globals::{GlobalListContents, registry_queue_init};
+use wayland_client::globals::GlobalListContents;
 use wayland_client::protocol::wl_buffer::WlBuffer;
 use wayland_client::protocol::wl_registry::WlRegistry;
 use wayland_client::protocol::wl_shm::WlShm;
@@ -19,7 +19,7 @@ use wayland_protocols_wlr::screencopy::v1::client::zwlr_screencopy_manager_v1::Z
 use super::buffer::{BYTES_PER_PIXEL, Buffer, Layout};
 use super::globals::IgnoredChanges;
 use super::outputs::{Output, Outputs};
-use super::{Wlroots, answer, no_globals};
+use super::{Wlroots, answer};
 use crate::error::{DesktopError, Result};
 use crate::grabber::{Capture, Grab, Picture};
 use crate::rect::Rect;
@@ -57,8 +57,7 @@ const SCREENCOPY_VERSION: u32 = 1;
 impl WlrootsGrabber {
     pub(super) fn new(wlroots: Arc<Wlroots>) -> Result<Self> {
         let connection = wlroots.connection()?;
-        let (globals, queue) =
-            registry_queue_init::<Copying>(&connection).map_err(|error| no_globals(&error))?;
+        let (globals, queue) = answer::globals::<Copying>(&connection)?;
         let outputs = Outputs::new(&connection)?.ok_or_else(|| DesktopError::Grab {
             reason: "the compositor gives no pictures any more".to_owned(),
         })?;

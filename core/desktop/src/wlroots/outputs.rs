@@ -1,6 +1,6 @@
 //! The monitors, and which protocols the compositor has.
 
-use wayland_client::globals::{BindError, GlobalListContents, registry_queue_init};
+use wayland_client::globals::{BindError, GlobalListContents};
 use wayland_client::protocol::wl_output::{self, WlOutput};
 use wayland_client::protocol::wl_registry::{self, WlRegistry};
 use wayland_client::{Connection, Dispatch, EventQueue, Proxy as _, QueueHandle, WEnum};
@@ -10,7 +10,7 @@ use wayland_protocols::xdg::xdg_output::zv1::client::zxdg_output_v1::{self, Zxdg
 use wayland_protocols_misc::zwp_virtual_keyboard_v1::client::zwp_virtual_keyboard_manager_v1::ZwpVirtualKeyboardManagerV1;
 use wayland_protocols_wlr::screencopy::v1::client::zwlr_screencopy_manager_v1::ZwlrScreencopyManagerV1;
 
-use super::{answer, no_globals};
+use super::answer;
 use crate::error::Result;
 use crate::monitor::Monitor;
 use crate::rect::Rect;
@@ -70,8 +70,7 @@ impl Outputs {
     }
 
     fn of(connection: &Connection, needs_pictures: bool) -> Result<Option<Self>> {
-        let (globals, queue) =
-            registry_queue_init::<State>(connection).map_err(|error| no_globals(&error))?;
+        let (globals, queue) = answer::globals::<State>(connection)?;
         let handle = queue.handle();
         let has = |name: &str| {
             let all = globals.contents();
@@ -113,12 +112,29 @@ impl Outputs {
 
     /// The monitors as they are now, the first one first.
     pub(crate) fn all(&mut self) -> Result<Vec<Output>> {
-        // What has come since is handled before the answer.
-        answer::roundtrip(&self.connection, &mut self.queue, &mut self.state)?;
+        // What has come since is handled before the answer. Of a monitor that has come, the compositor says more then.
+        for _ in 0..2 {
+            answer::roundtrip(&self.connection, &mut self.queue, &mut self.state)?;
+            if self.state.is_complete() {
+                break;
+            }
+        }
         let outputs = self.state.outputs.iter().map(|it| it.output.clone());
         Ok(outputs
             .filter(|output| output.monitor.place.width > 0)
             .collect())
+    }
+
+    /// The rectangle around all monitors, by what the compositor has said until now.
+    #[cfg(feature = "input")]
+    pub(super) fn layout(&mut self) -> Result<Rect> {
+        answer::read_what_has_come(&mut self.queue, &mut self.state)?;
+        if !self.state.is_complete() {
+            self.all()?;
+        }
+        let places = self.state.outputs.iter().map(|it| it.output.monitor.place);
+        let places = places.filter(|place| place.width > 0);
+        Ok(places.reduce(Rect::union).unwrap_or_default())
     }
 
     pub(super) fn monitors(&mut self) -> Result<Vec<Monitor>> {
@@ -149,6 +165,12 @@ impl State {
                 is_upright: true,
             },
         });
+    }
+
+    /// Whether the place of each monitor is known. One that is off has none.
+    fn is_complete(&self) -> bool {
+        let mut places = self.outputs.iter().map(|it| it.output.monitor.place);
+        places.all(|place| place.width > 0)
     }
 
     fn output(&mut self, global: u32) -> Option<&mut Output> {

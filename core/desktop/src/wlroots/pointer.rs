@@ -1,11 +1,12 @@
 //! The pointer, by `wlr-virtual-pointer`, and on the same connection the keyboard, once a key is to be pressed.
 
 use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use flowpipe_guardian::{PreparedReleases, button_code};
-use wayland_client::globals::{GlobalList, GlobalListContents, registry_queue_init};
+use wayland_client::globals::{GlobalList, GlobalListContents};
 use wayland_client::protocol::wl_keyboard::KeyState;
 use wayland_client::protocol::wl_pointer::ButtonState;
 use wayland_client::protocol::wl_registry::WlRegistry;
@@ -18,16 +19,18 @@ use wayland_protocols_wlr::virtual_pointer::v1::client::zwlr_virtual_pointer_v1:
 
 use super::globals::IgnoredChanges;
 use super::keyboard::VirtualKeyboard;
-use super::{Wlroots, answer, no_globals};
-use crate::backend::Backend as _;
+use super::outputs::Outputs;
+use super::{Wlroots, answer};
 use crate::error::{DesktopError, Result};
 use crate::input::{DisplayServer, Input, InputDevice, PlaceReports};
 use crate::rect::Rect;
 
 /// A pointer of its own, beside those of the person.
 pub(super) struct WlrootsPointer {
-    wlroots: Arc<Wlroots>,
+    /// The path of the compositor's socket.
+    socket: PathBuf,
     connection: Connection,
+    outputs: Outputs,
     globals: GlobalList,
     queue: EventQueue<Nothing>,
     manager: ZwlrVirtualPointerManagerV1,
@@ -40,6 +43,8 @@ pub(super) struct WlrootsPointer {
     put: Option<[i32; 2]>,
     /// What the compositor maps places to: all monitors together.
     layout: Rect,
+    /// How many buttons and keys are down.
+    held: usize,
 }
 
 /// Programs of a session that had no keyboard learn only now that there is one, and ask for its keys.
@@ -49,10 +54,9 @@ const KEYBOARD_KNOWN_AFTER: Duration = Duration::from_millis(100);
 struct Nothing;
 
 impl WlrootsPointer {
-    pub(super) fn new(wlroots: Arc<Wlroots>) -> Result<Self> {
+    pub(super) fn new(wlroots: &Wlroots) -> Result<Self> {
         let connection = wlroots.connection()?;
-        let (globals, mut queue) =
-            registry_queue_init::<Nothing>(&connection).map_err(|error| no_globals(&error))?;
+        let (globals, queue) = answer::globals::<Nothing>(&connection)?;
         let handle = queue.handle();
         let manager: ZwlrVirtualPointerManagerV1 =
             globals
@@ -60,11 +64,16 @@ impl WlrootsPointer {
                 .map_err(|error| DesktopError::NoInput {
                     reason: format!("the compositor lets no program move the pointer: {error}"),
                 })?;
-        // That it was refused shows here.
-        answer::roundtrip(&connection, &mut queue, &mut Nothing)?;
+        let outputs = Outputs::new(&connection)?;
+        let mut outputs = outputs.ok_or_else(|| DesktopError::NoInput {
+            reason: "the compositor does not say where its monitors are".to_owned(),
+        })?;
+        outputs.all()?;
         Ok(Self {
-            layout: wlroots.screen()?,
-            wlroots,
+            socket: wlroots.socket.clone(),
+            layout: outputs.layout()?,
+            outputs,
+            held: 0,
             connection,
             globals,
             queue,
@@ -95,11 +104,45 @@ impl WlrootsPointer {
         self.began.elapsed().as_millis() as u32
     }
 
+    /// Notes where the monitors are now. Returns whether that has changed.
+    fn renew_layout(&mut self) -> Result<bool> {
+        let layout = self.outputs.layout()?;
+        Ok(std::mem::replace(&mut self.layout, layout) != layout)
+    }
+
+    /// A move, which is sent with what follows.
+    fn queue_place(&mut self, at: [i32; 2]) -> Result<()> {
+        let Rect {
+            x,
+            y,
+            width,
+            height,
+        } = self.layout;
+        // The middle of a pixel, in halves of it.
+        let half = |at: i32, from: i32| u32::try_from(2 * (i64::from(at) - i64::from(from)) + 1);
+        let (Ok(x), Ok(y)) = (half(at[0], x), half(at[1], y)) else {
+            return Err(DesktopError::Input(format!(
+                "{}, {} is beyond the monitors",
+                at[0], at[1]
+            )));
+        };
+        let (width, height) = (width.saturating_mul(2), height.saturating_mul(2));
+        let now = self.now();
+        let pointer = self.pointer();
+        pointer.motion_absolute(now, x, y, width, height);
+        pointer.frame();
+        Ok(())
+    }
+
     fn send_input(&mut self, input: Input, is_down: bool) -> Result<()> {
         match input {
             Input::Button(number) => self.send_button(number, is_down),
             Input::Key(code) => self.send_key(code, is_down)?,
         }
+        self.held = match is_down {
+            true => self.held + 1,
+            false => self.held.saturating_sub(1),
+        };
         // What was sent before is executed first, in one go.
         self.roundtrip()
     }
@@ -144,28 +187,15 @@ impl InputDevice for WlrootsPointer {
     }
 
     fn put(&mut self, at: [i32; 2]) -> Result<()> {
-        let Rect {
-            x,
-            y,
-            width,
-            height,
-        } = self.layout;
-        // The middle of a pixel, in halves of it.
-        let half = |at: i32, from: i32| u32::try_from(2 * (i64::from(at) - i64::from(from)) + 1);
-        let (Ok(x), Ok(y)) = (half(at[0], x), half(at[1], y)) else {
-            return Err(DesktopError::Input(format!(
-                "{}, {} is beyond the monitors",
-                at[0], at[1]
-            )));
-        };
-        let (width, height) = (width.saturating_mul(2), height.saturating_mul(2));
-        let now = self.now();
-        let pointer = self.pointer();
-        pointer.motion_absolute(now, x, y, width, height);
-        pointer.frame();
-        self.connection
-            .flush()
-            .map_err(|error| DesktopError::Input(error.to_string()))?;
+        let is_changed = self.renew_layout()?;
+        if is_changed && self.held > 0 {
+            // What it is pressed in may be elsewhere now.
+            return Err(DesktopError::Input(
+                "the monitors have changed while something was pressed".to_owned(),
+            ));
+        }
+        self.queue_place(at)?;
+        answer::flush(&self.queue)?;
         self.put = Some(at);
         Ok(())
     }
@@ -190,12 +220,10 @@ impl InputDevice for WlrootsPointer {
 
     fn press(&mut self, input: Input) -> Result<()> {
         // With other monitors, the compositor has put the pointer elsewhere.
-        let layout = self.wlroots.screen()?;
-        if layout != self.layout {
-            self.layout = layout;
-            if let Some(at) = self.put {
-                self.put(at)?;
-            }
+        self.renew_layout()?;
+        // The seat has one pointer for all mice: a person may have moved it. The compositor does both at once.
+        if let (Input::Button(_), Some(at)) = (input, self.put) {
+            self.queue_place(at)?;
         }
         self.send_input(input, true)
     }
@@ -212,7 +240,10 @@ impl InputDevice for WlrootsPointer {
     fn display_server(&self) -> Option<DisplayServer> {
         let keyboard = self.keyboard.as_ref();
         let prepared = keyboard.map(|(_, prepared)| Arc::clone(prepared));
-        Some(DisplayServer::Wlroots(prepared))
+        Some(DisplayServer::Wlroots {
+            socket: self.socket.clone(),
+            keyboard: prepared,
+        })
     }
 }
 

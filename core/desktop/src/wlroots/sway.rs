@@ -5,22 +5,27 @@
 
 mod tree;
 
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::net::sockopt::socket_peercred;
+use rustix::process::Pid;
 
 use crate::error::{DesktopError, Result};
 use crate::window::WindowId;
 pub(super) use tree::Tree;
 
-/// A connection to sway.
+/// Sway, at its socket.
 pub(super) struct Sway {
-    stream: Mutex<UnixStream>,
+    path: PathBuf,
+    /// The process of the compositor.
+    process: Option<Pid>,
+    /// `None`: the last question failed, or there was none.
+    stream: Mutex<Option<UnixStream>>,
 }
 
 /// How messages begin, by `sway-ipc(7)`.
@@ -35,24 +40,22 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const LONGEST: usize = 16 << 20;
 
 impl Sway {
-    /// The connection to the sway of a socket, which is that of SWAYSOCK. `None`: it does not answer, or is another program
-    /// than the compositor at the other end of `compositor`: then its windows are on another screen.
+    /// The sway of a socket, which is that of SWAYSOCK. `None`: it does not answer, or is another program than the compositor
+    /// at the other end of `compositor`: then its windows are on another screen.
     pub(super) fn connect(path: &Path, compositor: BorrowedFd<'_>) -> Option<Self> {
-        let stream = UnixStream::connect(path).ok()?;
-        let process = |socket: BorrowedFd<'_>| socket_peercred(socket).ok().map(|peer| peer.pid);
-        if process(stream.as_fd()) != process(compositor) {
-            tracing::warn!(
-                "SWAYSOCK is another sway's than WAYLAND_DISPLAY: windows are not known; set both to the same one"
-            );
-            return None;
-        }
-        stream.set_read_timeout(Some(PATIENCE)).ok()?;
-        stream.set_write_timeout(Some(PATIENCE)).ok()?;
         let sway = Self {
-            stream: Mutex::new(stream),
+            path: path.to_owned(),
+            process: process(compositor),
+            stream: Mutex::default(),
         };
-        sway.tree().ok()?;
-        Some(sway)
+        match sway.tree() {
+            Ok(_) => Some(sway),
+            Err(error) => {
+                let path = path.display();
+                tracing::warn!("SWAYSOCK={path}: {error}: windows are not known");
+                None
+            }
+        }
     }
 
     /// The windows as they are now.
@@ -69,33 +72,76 @@ impl Sway {
 
     fn ask(&self, kind: u32, text: &str) -> Result<Vec<u8>> {
         let mut stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
-        exchange(&mut stream, kind, text).map_err(|error| {
-            // Nothing that comes later is taken for the answer to another question.
-            let _ = stream.shutdown(std::net::Shutdown::Both);
-            DesktopError::Lost(format!("sway: {error}"))
-        })
+        let answer = match stream.take() {
+            Some(open) => Ok(open),
+            None => self.open(),
+        }
+        .and_then(|mut open| {
+            let answer = exchange(&mut open, kind, text)?;
+            // After a failure, what comes later is not taken for the answer to another question.
+            *stream = Some(open);
+            Ok(answer)
+        });
+        answer.map_err(|error| DesktopError::Lost(format!("sway: {error}")))
+    }
+
+    fn open(&self) -> io::Result<UnixStream> {
+        let stream = UnixStream::connect(&self.path)?;
+        if process(stream.as_fd()) != self.process {
+            let why = "it is another sway's than WAYLAND_DISPLAY: set both to the same one";
+            return Err(io::Error::other(why));
+        }
+        stream.set_write_timeout(Some(PATIENCE))?;
+        Ok(stream)
     }
 }
 
+/// The process at the other end.
+fn process(socket: BorrowedFd<'_>) -> Option<Pid> {
+    socket_peercred(socket).ok().map(|peer| peer.pid)
+}
+
 fn exchange(stream: &mut UnixStream, kind: u32, text: &str) -> io::Result<Vec<u8>> {
-    let length = u32::try_from(text.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
+    let length = u32::try_from(text.len()).map_err(|_| ErrorKind::InvalidInput)?;
     let mut question = Vec::with_capacity(HEADER + text.len());
     question.extend_from_slice(MAGIC);
     question.extend_from_slice(&length.to_ne_bytes());
     question.extend_from_slice(&kind.to_ne_bytes());
     question.extend_from_slice(text.as_bytes());
+    let end = Instant::now() + PATIENCE;
     stream.write_all(&question)?;
     let mut header = [0; HEADER];
-    stream.read_exact(&mut header)?;
+    read_until(stream, &mut header, end)?;
     let [.., a, b, c, d, _, _, _, _] = header;
     let length = u32::from_ne_bytes([a, b, c, d]) as usize;
     if !header.starts_with(MAGIC) || !header.ends_with(&kind.to_ne_bytes()) || length > LONGEST {
         let why = "what answers at SWAYSOCK does not speak as sway does";
-        return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+        return Err(io::Error::new(ErrorKind::InvalidData, why));
     }
     let mut answer = vec![0; length];
-    stream.read_exact(&mut answer)?;
+    read_until(stream, &mut answer, end)?;
     Ok(answer)
+}
+
+/// Reads until all is there, or until a time: an answer may come byte by byte.
+fn read_until(stream: &mut UnixStream, mut to: &mut [u8], end: Instant) -> io::Result<()> {
+    while !to.is_empty() {
+        let rest = end.saturating_duration_since(Instant::now());
+        if rest.is_zero() {
+            let why = format!("it has not answered for {PATIENCE:?}");
+            return Err(io::Error::new(ErrorKind::TimedOut, why));
+        }
+        stream.set_read_timeout(Some(rest))?;
+        match stream.read(to) {
+            Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+            Ok(count) => to = &mut to[count..],
+            // The time is over, or a signal came.
+            Err(error)
+                if [ErrorKind::Interrupted, ErrorKind::WouldBlock].contains(&error.kind()) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -108,6 +154,18 @@ mod tests {
         theirs.write_all(bytes).unwrap();
         drop(theirs.shutdown(std::net::Shutdown::Write));
         exchange(&mut ours, GET_TREE, "")
+    }
+
+    #[test]
+    fn an_answer_has_a_limit_of_time() {
+        let (mut ours, mut theirs) = UnixStream::pair().unwrap();
+        std::thread::spawn(move || {
+            while theirs.write_all(b"i").is_ok() {
+                std::thread::sleep(Duration::from_millis(500));
+            }
+        });
+        let error = exchange(&mut ours, GET_TREE, "").unwrap_err();
+        assert_eq!(error.to_string(), "it has not answered for 2s");
     }
 
     fn message(length: u32, kind: u32, text: &[u8]) -> Vec<u8> {
