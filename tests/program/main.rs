@@ -41,6 +41,9 @@ mod wayland_boards;
 #[cfg(target_os = "linux")]
 #[path = "../support/wayland_screens.rs"]
 mod wayland_screens;
+#[cfg(target_os = "linux")]
+#[path = "../support/wayland_window.rs"]
+mod wayland_window;
 
 mod any_schema;
 mod book;
@@ -147,3 +150,10 @@ mod wayland_live;
 #[cfg(target_os = "linux")]
 mod web_live;
 mod workers;
+
+#[cfg(target_os = "linux")]
+#[test]
+#[ignore = "it is the process of a window: other tests start it"]
+fn window_process() {
+    wayland_window::run_window();
+}

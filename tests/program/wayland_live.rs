@@ -1,6 +1,8 @@
 //! The live pipeline against the practice game under Wayland: a real compositor (sway), a real window, and the game's own
 //! log as the truth.
 
+use serde_json::Value;
+
 use crate::live_play::{TITLE, Table, ready};
 use crate::screen::wait_for;
 use crate::sway::Sway;
@@ -8,6 +10,7 @@ use crate::wayland_boards::{
     is_down, is_released, leads_on_by_a_key, lets_go, mid_drag, plays, plays_isolated,
 };
 use crate::wayland_screens::{SWAY, SWAY_MONITOR};
+use crate::wayland_window::WaylandWindow;
 
 fn sway(scale: &str) -> Sway {
     Sway::start([1280, 1200], scale)
@@ -102,15 +105,39 @@ fn it_lets_go_when_the_window_moves_or_is_covered() {
     wait_for("another press", || {
         (table.count("press") > presses).then_some(())
     });
+    let plays_on = || {
+        let presses = table.count("press");
+        wait_for("another press", || {
+            (table.count("press") > presses).then_some(())
+        });
+    };
+    let socket = table.screen.wayland_socket();
+    let cover = WaylandWindow::open(&socket, "cover", [1280, 1200], [90, 90, 90]);
+    is_released(&table);
+    drop(cover);
+    plays_on();
     // A workspace without the window.
     table.screen.command("workspace 2");
     is_released(&table);
     table.screen.command("workspace 1");
-    let presses = table.count("press");
-    wait_for("another press", || {
-        (table.count("press") > presses).then_some(())
-    });
+    plays_on();
     player.signal("INT");
     player.ended().expect(130);
     is_released(&table);
+    // A stroke that ends by itself is released too, and in its other terminal.
+    let log = table.log();
+    let level = log.iter().find(|line| line["event"] == "level").unwrap();
+    let terminals = level["puzzle"]["terminals"].as_array().unwrap();
+    let cell = |line: &Value| {
+        let [x, y] = [0, 1].map(|axis| line["at"][axis].as_f64().unwrap() as u64);
+        y * 6 + x
+    };
+    let ends = |kind: &str| {
+        let ends = log.iter().filter(|line| line["event"] == kind).map(cell);
+        ends.collect::<Vec<_>>()
+    };
+    for (from, to) in ends("press").into_iter().zip(ends("release")) {
+        let is_terminal = terminals.iter().any(|it| it["cell"] == to);
+        assert!(to == from || !is_terminal, "{log:#?}");
+    }
 }

@@ -181,7 +181,7 @@ fn a_press_is_where_the_pointer_was_put_whoever_moved_it_since() {
     assert_eq!(events, click);
 }
 
-/// Places mean others then, also to a compositor that does not tell before it has read them.
+/// The same numbers are another place then.
 #[test]
 fn a_monitor_that_comes_while_a_button_is_down_ends_the_stroke() {
     let sway = Sway::start([1280, 1000], "1");
