@@ -17,6 +17,7 @@ ARROWS = {
     "sync": [],
     "process": [],
     "link": [],
+    "zenoh": ["link"],
     "config": ["abi", "terminal"],
     "host": ["abi", "config", "sync"],
     "isolation": ["abi", "config", "host", "process", "sync"],

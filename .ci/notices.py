@@ -13,9 +13,11 @@ flowpipe itself is MIT or Apache-2.0. What follows is of others, and is built in
 Beside it, each of the vision plugins is linked dynamically with OpenCV (Apache-2.0, https://opencv.org), and the program
 and plugins with the libraries of the system; they are not part of what is shipped.
 """
-MPL = """splr is under the Mozilla Public License 2.0, and is built into the plugin solver-splr unchanged. Its source:
-https://crates.io/api/v1/crates/splr/{version}/download and {repository}
+MPL = """{name} is under the Mozilla Public License 2.0, and is built into {into} unchanged. Its source:
+https://crates.io/api/v1/crates/{name}/{version}/download and {repository}
 """
+# What is under that licence, and where it is built into.
+OF_MPL = {"splr": "the plugin solver-splr", "option-ext": "libflowpipe_zenoh"}
 NAMES = re.compile(r"^(un)?(licen[cs]e|copying|copyright|notice)", re.IGNORECASE)
 # No licence is longer, in bytes.
 LONGEST = 200_000
@@ -44,7 +46,9 @@ def shipped(metadata):
         for dependency in nodes[id]["deps"]:
             if any(kind["kind"] is None for kind in dependency["dep_kinds"]):
                 todo.append(dependency["pkg"])
-    foreign = [packages[id] for id in found if packages[id]["source"]]
+    # Also those whose changed sources are here.
+    members = {*metadata["workspace_members"]}
+    foreign = [packages[id] for id in found if id not in members]
     return sorted(foreign, key=lambda package: (package["name"], package["version"]))
 
 
@@ -69,7 +73,9 @@ def main():
         address = package.get("repository") or f"https://crates.io/crates/{package['name']}"
         print(f"{name}: {package.get('license') or 'see its text'}, {address}")
         if "MPL" in (package.get("license") or ""):
-            print("  " + MPL.format(version=package["version"], repository=address).replace("\n", "\n  ").rstrip())
+            into = OF_MPL.get(package["name"], "flowpipe")
+            text = MPL.format(name=package["name"], into=into, version=package["version"], repository=address)
+            print("  " + text.replace("\n", "\n  ").rstrip())
         found = list(texts(package))
         for text in found:
             by_text.setdefault(text, []).append(name)

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 # Frozen headers and sources, recordings, and the list itself.
-EXEMPT = re.compile(r"^(core/abi/tests/frozen/|core/engine/tests/fixtures/oldest\.c$|\.ci/words)")
+EXEMPT = re.compile(r"^(core/abi/tests/frozen/|core/engine/tests/fixtures/oldest\.c$|vendor/.*\.rs$|\.ci/words)")
 READ = re.compile(r"(\.(rs|c|h|md|toml|py|js|css|html|snap|yml|sh)|/x|^x)$")
 
 

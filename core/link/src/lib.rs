@@ -7,10 +7,12 @@
 //! # Layout
 //! - [`session`] is the protocol as a state machine without threads, clocks and I/O. `packet` has its packets,
 //!   [`violation`] what a peer can do wrong, [`clock_offset`] the difference between the clocks of the two machines.
-//! - [`transport`] is what moves packets. [`tcp`] does it without encryption, on the machine itself only.
+//! - [`transport`] is what moves packets. [`tcp`] does it without encryption, on the machine itself only; [`library`]
+//!   loads one that does it between machines.
 //! - [`link`] runs a session over a transport, with threads.
 
 pub mod clock_offset;
+pub mod library;
 pub mod link;
 mod packet;
 mod ranges;

@@ -1,0 +1,155 @@
+//! The end that listens.
+
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use flowpipe_link::library::Endpoint;
+use flowpipe_link::transport::{Connection, Transport};
+
+use crate::channel::Channel;
+use crate::connection::RouteConnection;
+use crate::frame::{self, Kind};
+use crate::route::Route;
+use crate::{certificates, log, settings};
+
+/// Accepts connections of one other machine.
+pub struct Acceptor {
+    route: Arc<Route>,
+    inbox: Arc<Inbox>,
+    /// The last connection whose end was reported to the other machine.
+    reported: Option<u64>,
+}
+
+/// What the other machine asks for.
+#[derive(Default)]
+struct Inbox {
+    state: Mutex<Requests>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Requests {
+    /// The connection with the last number.
+    current: Option<Arc<Channel>>,
+    /// Nobody has it yet.
+    is_new: bool,
+    /// The other machine has asked for it since the last answer.
+    is_asked: bool,
+}
+
+impl Acceptor {
+    /// Listens.
+    ///
+    /// # Errors
+    /// When it can't, or when the certificate is wrong.
+    pub fn new(endpoint: &Endpoint<'_>) -> io::Result<Self> {
+        settings::check(endpoint).map_err(io::Error::other)?;
+        let [own, _] = endpoint.machines;
+        certificates::check(endpoint.certificate, own)
+            .map_err(|error| io::Error::other(error.to_string()))?;
+        let inbox: Arc<Inbox> = Arc::default();
+        let (receiver, end) = (inbox.clone(), inbox.clone());
+        let route = Route::open(
+            endpoint,
+            move |message| receiver.receive(message),
+            move || end.end(),
+        )?;
+        Ok(Self {
+            route: Arc::new(route),
+            inbox,
+            reported: None,
+        })
+    }
+
+    /// Reports the end of the current connection once.
+    fn report_end(&mut self) {
+        let over = self.inbox.lock().current.clone();
+        if let Some(channel) = over.filter(|channel| channel.is_over())
+            && self.reported.replace(channel.number()) != Some(channel.number())
+        {
+            // The other machine may be gone.
+            let _ = self.route.put(frame::encode(Kind::Close, channel.number()));
+        }
+    }
+}
+
+impl Transport for Acceptor {
+    fn connect(&mut self, wait: Duration) -> io::Result<Option<Arc<dyn Connection>>> {
+        let deadline = Instant::now() + wait;
+        self.report_end();
+        let mut state = self.inbox.lock();
+        loop {
+            let (is_asked, is_new) = (
+                std::mem::take(&mut state.is_asked),
+                std::mem::take(&mut state.is_new),
+            );
+            let current = state.current.clone();
+            if let Some(channel) = current.filter(|channel| is_asked && !channel.is_over()) {
+                drop(state);
+                self.route
+                    .put(frame::encode(Kind::Accept, channel.number()))?;
+                if is_new {
+                    return Ok(Some(RouteConnection::start(self.route.clone(), channel)));
+                }
+                state = self.inbox.lock();
+                continue;
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                drop(state);
+                // Why the last one was refused, if one was.
+                return log::take().map_or(Ok(None), |text| Err(io::Error::other(text)));
+            }
+            let waited = self.inbox.changed.wait_timeout(state, left);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+impl Drop for Acceptor {
+    fn drop(&mut self) {
+        self.inbox.end();
+        self.report_end();
+        self.route.close().wait();
+    }
+}
+
+impl Inbox {
+    fn lock(&self) -> MutexGuard<'_, Requests> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn receive(&self, message: Vec<u8>) {
+        let Some((kind, number)) = frame::decode(&message) else {
+            return self.end();
+        };
+        let mut state = self.lock();
+        let current = state.current.clone();
+        let current = current.filter(|channel| channel.number() == number);
+        match (kind, current) {
+            (Kind::Open, Some(_)) => state.is_asked = true,
+            (Kind::Open, None) => {
+                if let Some(old) = state.current.replace(Channel::new(number)) {
+                    old.end();
+                }
+                (state.is_new, state.is_asked) = (true, true);
+            }
+            (Kind::Data, Some(channel)) => {
+                // It waits while the channel is full.
+                drop(state);
+                channel.push(message);
+            }
+            (Kind::Close, Some(channel)) => channel.end(),
+            (Kind::Accept, _) | (Kind::Data | Kind::Close, None) => {}
+        }
+        self.changed.notify_all();
+    }
+
+    /// The other machine is gone.
+    fn end(&self) {
+        if let Some(channel) = &self.lock().current {
+            channel.end();
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! What has arrived on a connection.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use crate::frame;
+
+/// The messages that wait to be received. The peer waits when there are so many.
+const CAPACITY: usize = 32;
+
+/// One end of a connection. Messages are put in by zenoh, and taken out packet by packet.
+pub struct Channel {
+    number: u64,
+    state: Mutex<Arrived>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Arrived {
+    messages: VecDeque<Vec<u8>>,
+    /// The bytes of the first message's packets that are taken.
+    taken: usize,
+    /// The peer accepts it.
+    is_accepted: bool,
+    /// Nothing more arrives.
+    has_ended: bool,
+    /// This end is closed.
+    is_closed: bool,
+}
+
+impl Channel {
+    /// The end of a connection with this number.
+    pub fn new(number: u64) -> Arc<Self> {
+        Arc::new(Self {
+            number,
+            state: Mutex::default(),
+            changed: Condvar::new(),
+        })
+    }
+
+    /// The number of the connection.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Adds a message that `frame::decode` has accepted. Waits while there are too many.
+    pub fn push(&self, message: Vec<u8>) {
+        let mut state = self.lock();
+        while state.messages.len() >= CAPACITY && !state.is_closed {
+            let waited = self.changed.wait(state);
+            state = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+        if !state.is_closed && !state.has_ended {
+            state.messages.push_back(message);
+            self.changed.notify_all();
+        }
+    }
+
+    /// Waits for a packet, and replaces the content of `packet` by it. Returns false when there will be none.
+    pub fn pop(&self, packet: &mut Vec<u8>) -> bool {
+        let mut state = self.lock();
+        loop {
+            if state.is_closed {
+                return false;
+            }
+            let taken = state.taken;
+            if let Some(message) = state.messages.front() {
+                let packets = frame::packets(message).get(taken..).unwrap_or_default();
+                if let Some((next, rest)) = frame::split_packet(packets) {
+                    packet.clear();
+                    packet.extend_from_slice(next);
+                    let taken = taken + packets.len() - rest.len();
+                    state.taken = taken;
+                    return true;
+                }
+                state.messages.pop_front();
+                state.taken = 0;
+                self.changed.notify_all();
+                continue;
+            }
+            if state.has_ended {
+                return false;
+            }
+            let waited = self.changed.wait(state);
+            state = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// The peer has accepted the connection.
+    pub fn accept(&self) {
+        self.lock().is_accepted = true;
+        self.changed.notify_all();
+    }
+
+    /// Waits until the peer has accepted the connection, or closed it, at most for this time. `None`: it has not.
+    pub fn wait_until_accepted(&self, wait: std::time::Duration) -> Option<bool> {
+        let deadline = std::time::Instant::now() + wait;
+        let mut state = self.lock();
+        loop {
+            if state.has_ended || state.is_closed {
+                return Some(false);
+            }
+            if state.is_accepted {
+                return Some(true);
+            }
+            let left = deadline.saturating_duration_since(std::time::Instant::now());
+            if left.is_zero() {
+                return None;
+            }
+            let waited = self.changed.wait_timeout(state, left);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// The peer sends nothing more. What has arrived can be received.
+    pub fn end(&self) {
+        self.lock().has_ended = true;
+        self.changed.notify_all();
+    }
+
+    /// Closes this end: calls that wait return.
+    pub fn close(&self) {
+        let mut state = self.lock();
+        state.is_closed = true;
+        state.messages.clear();
+        self.changed.notify_all();
+    }
+
+    /// Whether one of the ends is closed.
+    pub fn is_over(&self) -> bool {
+        let state = self.lock();
+        state.is_closed || state.has_ended
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Arrived> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::frame::Kind;
+
+    fn message(packets: &[&[u8]]) -> Vec<u8> {
+        let mut message = frame::encode(Kind::Data, 1);
+        for packet in packets {
+            frame::add_packet(&mut message, packet);
+        }
+        message
+    }
+
+    #[test]
+    fn packets_leave_in_order_and_before_the_end() {
+        let channel = Channel::new(1);
+        channel.push(message(&[b"a", b"", b"bc"]));
+        channel.push(message(&[]));
+        channel.push(message(&[b"d"]));
+        channel.end();
+        let mut packet = Vec::new();
+        for expected in [&b"a"[..], b"", b"bc", b"d"] {
+            assert!(channel.pop(&mut packet));
+            assert_eq!(packet, expected);
+        }
+        assert!(!channel.pop(&mut packet));
+        channel.push(message(&[b"late"]));
+        assert!(!channel.pop(&mut packet));
+    }
+
+    #[test]
+    fn a_full_channel_makes_the_peer_wait_until_it_is_closed() {
+        let channel = Channel::new(1);
+        for _ in 0..CAPACITY {
+            channel.push(message(&[b"a"]));
+        }
+        let own = channel.clone();
+        let pushing = std::thread::spawn(move || own.push(message(&[b"b"])));
+        std::thread::sleep(Duration::from_millis(50));
+        assert!(!pushing.is_finished());
+        assert_eq!(channel.lock().messages.len(), CAPACITY);
+        channel.close();
+        pushing.join().unwrap();
+        assert!(!channel.pop(&mut Vec::new()));
+        assert!(channel.lock().messages.is_empty());
+    }
+
+    #[test]
+    fn a_message_that_is_taken_makes_room() {
+        let channel = Channel::new(1);
+        for _ in 0..CAPACITY {
+            channel.push(message(&[b"a"]));
+        }
+        let own = channel.clone();
+        let pushing = std::thread::spawn(move || own.push(message(&[b"b"])));
+        let mut packet = Vec::new();
+        for _ in 0..CAPACITY {
+            assert!(channel.pop(&mut packet));
+            assert_eq!(packet, b"a");
+        }
+        assert!(channel.pop(&mut packet));
+        assert_eq!(packet, b"b");
+        pushing.join().unwrap();
+    }
+}

@@ -1,0 +1,103 @@
+//! The session of zenoh, and its two keys: one for each direction.
+
+use std::io;
+use std::time::Duration;
+
+use flowpipe_link::library::Endpoint;
+use zenoh::pubsub::Publisher;
+use zenoh::qos::{CongestionControl, Priority};
+use zenoh::{Session, Wait as _};
+
+use crate::{log, settings};
+
+/// How long a route that closes is waited for.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// A way to the other machine.
+pub struct Route {
+    session: Session,
+    publisher: Publisher<'static>,
+}
+
+impl Route {
+    /// Opens a session. What arrives is passed to `receive`, and `gone` is called when the other machine listens no
+    /// longer.
+    ///
+    /// # Errors
+    /// When it can't listen or connect.
+    pub fn open(
+        endpoint: &Endpoint<'_>,
+        receive: impl Fn(Vec<u8>) + Send + Sync + 'static,
+        gone: impl Fn() + Send + Sync + 'static,
+    ) -> io::Result<Self> {
+        log::start();
+        log::take();
+        let [own, peer] = endpoint.machines;
+        let config = settings::config(endpoint).map_err(failure)?;
+        let session = zenoh::open(config).wait().map_err(failure)?;
+        let publisher = session
+            .declare_publisher(settings::key(own, peer))
+            .congestion_control(CongestionControl::Block)
+            .priority(Priority::Data)
+            .express(true)
+            .wait()
+            .map_err(failure)?;
+        publisher
+            .matching_listener()
+            .callback(move |status| {
+                if !status.matching() {
+                    gone();
+                }
+            })
+            .background()
+            .wait()
+            .map_err(failure)?;
+        session
+            .declare_subscriber(settings::key(peer, own))
+            .callback(move |sample| receive(sample.payload().to_bytes().into_owned()))
+            .background()
+            .wait()
+            .map_err(failure)?;
+        Ok(Self { session, publisher })
+    }
+
+    /// Sends a message. It is lost when the other machine does not listen.
+    ///
+    /// # Errors
+    /// When the session is closed.
+    pub fn put(&self, message: Vec<u8>) -> io::Result<()> {
+        self.publisher.put(message).wait().map_err(failure)
+    }
+
+    /// Closes the session, on a thread of its own.
+    pub fn close(&self) -> Closing {
+        let (done, closed) = std::sync::mpsc::channel::<()>();
+        let session = self.session.clone();
+        let closing = std::thread::Builder::new()
+            .name("flowpipe-zenoh-close".into())
+            .spawn(move || {
+                // It may be closed already.
+                let _ = session.close().wait();
+                drop(done);
+            });
+        Closing(closing.is_ok().then_some(closed))
+    }
+}
+
+/// A session that is closing.
+pub struct Closing(Option<std::sync::mpsc::Receiver<()>>);
+
+impl Closing {
+    /// Waits until it is closed, at most for a second.
+    pub fn wait(self) {
+        if let Some(closed) = self.0 {
+            // Disconnected: it is closed.
+            let _ = closed.recv_timeout(CLOSE_TIMEOUT);
+        }
+    }
+}
+
+/// The reason of an error: the warning before it.
+fn failure(error: zenoh::Error) -> io::Error {
+    io::Error::other(log::take().unwrap_or_else(|| log::cleaned(&error.to_string())))
+}

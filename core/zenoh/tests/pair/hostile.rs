@@ -1,0 +1,245 @@
+//! What others can do: without a certificate, with one of another authority, and with that of another machine.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use flowpipe_link::library::Endpoint;
+use flowpipe_link::transport::{Connection, Transport};
+use flowpipe_zenoh::acceptor::Acceptor;
+use flowpipe_zenoh::certificates::Created;
+use flowpipe_zenoh::dialer::Dialer;
+use flowpipe_zenoh::settings;
+use zenoh::sample::Locality;
+use zenoh::{Session, Wait as _};
+
+use super::{LONG, address, certificates, connect, endpoint, pair, received};
+
+/// How long nothing has to happen.
+const WHILE: Duration = Duration::from_secs(2);
+
+/// A session of a program that keeps no rules: it may do everything, and the others decide what they accept.
+fn hostile(endpoint: &Endpoint<'_>) -> Session {
+    let mut config = settings::config(endpoint).unwrap();
+    config
+        .insert_json5("access_control/enabled", "false")
+        .unwrap();
+    zenoh::open(config).wait().unwrap()
+}
+
+/// The warnings of zenoh are those of the process: tests that look at them run one after the other.
+static WARNINGS: Mutex<()> = Mutex::new(());
+
+/// Calls this until there is an error, and returns it.
+fn refusal(transport: &mut dyn Transport) -> String {
+    let deadline = Instant::now() + LONG;
+    loop {
+        match transport.connect(Duration::from_millis(100)) {
+            Err(error) => return error.to_string(),
+            Ok(Some(_)) => panic!("it is connected"),
+            Ok(None) => assert!(Instant::now() < deadline),
+        }
+    }
+}
+
+/// Checks that a connection still works in both directions, and that nothing else has arrived.
+fn works(ends: &[Arc<dyn Connection>; 2]) {
+    for (from, to) in [(&ends[0], &ends[1]), (&ends[1], &ends[0])] {
+        from.send(b"works").unwrap();
+        from.flush().unwrap();
+        assert_eq!(received(to).unwrap(), b"works");
+    }
+}
+
+#[test]
+fn a_certificate_of_another_authority_is_refused_by_both_ends() {
+    let _alone = WARNINGS.lock().unwrap_or_else(PoisonError::into_inner);
+    let (ours, theirs, address) = (certificates(), certificates(), address());
+    let mut desk = Acceptor::new(&endpoint(&ours, &address, false, ["desk", "rack"])).unwrap();
+    // It refuses the certificate of the desk.
+    let mut rack = Dialer::new(&endpoint(&theirs, &address, true, ["rack", "desk"])).unwrap();
+    let names_it = |text: &str| text.contains("UnknownIssuer") || text.contains("UnknownCA");
+    let text = refusal(&mut rack);
+    assert!(names_it(&text), "{text}");
+    // It knows the authority of the desk, which does not know its own.
+    let mixed = Endpoint {
+        authority: ours.authority.as_bytes(),
+        ..endpoint(&theirs, &address, true, ["rack", "desk"])
+    };
+    let mut rack = Dialer::new(&mixed).unwrap();
+    let text = refusal(&mut rack);
+    assert!(names_it(&text), "{text}");
+    // Its own machine can connect all the same.
+    let mut rack = Dialer::new(&endpoint(&ours, &address, true, ["rack", "desk"])).unwrap();
+    works(&connect(&mut desk, &mut rack));
+}
+
+#[test]
+fn another_machine_can_neither_connect_as_one_nor_publish_nor_listen() {
+    let (created, address) = (certificates(), address());
+    let (mut desk, mut rack) = pair(&created, &address);
+    let ends = connect(&mut desk, &mut rack);
+    // It has its own certificate and key, and claims to be the rack.
+    let other = hostile(&endpoint(&created, &address, true, ["other", "desk"]));
+    let (heard, hearing) = std::sync::mpsc::channel();
+    other
+        .declare_subscriber("**")
+        // Not what it publishes itself.
+        .allowed_origin(Locality::Remote)
+        .callback(move |sample| heard.send(sample.key_expr().to_string()).unwrap())
+        .background()
+        .wait()
+        .unwrap();
+    // An opening, an acceptance, data and a close for connections of every kind.
+    let forged: Vec<Vec<u8>> = (0..=5)
+        .map(|kind| [&[kind][..], &7_u64.to_le_bytes()].concat())
+        .collect();
+    let began = Instant::now();
+    while began.elapsed() < WHILE {
+        for key in [
+            settings::key("rack", "desk"),
+            settings::key("desk", "rack"),
+            settings::key("other", "desk"),
+            "flowpipe/rack/*".to_owned(),
+            "**".to_owned(),
+        ] {
+            for message in &forged {
+                other.put(key.as_str(), message.clone()).wait().unwrap();
+            }
+            other.put(key.as_str(), vec![1; 1 << 20]).wait().unwrap();
+        }
+        works(&ends);
+        assert!(!matches!(desk.connect(Duration::ZERO), Ok(Some(_))));
+    }
+    assert_eq!(hearing.try_recv().ok(), None);
+}
+
+#[test]
+fn a_machine_publishes_for_itself_alone() {
+    let (created, address) = (certificates(), address());
+    let mut desk = Acceptor::new(&endpoint(&created, &address, false, ["desk", "rack"])).unwrap();
+    let rack = hostile(&endpoint(&created, &address, true, ["rack", "desk"]));
+    let open = [&[1][..], &7_u64.to_le_bytes()].concat();
+    let began = Instant::now();
+    while began.elapsed() < WHILE {
+        for key in [
+            settings::key("desk", "rack"),
+            settings::key("other", "desk"),
+        ] {
+            rack.put(key, open.clone()).wait().unwrap();
+        }
+        assert!(!matches!(
+            desk.connect(Duration::from_millis(50)),
+            Ok(Some(_))
+        ));
+    }
+    // The same under its own name: so it was the name.
+    let deadline = Instant::now() + LONG;
+    loop {
+        rack.put(settings::key("rack", "desk"), open.clone())
+            .wait()
+            .unwrap();
+        if matches!(desk.connect(Duration::from_millis(50)), Ok(Some(_))) {
+            break;
+        }
+        assert!(Instant::now() < deadline);
+    }
+}
+
+#[test]
+fn another_machine_that_listens_is_not_the_one_that_was_called() {
+    let _alone = WARNINGS.lock().unwrap_or_else(PoisonError::into_inner);
+    let (created, address) = (certificates(), address());
+    let impostor = hostile(&endpoint(&created, &address, false, ["other", "rack"]));
+    let (heard, hearing) = std::sync::mpsc::channel();
+    impostor
+        .declare_subscriber("**")
+        // Not what it publishes itself.
+        .allowed_origin(Locality::Remote)
+        .callback(move |sample| heard.send(sample.key_expr().to_string()).unwrap())
+        .background()
+        .wait()
+        .unwrap();
+    let mut rack = Dialer::new(&endpoint(&created, &address, true, ["rack", "desk"])).unwrap();
+    let accepting = std::thread::spawn(move || {
+        for number in 0..100 {
+            let accept = [&[2][..], &(number as u64).to_le_bytes()].concat();
+            impostor
+                .put(settings::key("desk", "rack"), accept)
+                .wait()
+                .unwrap();
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        impostor
+    });
+    let text = refusal(&mut rack);
+    assert!(text.contains("is not desk, or refuses this one"), "{text}");
+    // It has heard nothing either.
+    assert_eq!(hearing.try_recv().ok(), None);
+    accepting.join().unwrap();
+}
+
+#[test]
+fn malformed_messages_of_the_other_machine_end_its_connection_alone() {
+    let (created, address): (Created, String) = (certificates(), address());
+    let mut desk = Acceptor::new(&endpoint(&created, &address, false, ["desk", "rack"])).unwrap();
+    let rack = hostile(&endpoint(&created, &address, true, ["rack", "desk"]));
+    let key = settings::key("rack", "desk");
+    let deadline = Instant::now() + LONG;
+    let connection = loop {
+        let open = [&[1][..], &7_u64.to_le_bytes()].concat();
+        rack.put(&key, open).wait().unwrap();
+        if let Ok(Some(connection)) = desk.connect(Duration::from_millis(50)) {
+            break connection;
+        }
+        assert!(Instant::now() < deadline);
+    };
+    // A packet that is longer than one may be.
+    let long = [&[3][..], &7_u64.to_le_bytes(), &[255; 4]].concat();
+    rack.put(&key, long).wait().unwrap();
+    assert_eq!(received(&connection), None);
+    // A message that is longer than one may be never arrives, and one of ten gigabytes is not awaited.
+    rack.put(&key, vec![3; 4 << 20]).wait().unwrap();
+    drop(rack);
+    let mut rack = Dialer::new(&endpoint(&created, &address, true, ["rack", "desk"])).unwrap();
+    works(&connect(&mut desk, &mut rack));
+}
+
+#[test]
+fn strangers_change_nothing() {
+    let (created, address) = (certificates(), address());
+    let (mut desk, mut rack) = pair(&created, &address);
+    let ends = connect(&mut desk, &mut rack);
+    let target = address.strip_prefix("tls/").unwrap();
+    let mut silent = Vec::new();
+    for round in 0..200_u32 {
+        let mut stream = TcpStream::connect(target).unwrap();
+        match round % 4 {
+            // Nothing at all.
+            0 => {}
+            1 => stream.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap(),
+            // The beginning of a record of TLS.
+            2 => stream.write_all(&[22, 3, 1, 255, 255]).unwrap(),
+            _ => {
+                let noise: Vec<u8> = (0..64 << 10).map(|_| fastrand::u8(..)).collect();
+                // It may be refused already.
+                let _ = stream.write_all(&noise);
+            }
+        }
+        silent.push(stream);
+        if round % 50 == 0 {
+            works(&ends);
+        }
+    }
+    works(&ends);
+    // Who says nothing is not waited for without limit.
+    let first = &mut silent[0];
+    first.set_read_timeout(Some(LONG)).unwrap();
+    let mut byte = [0];
+    assert!(matches!(first.read(&mut byte), Ok(0) | Err(_)));
+    works(&ends);
+    // And a new connection can be made while the others are open.
+    ends[1].close();
+    works(&connect(&mut desk, &mut rack));
+}
