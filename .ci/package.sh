@@ -1,7 +1,7 @@
 # Installation and packages, sourced by ./x: `install_to`, `uninstall_from`, `dist`.
 #
-# All of them have one layout, below a prefix: bin, lib/flowpipe (plugins), share/flowpipe/pipelines (with frames),
-# completions, man pages, licences. The program finds its plugins relative to itself, so that a prefix can be moved.
+# All of them have one layout, below a prefix: bin, lib/flowpipe (plugins, and the library that connects machines),
+# share/flowpipe/pipelines (with frames), completions, man pages, licences. The program finds its plugins relative to itself, so that a prefix can be moved.
 
 # release, or dev: what ./x test has built (for tests of this file).
 package_profile=${FLOWPIPE_PACKAGE_PROFILE:-release}
@@ -40,6 +40,8 @@ stage() {
     [ -e "$built/$file" ] || fail "the plugin $plugin was not built: there is no $built/$file"
     install -m 644 "$built/$file" "$to/lib/flowpipe/$file"
   done
+  # What connects machines, loaded when a pipeline has several.
+  install -m 644 "$built/libflowpipe_zenoh.so" "$to/lib/flowpipe/libflowpipe_zenoh.so"
   # Release builds are stripped already.
   [ "$package_profile" = release ] || strip --strip-unneeded "$program" "$to"/lib/flowpipe/*.so
   install -m 644 pipelines/*.toml "$to/share/flowpipe/pipelines"

@@ -1,6 +1,6 @@
 //! A pipeline on two machines: two programs, connected over the machine's own network.
 
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::Duration;
@@ -9,12 +9,17 @@ use flowpipe_tests::{Ran, flowpipe, pipeline, ready, run};
 
 /// An address that nobody listens on.
 fn address() -> String {
+    format!("tcp/{}", free_address())
+}
+
+/// An address of this machine that nobody listens on.
+pub fn free_address() -> SocketAddr {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    format!("tcp/{}", listener.local_addr().unwrap())
+    listener.local_addr().unwrap()
 }
 
 /// The pipeline `pipelines/replay.toml` on two machines: `rack` runs these stages, and `desk` the others.
-fn on_two(folder: &Path, address: &str, rack: &[&str]) -> String {
+pub fn on_two(folder: &Path, address: &str, rack: &[&str]) -> String {
     let mut text = String::new();
     for line in ready().lines() {
         text.push_str(line);
@@ -36,10 +41,10 @@ fn on_two(folder: &Path, address: &str, rack: &[&str]) -> String {
 }
 
 /// A program that runs one machine's stages.
-struct Machine(Child);
+pub struct Machine(pub Child);
 
 impl Machine {
-    fn start(file: &str, machine: &str) -> Self {
+    pub fn start(file: &str, machine: &str) -> Self {
         let command = flowpipe(&["run", file, "--machine", machine, "--json"])
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -47,7 +52,7 @@ impl Machine {
         Self(command.unwrap())
     }
 
-    fn end(self) -> Ran {
+    pub fn end(self) -> Ran {
         self.0.wait_with_output().unwrap().into()
     }
 }

@@ -2,6 +2,7 @@
 
 mod bench;
 mod compare;
+mod machine;
 mod messages;
 mod new;
 mod number;
@@ -19,6 +20,7 @@ use std::path::PathBuf;
 pub use bench::Bench;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 pub use compare::Compare;
+pub use machine::{Machine, MachineCommand};
 pub use messages::Messages;
 pub use new::{Language, New, NewRole};
 pub use play::{Play, PlayInput};
@@ -115,6 +117,8 @@ pub enum Command {
     /// List the plugins found and the files refused; show one; check a file; install and remove plugins.
     #[command(visible_alias = "plugin")]
     Plugins(Plugins),
+    /// Create certificates for a pipeline on several machines.
+    Machine(Machine),
     /// Create a plugin: a folder that builds and runs as it is.
     New(New),
     /// Print the JSON Schema of pipeline files, for editors.

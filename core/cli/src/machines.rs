@@ -3,24 +3,26 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use flowpipe_abi::{ABI_MAJOR, ABI_MINOR};
-use flowpipe_config::pipeline::{Address, Machines, Pipeline};
+use flowpipe_config::pipeline::{Machines, Pipeline};
 use flowpipe_engine::run::remote::RemoteEnds;
 use flowpipe_engine::run::{Observer, RunHandle, Stopper};
 use flowpipe_host::catalogue::Catalogue;
 use flowpipe_host::clock::Clock;
-use flowpipe_link::tcp::{TcpAcceptor, TcpDialer};
-use flowpipe_link::transport::Transport;
 use flowpipe_machines::{AgreementError, Bridge, BridgeEvent, Facts, FinishedMessages, Peer};
 use flowpipe_recording::{bytes_hash, file_hash};
 use flowpipe_terminal::{eprintln, escape};
 
 use crate::exit::Failure;
+use crate::transports;
 
 /// How long a machine waits for the others at the start.
 const START_TIMEOUT: Duration = Duration::from_secs(600);
+/// How often it is printed why another machine is not there yet.
+const NOTICE_INTERVAL: Duration = Duration::from_secs(5);
 /// A machine that is gone for so long counts as dead.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -121,7 +123,7 @@ impl OtherMachines {
             let Some(opens) = opens.filter(|_| edges.any(shares)) else {
                 continue;
             };
-            let transport = transport(machines, own, peer, opens)?;
+            let transport = transports::open(machines, own, peer, opens)?;
             let names = [own, peer].map(|it| machines.all[it].name.as_str());
             let now = Arc::new(move || clock.now());
             let peer_link = Peer::connect(names, pipeline.edges.len(), opens, transport, now);
@@ -130,7 +132,7 @@ impl OtherMachines {
         for (peer, link) in &peers {
             let name = &machines.all[*peer].name;
             eprintln!("waiting for machine {}", escape(name));
-            link.agree(facts, START_TIMEOUT).map_err(refused)?;
+            agree(link, name, facts).map_err(refused)?;
         }
         Ok(Self {
             machines: machines.clone(),
@@ -211,25 +213,24 @@ impl Bridges {
     }
 }
 
-fn transport(
-    machines: &Machines,
-    own: usize,
-    peer: usize,
-    opens: bool,
-) -> Result<Box<dyn Transport>, Failure> {
-    let [own, peer] = [own, peer].map(|it| &machines.all[it]);
-    let address = if opens { &peer.connect } else { &own.listen };
-    let Some(Address::Loopback(address)) = address else {
-        let why = "neither machine listens";
-        return Err(Failure::Config(why.to_owned()));
-    };
-    let file = |error| Failure::File {
-        path: format!("tcp/{address}"),
-        error,
-    };
-    Ok(match opens {
-        true => Box::new(TcpDialer::new(*address).map_err(file)?),
-        false => Box::new(TcpAcceptor::new(*address).map_err(file)?),
+/// Waits until another machine is there and runs the same. Prints why it is not there yet.
+fn agree(link: &Peer, name: &str, facts: &Facts) -> Result<(), AgreementError> {
+    let (done, waiting) = mpsc::channel::<()>();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            let mut printed = None;
+            while waiting.recv_timeout(NOTICE_INTERVAL) == Err(RecvTimeoutError::Timeout) {
+                let failure = link.failure();
+                if let Some(why) = failure.as_ref().filter(|_| failure != printed) {
+                    let (name, why) = (escape(name), escape(why));
+                    eprintln!("still waiting for machine {name}: {why}");
+                    printed = failure;
+                }
+            }
+        });
+        let agreed = link.agree(facts, START_TIMEOUT);
+        drop(done);
+        agreed
     })
 }
 

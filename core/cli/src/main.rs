@@ -19,12 +19,14 @@
 //!   [`tally`]: the counts of it; [`metrics`]: what the stages publish of their work; [`visibility`]: of which stages.
 //! - [`top`]: watching a run from another process.
 //! - [`reference`]: the reference pages of the book. [`json_schema`]: JSON Schemas as text.
+//! - [`machines`]: runs on several machines; [`transports`]: how they connect, with [`certificates`].
 //! - [`follow`]: reads events until a run ends. [`signals`]: Ctrl-C. [`reload`]: hot reload.
 //! - [`show`]: boards, tables and colours on the terminal. [`quantile`]: medians and percentiles.
 
 mod accepted;
 mod args;
 mod bench;
+mod certificates;
 mod commands;
 mod compare;
 mod console;
@@ -64,6 +66,7 @@ mod solver_run;
 mod tally;
 mod top;
 mod trace;
+mod transports;
 mod user_plugins;
 mod visibility;
 
@@ -114,6 +117,7 @@ fn main() -> ExitCode {
         Command::Check(check) => commands::check::run(&args.global, &check),
         Command::Graph(graph) => commands::graph::run(&args.global, &graph),
         Command::Plugins(plugins) => commands::plugins::run(&args.global, &plugins),
+        Command::Machine(machine) => commands::machine::run(&args.global, &machine),
         Command::New(new) => commands::new::run(&args.global, &new),
         Command::Schema => commands::schema::run(&args.global),
         Command::See(see) => commands::see::run(&args.global, &see),

@@ -2,6 +2,7 @@
 //!
 //! [`crate::reader`] creates it from a file.
 
+use std::fmt;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -43,6 +44,8 @@ pub struct Machine {
     pub listen: Option<Address>,
     /// Where the others reach it, if it listens.
     pub connect: Option<Address>,
+    /// The folder with its certificate, for encrypted connections.
+    pub certificates: String,
 }
 
 /// An address of a machine.
@@ -50,6 +53,13 @@ pub struct Machine {
 pub enum Address {
     /// Plain TCP on the machine itself.
     Loopback(SocketAddr),
+    /// TLS with certificates of both machines.
+    Encrypted {
+        /// A name, or a numeric address, without the brackets of version 6.
+        host: String,
+        /// The port.
+        port: u16,
+    },
 }
 
 /// How a run is recorded.
@@ -186,6 +196,24 @@ pub enum OnStop {
     Drain,
     /// Queued messages are dropped and counted.
     Drop,
+}
+
+impl Machine {
+    /// The default of [`Self::certificates`].
+    pub const DEFAULT_CERTIFICATES: &str = "certificates";
+}
+
+impl fmt::Display for Address {
+    /// As it is written in a file.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Loopback(address) => write!(formatter, "tcp/{address}"),
+            Self::Encrypted { host, port } if host.contains(':') => {
+                write!(formatter, "tls/[{host}]:{port}")
+            }
+            Self::Encrypted { host, port } => write!(formatter, "tls/{host}:{port}"),
+        }
+    }
 }
 
 impl Machines {

@@ -111,6 +111,12 @@ impl Peer {
         }
     }
 
+    /// Why the last connection failed, or could not be made.
+    #[must_use]
+    pub fn failure(&self) -> Option<String> {
+        self.link.failure()
+    }
+
     fn send(&self, control: &Control, deadline: Instant) -> Option<()> {
         let left = deadline.saturating_duration_since(Instant::now());
         let body = control.encode().into();

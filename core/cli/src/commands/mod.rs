@@ -8,6 +8,7 @@ pub mod convert;
 pub mod doctor;
 pub mod generate;
 pub mod graph;
+pub mod machine;
 pub mod man;
 pub mod messages;
 pub mod new;

@@ -16,6 +16,7 @@ use crate::exit::{Ended, Failure};
 use crate::json_schema::{choices, description, kind, required, unwrapped};
 use crate::plugins;
 use crate::show::colour::{self, HEADING, QUIET, paint};
+use crate::transports;
 
 /// Why the effects of a plugin are unknown.
 const UNDECLARED: &str = "its manifest does not declare any that this version knows";
@@ -57,10 +58,10 @@ fn list(catalogue: &Catalogue, global: &Global) -> Result<Ended, Failure> {
             writeln!(stdout, "  {}: {reason}", escaped(refused.path.display()))?;
         }
     }
-    if !catalogue.not_plugins().is_empty() {
+    if others(catalogue).next().is_some() {
         let heading = paint("Not plugins, not loaded:", HEADING, colours);
         writeln!(stdout, "\n{heading}")?;
-        for other in catalogue.not_plugins() {
+        for other in others(catalogue) {
             let text = format!("  {}: {}", other.path.display(), other.reason);
             writeln!(stdout, "{}", paint(&text, QUIET, colours))?;
         }
@@ -78,6 +79,12 @@ fn list(catalogue: &Catalogue, global: &Global) -> Result<Ended, Failure> {
     Ok(Ended::Done)
 }
 
+/// The libraries that are no plugins, without the program's own.
+fn others(catalogue: &Catalogue) -> impl Iterator<Item = &Refused> {
+    let others = catalogue.not_plugins().iter();
+    others.filter(|other| !transports::is_library(&other.path))
+}
+
 fn list_as_json(catalogue: &Catalogue) -> Result<Ended, Failure> {
     let found: Vec<Value> = catalogue
         .stages()
@@ -93,7 +100,7 @@ fn list_as_json(catalogue: &Catalogue) -> Result<Ended, Failure> {
         })
     };
     let refused = catalogue.refused().iter().map(|it| entry(it, true));
-    let others = catalogue.not_plugins().iter().map(|it| entry(it, false));
+    let others = others(catalogue).map(|it| entry(it, false));
     let refused: Vec<Value> = refused.chain(others).collect();
     let all = json!({ "found": found, "refused": refused });
     writeln!(stdout(), "{all:#}")?;

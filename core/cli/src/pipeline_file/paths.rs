@@ -51,6 +51,11 @@ pub fn resolve(pipeline: &mut Pipeline, base: &Path, catalogue: &Catalogue) {
     {
         record.file = resolved;
     }
+    for machine in &mut pipeline.machines.all {
+        if let Some(resolved) = joined(folder, &machine.certificates) {
+            machine.certificates = resolved;
+        }
+    }
 }
 
 /// Resolves the paths of one stage.

@@ -1,7 +1,7 @@
 //! The machines: which one runs which stage, and how they reach each other.
 
 use std::collections::BTreeSet;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use toml::Spanned;
 
@@ -11,6 +11,7 @@ use super::problem::Problem;
 use super::suggest;
 use super::wiring::Wire;
 use super::written::Written;
+use super::written::machine::WrittenMachine;
 use crate::pipeline::{Address, Edge, Machine, Machines};
 
 /// The machines of a file. They are valid only if nothing was reported.
@@ -26,10 +27,14 @@ pub(super) fn resolve(
             .map(|machine| {
                 let listen = address(machine.listen.as_ref(), findings);
                 let connect = address(machine.connect.as_ref(), findings);
+                check_ends(machine, listen.as_ref(), connect.as_ref(), findings);
+                let certificates = machine.certificates.clone();
                 Machine {
                     name: machine.name.get_ref().clone(),
                     connect: connect.or_else(|| listen.clone()),
                     listen,
+                    certificates: certificates
+                        .unwrap_or_else(|| Machine::DEFAULT_CERTIFICATES.to_owned()),
                 }
             })
             .collect(),
@@ -109,17 +114,76 @@ fn check(written: &Written<'_, '_>, machines: &Machines, wires: &[Wire], finding
     }
 }
 
+/// Reports addresses of a machine that do not fit each other, and one that nobody can connect to.
+fn check_ends(
+    machine: &WrittenMachine,
+    listen: Option<&Address>,
+    connect: Option<&Address>,
+    findings: &mut Findings,
+) {
+    if let (Some(listen), Some(connect)) = (listen, connect)
+        && std::mem::discriminant(listen) != std::mem::discriminant(connect)
+        && let Some(written) = &machine.connect
+    {
+        findings.report(&written.span(), Problem::DifferentProtocols);
+    }
+    let (written, address) = match (connect, &machine.connect) {
+        (Some(connect), written) => (written, connect),
+        // It is wrong, and reported.
+        (None, Some(_)) => return,
+        (None, None) => match listen {
+            Some(listen) => (&machine.listen, listen),
+            None => return,
+        },
+    };
+    let (Some(written), Address::Encrypted { host, .. }) = (written, address) else {
+        return;
+    };
+    match host.parse::<IpAddr>() {
+        Ok(ip) if ip.is_unspecified() => {
+            findings.report(&written.span(), Problem::UnspecifiedAddress);
+        }
+        Ok(IpAddr::V6(_)) => findings.report(&written.span(), Problem::NumericHost),
+        Ok(IpAddr::V4(_)) | Err(_) => {}
+    }
+}
+
 /// Reads an address.
 fn address(written: Option<&Spanned<String>>, findings: &mut Findings) -> Option<Address> {
     let written = written?;
     let text = written.get_ref();
-    let address = text.strip_prefix("tcp/").map(str::parse::<SocketAddr>);
-    match address {
-        Some(Ok(address)) if address.ip().is_loopback() => Some(Address::Loopback(address)),
-        _ => {
-            let address = text.clone();
-            findings.report(&written.span(), Problem::BadAddress { address });
-            None
+    let address = if let Some(address) = text.strip_prefix("tls/") {
+        encrypted(address)
+    } else {
+        let address = text.strip_prefix("tcp/").map(str::parse::<SocketAddr>);
+        match address {
+            Some(Ok(address)) if address.ip().is_loopback() => Some(Address::Loopback(address)),
+            _ => None,
         }
+    };
+    if address.is_none() {
+        let address = text.clone();
+        findings.report(&written.span(), Problem::BadAddress { address });
     }
+    address
+}
+
+/// Reads a host and a port.
+fn encrypted(text: &str) -> Option<Address> {
+    if let Ok(address) = text.parse::<SocketAddr>() {
+        let (host, port) = (address.ip().to_string(), address.port());
+        return (port != 0).then_some(Address::Encrypted { host, port });
+    }
+    let (host, port) = text.rsplit_once(':')?;
+    let port = port.parse().ok().filter(|port| *port != 0)?;
+    let is_label = |label: &str| {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        (1..=63).contains(&label.len()) && label.chars().all(is_plain)
+    };
+    // What looks like a numeric address and is none, is no name either.
+    let is_numeric = host.split('.').next_back()?.parse::<u64>().is_ok();
+    (host.len() <= 253 && !is_numeric && host.split('.').all(is_label)).then(|| {
+        let host = host.to_owned();
+        Address::Encrypted { host, port }
+    })
 }

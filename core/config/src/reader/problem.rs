@@ -83,6 +83,12 @@ pub enum Problem {
     BadMachineName { name: String },
     #[error("{address:?} is no address of a machine")]
     BadAddress { address: String },
+    #[error("a machine listens and is reached by one protocol")]
+    DifferentProtocols,
+    #[error("others can't connect to this address: it stands for all of the machine")]
+    UnspecifiedAddress,
+    #[error("others can't connect to a numeric address of version 6")]
+    NumericHost,
     #[error("`{stage}` is on no machine, and the pipeline has machines")]
     NoMachine { stage: String, hint: Option<String> },
     #[error("the pipeline has no machine `{name}`")]
@@ -226,11 +232,14 @@ impl Problem {
                 "letters of ASCII, digits, `-` and `_` make a name, at most 128 bytes of them"
             }
             Self::BadAddress { .. } => {
-                "plain TCP on the machine itself is supported: \"tcp/127.0.0.1:7447\""
+                "between machines \"tls/HOST:PORT\", on one machine also \"tcp/127.0.0.1:7447\""
             }
+            Self::DifferentProtocols => "begin both addresses with tls/, or both with tcp/",
+            Self::UnspecifiedAddress => "add how others reach it: connect = \"tls/HOST:PORT\"",
+            Self::NumericHost => "name the host: connect = \"tls/HOST:PORT\"",
             Self::IdleMachine { .. } => "give it a stage, or leave it out",
             Self::NobodyListens { .. } => {
-                "give one of them an address: listen = \"tcp/127.0.0.1:7447\""
+                "give one of them an address: listen = \"tls/0.0.0.0:7447\", connect = \"tls/HOST:7447\""
             }
             Self::LoopOfMachines { .. } => "put all stages of a loop on one machine",
             Self::BadPipelineName { .. } => "without `name` the file's name is taken",

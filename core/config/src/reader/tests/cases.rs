@@ -385,6 +385,34 @@ port = 7447
 [stages.screen]
 plugin = "capture-screen"
 machine = "rack"
+#:: addresses between machines
+[machines.desk]
+listen = "tls/0.0.0.0:7447"
+[machines.rack]
+listen = "tcp/127.0.0.1:7447"
+connect = "tls/rack.example:7447"
+[stages.screen]
+plugin = "capture-screen"
+machine = "desk"
+[stages.vision]
+plugin = "vision-opencv"
+from = "screen"
+machine = "rack"
+#:: hosts
+[machines.desk]
+listen = "tls/[::]:7447"
+connect = "tls/[2001:db8::1]:7447"
+[machines.rack]
+listen = "tls/rack#verify_name_on_connect=false:7447"
+connect = "tls/300.0.0.1:7447"
+certificates = 1
+[stages.screen]
+plugin = "capture-screen"
+machine = "desk"
+[stages.vision]
+plugin = "vision-opencv"
+from = "screen"
+machine = "rack"
 #:: nobody listens
 [machines.desk]
 [machines.rack]

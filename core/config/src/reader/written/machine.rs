@@ -1,8 +1,10 @@
 //! `[machines.NAME]`.
 
+use serde_json::json;
 use toml::Spanned;
 use toml::de::DeValue;
 
+use crate::pipeline::Machine;
 use crate::reader::error::Findings;
 use crate::reader::problem::{LONGEST_STAGE_NAME, Problem};
 use crate::reader::source::Span;
@@ -14,6 +16,7 @@ pub(crate) struct WrittenMachine {
     pub name: Spanned<String>,
     pub listen: Option<Spanned<String>>,
     pub connect: Option<Spanned<String>>,
+    pub certificates: Option<String>,
 }
 
 /// The keys.
@@ -24,7 +27,7 @@ pub(crate) fn keys<'a, 't>() -> Table<'a, 't, WrittenMachine> {
             Key {
                 row: Row {
                     name: "listen",
-                    doc: "The address where the machine listens for the others: \"tcp/127.0.0.1:7447\".",
+                    doc: "The address where the machine listens for the others: \"tls/0.0.0.0:7447\", or \"tcp/127.0.0.1:7447\" for programs of one machine.",
                     default: DefaultValue::Words("it does not listen"),
                     schema: a_text,
                 },
@@ -35,12 +38,24 @@ pub(crate) fn keys<'a, 't>() -> Table<'a, 't, WrittenMachine> {
             Key {
                 row: Row {
                     name: "connect",
-                    doc: "The address by which the others reach the machine.",
+                    doc: "The address by which the others reach the machine: \"tls/rack1:7447\".",
                     default: DefaultValue::Words("its `listen`"),
                     schema: a_text,
                 },
                 read: |machine, entry, findings| {
                     machine.connect = text(entry.name, entry.value, findings);
+                },
+            },
+            Key {
+                row: Row {
+                    name: "certificates",
+                    doc: "The folder with the machine's certificate, for addresses that begin with tls/.",
+                    default: DefaultValue::Value(json!(Machine::DEFAULT_CERTIFICATES)),
+                    schema: a_text,
+                },
+                read: |machine, entry, findings| {
+                    let folder = text(entry.name, entry.value, findings);
+                    machine.certificates = folder.map(Spanned::into_inner);
                 },
             },
         ],
@@ -64,6 +79,7 @@ pub(super) fn read(
         name: Spanned::new(name_span, name.to_owned()),
         listen: None,
         connect: None,
+        certificates: None,
     };
     let place = format!("machine `{name}`");
     keys().read(&mut machine, &place, entries, findings);
