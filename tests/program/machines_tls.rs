@@ -111,6 +111,27 @@ fn frames_travel_there_and_sightings_back_while_strangers_connect() {
 }
 
 #[test]
+fn a_machine_that_dies_ends_the_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let stages = ["solver", "planner", "actuator"];
+    let file = with_certificates(folder.path(), free_address(), &stages);
+    let text = std::fs::read_to_string(&file).unwrap();
+    let text = text.replace("fps = 20", "fps = 2, repeat = true");
+    let file = pipeline(folder.path(), &text);
+    let desk = Machine::start(&file, "desk");
+    let rack = Watched::start(&file, "rack");
+    std::thread::sleep(Duration::from_secs(3));
+    // It is killed.
+    drop(rack);
+    let ran = desk.end();
+    assert!(
+        ran.stderr.contains("machine rack is gone: the run ends"),
+        "{ran:#?}"
+    );
+    assert_eq!(ran.code, Some(1), "{ran:#?}");
+}
+
+#[test]
 fn a_certificate_of_another_authority_is_refused() {
     let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let address = free_address();

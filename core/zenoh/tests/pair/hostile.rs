@@ -7,14 +7,13 @@ use std::time::{Duration, Instant};
 
 use flowpipe_link::library::Endpoint;
 use flowpipe_link::transport::{Connection, Transport};
-use flowpipe_zenoh::acceptor::Acceptor;
 use flowpipe_zenoh::certificates::Created;
 use flowpipe_zenoh::dialer::Dialer;
 use flowpipe_zenoh::settings;
 use zenoh::sample::Locality;
 use zenoh::{Session, Wait as _};
 
-use super::{LONG, address, certificates, connect, endpoint, pair, received};
+use super::{LONG, acceptor, address, certificates, connect, dialer, endpoint, pair, received};
 
 /// How long nothing has to happen.
 const WHILE: Duration = Duration::from_secs(2);
@@ -56,7 +55,7 @@ fn works(ends: &[Arc<dyn Connection>; 2]) {
 fn a_certificate_of_another_authority_is_refused_by_both_ends() {
     let _alone = WARNINGS.lock().unwrap_or_else(PoisonError::into_inner);
     let (ours, theirs, address) = (certificates(), certificates(), address());
-    let mut desk = Acceptor::new(&endpoint(&ours, &address, false, ["desk", "rack"])).unwrap();
+    let mut desk = acceptor(&ours, &address);
     // It refuses the certificate of the desk.
     let mut rack = Dialer::new(&endpoint(&theirs, &address, true, ["rack", "desk"])).unwrap();
     let names_it = |text: &str| text.contains("UnknownIssuer") || text.contains("UnknownCA");
@@ -71,7 +70,7 @@ fn a_certificate_of_another_authority_is_refused_by_both_ends() {
     let text = refusal(&mut rack);
     assert!(names_it(&text), "{text}");
     // Its own machine can connect all the same.
-    let mut rack = Dialer::new(&endpoint(&ours, &address, true, ["rack", "desk"])).unwrap();
+    let mut rack = dialer(&ours, &address);
     works(&connect(&mut desk, &mut rack));
 }
 
@@ -118,7 +117,7 @@ fn another_machine_can_neither_connect_as_one_nor_publish_nor_listen() {
 #[test]
 fn a_machine_publishes_for_itself_alone() {
     let (created, address) = (certificates(), address());
-    let mut desk = Acceptor::new(&endpoint(&created, &address, false, ["desk", "rack"])).unwrap();
+    let mut desk = acceptor(&created, &address);
     let rack = hostile(&endpoint(&created, &address, true, ["rack", "desk"]));
     let open = [&[1][..], &7_u64.to_le_bytes()].concat();
     let began = Instant::now();
@@ -161,7 +160,7 @@ fn another_machine_that_listens_is_not_the_one_that_was_called() {
         .background()
         .wait()
         .unwrap();
-    let mut rack = Dialer::new(&endpoint(&created, &address, true, ["rack", "desk"])).unwrap();
+    let mut rack = dialer(&created, &address);
     let accepting = std::thread::spawn(move || {
         for number in 0..100 {
             let accept = [&[2][..], &(number as u64).to_le_bytes()].concat();
@@ -183,7 +182,7 @@ fn another_machine_that_listens_is_not_the_one_that_was_called() {
 #[test]
 fn malformed_messages_of_the_other_machine_end_its_connection_alone() {
     let (created, address): (Created, String) = (certificates(), address());
-    let mut desk = Acceptor::new(&endpoint(&created, &address, false, ["desk", "rack"])).unwrap();
+    let mut desk = acceptor(&created, &address);
     let rack = hostile(&endpoint(&created, &address, true, ["rack", "desk"]));
     let key = settings::key("rack", "desk");
     let deadline = Instant::now() + LONG;
@@ -202,7 +201,7 @@ fn malformed_messages_of_the_other_machine_end_its_connection_alone() {
     // A message that is longer than one may be never arrives, and one of ten gigabytes is not awaited.
     rack.put(&key, vec![3; 4 << 20]).wait().unwrap();
     drop(rack);
-    let mut rack = Dialer::new(&endpoint(&created, &address, true, ["rack", "desk"])).unwrap();
+    let mut rack = dialer(&created, &address);
     works(&connect(&mut desk, &mut rack));
 }
 

@@ -3,8 +3,11 @@
 #![allow(clippy::unwrap_used, reason = "tests end by panicking")]
 
 mod hostile;
+mod link;
+#[path = "../../../link/tests/processes/proxy.rs"]
+mod proxy;
 
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -15,6 +18,8 @@ use flowpipe_zenoh::acceptor::Acceptor;
 use flowpipe_zenoh::certificates::{self, Created};
 use flowpipe_zenoh::dialer::Dialer;
 
+/// Any free port of this machine.
+const LOOPBACK: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 /// How long something that happens may take. The tests of the workspace run at the same time.
 const LONG: Duration = Duration::from_secs(60);
 
@@ -23,7 +28,7 @@ const MACHINES: [&str; 3] = ["desk", "rack", "other"];
 
 /// An address that nobody listens on.
 fn address() -> String {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let listener = TcpListener::bind(LOOPBACK).unwrap();
     format!("tls/{}", listener.local_addr().unwrap())
 }
 
@@ -51,11 +56,19 @@ fn endpoint<'a>(
     }
 }
 
-/// `desk`, which listens, and `rack`, which opens connections.
+/// `desk`, which listens for `rack`.
+fn acceptor(created: &Created, address: &str) -> Acceptor {
+    Acceptor::new(&endpoint(created, address, false, ["desk", "rack"])).unwrap()
+}
+
+/// `rack`, which opens connections to `desk`.
+fn dialer(created: &Created, address: &str) -> Dialer {
+    Dialer::new(&endpoint(created, address, true, ["rack", "desk"])).unwrap()
+}
+
+/// Both.
 fn pair(created: &Created, address: &str) -> (Acceptor, Dialer) {
-    let desk = Acceptor::new(&endpoint(created, address, false, ["desk", "rack"])).unwrap();
-    let rack = Dialer::new(&endpoint(created, address, true, ["rack", "desk"])).unwrap();
-    (desk, rack)
+    (acceptor(created, address), dialer(created, address))
 }
 
 /// Lets both ends connect.
@@ -152,7 +165,7 @@ fn an_end_that_is_gone_closes_its_connections() {
     let [accepted, opened] = connect(&mut desk, &mut rack);
     drop((opened, rack));
     assert_eq!(received(&accepted), None);
-    let mut rack = Dialer::new(&endpoint(&created, &address, true, ["rack", "desk"])).unwrap();
+    let mut rack = dialer(&created, &address);
     let [accepted, opened] = connect(&mut desk, &mut rack);
     drop((accepted, desk));
     assert_eq!(received(&opened), None);
@@ -178,7 +191,7 @@ fn a_wrong_certificate_is_reported_before_anything_is_opened() {
 #[test]
 fn an_address_that_is_used_is_reported() {
     let created = certificates();
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let listener = TcpListener::bind(LOOPBACK).unwrap();
     let address = format!("tls/{}", listener.local_addr().unwrap());
     let error = Acceptor::new(&endpoint(&created, &address, false, ["desk", "rack"]));
     let text = error.err().unwrap().to_string();
