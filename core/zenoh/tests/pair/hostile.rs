@@ -75,6 +75,36 @@ fn a_certificate_of_another_authority_is_refused_by_both_ends() {
 }
 
 #[test]
+fn without_a_certificate_there_is_no_session() {
+    let (created, address) = (certificates(), address());
+    let (mut desk, mut rack) = pair(&created, &address);
+    let ends = connect(&mut desk, &mut rack);
+    let plain = format!("[\"{}\"]", address.replace("tls/", "tcp/"));
+    let whole = endpoint(&created, &address, true, ["rack", "desk"]);
+    for changes in [
+        // TLS without an own certificate, and no TLS.
+        &[("transport/link/tls/enable_mtls", "false")][..],
+        &[
+            ("transport/link/protocols", "[\"tcp\"]"),
+            ("connect/endpoints", &plain),
+        ],
+    ] {
+        let mut config = settings::config(&whole).unwrap();
+        for (key, value) in changes {
+            config.insert_json5(key, value).unwrap();
+        }
+        let error = zenoh::open(config).wait().err().unwrap();
+        let text = error.to_string();
+        assert!(text.contains("Unable to connect"), "{text}");
+        works(&ends);
+    }
+    // The same with the certificate: so it was the certificate.
+    zenoh::open(settings::config(&whole).unwrap())
+        .wait()
+        .unwrap();
+}
+
+#[test]
 fn another_machine_can_neither_connect_as_one_nor_publish_nor_listen() {
     let (created, address) = (certificates(), address());
     let (mut desk, mut rack) = pair(&created, &address);
