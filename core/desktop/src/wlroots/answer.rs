@@ -1,7 +1,7 @@
 //! Waiting for the compositor: never longer than [`PATIENCE`], since the mouse may be pressed meanwhile.
 
 use std::io::ErrorKind;
-use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -76,12 +76,13 @@ pub(super) fn read_what_has_come<S>(queue: &mut EventQueue<S>, state: &mut S) ->
 ///
 /// # Errors
 /// [`DesktopError::Lost`] when the compositor reads nothing.
+#[cfg(feature = "input")]
 pub(super) fn flush<S>(queue: &EventQueue<S>) -> Result<()> {
     let failed = |error| lost(&DispatchError::Backend(error));
     let end = Instant::now() + PATIENCE;
     while !sent(queue.flush()).map_err(failed)? {
         let rest = rest(end)?;
-        poll_within(queue.as_fd(), PollFlags::OUT, rest).map_err(failed)?;
+        poll_within(std::os::fd::AsFd::as_fd(queue), PollFlags::OUT, rest).map_err(failed)?;
     }
     Ok(())
 }
