@@ -57,6 +57,35 @@ impl Machine {
     }
 }
 
+/// Checks the ends of a run of which `rack` has the stage `vision`, against one of a single machine.
+pub fn frames_have_travelled(desk: Machine, rack: Machine) {
+    let (desk, rack) = (desk.end().expect(0), rack.end().expect(0));
+    let whole = run(&["run", "pipelines/replay.toml", "--json"])
+        .expect(0)
+        .json();
+    assert_eq!(desk.json()["boards"], whole["boards"]);
+    assert_eq!(
+        rack.json()["report"]["stages"][1]["in"],
+        whole["boards"]["boards"]
+    );
+}
+
+/// The pipeline of a file with frames that do not end, two a second.
+pub fn without_end(folder: &Path, file: &str) -> String {
+    let text = std::fs::read_to_string(file).unwrap();
+    pipeline(folder, &text.replace("fps = 20", "fps = 2, repeat = true"))
+}
+
+/// Checks the end of a run whose other machine, `rack`, has died.
+pub fn ends_without_rack(desk: Machine) {
+    let ran = desk.end();
+    assert!(
+        ran.stderr.contains("machine rack is gone: the run ends"),
+        "{ran:#?}"
+    );
+    assert_eq!(ran.code, Some(1), "{ran:#?}");
+}
+
 #[test]
 fn the_halves_of_a_pipeline_do_what_it_does_as_a_whole() {
     let folder = tempfile::tempdir().unwrap();
@@ -98,15 +127,7 @@ fn frames_travel_there_and_sightings_back() {
     let file = on_two(folder.path(), &address(), &["vision"]);
     let desk = Machine::start(&file, "desk");
     let rack = Machine::start(&file, "rack");
-    let (desk, rack) = (desk.end().expect(0), rack.end().expect(0));
-    let whole = run(&["run", "pipelines/replay.toml", "--json"])
-        .expect(0)
-        .json();
-    assert_eq!(desk.json()["boards"], whole["boards"]);
-    assert_eq!(
-        rack.json()["report"]["stages"][1]["in"],
-        whole["boards"]["boards"]
-    );
+    frames_have_travelled(desk, rack);
 }
 
 #[test]
@@ -132,22 +153,13 @@ fn a_machine_that_dies_ends_the_run() {
         &address(),
         &["solver", "planner", "actuator"],
     );
-    let file_text = std::fs::read_to_string(&file).unwrap();
-    let file = pipeline(
-        folder.path(),
-        &file_text.replace("fps = 20", "fps = 2, repeat = true"),
-    );
+    let file = without_end(folder.path(), &file);
     let desk = Machine::start(&file, "desk");
     let mut rack = Machine::start(&file, "rack");
     std::thread::sleep(Duration::from_secs(3));
     rack.0.kill().unwrap();
     rack.0.wait().unwrap();
-    let ran = desk.end();
-    assert!(
-        ran.stderr.contains("machine rack is gone: the run ends"),
-        "{ran:#?}"
-    );
-    assert_eq!(ran.code, Some(1), "{ran:#?}");
+    ends_without_rack(desk);
 }
 
 #[test]

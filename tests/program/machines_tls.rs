@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 
 use flowpipe_tests::{flowpipe, pipeline, run};
 
-use crate::machines::{Machine, free_address, on_two};
+use crate::machines::{
+    Machine, ends_without_rack, frames_have_travelled, free_address, on_two, without_end,
+};
 
 /// Connections that are no machine's.
 const MOST_STRANGERS: usize = 50;
@@ -102,17 +104,9 @@ fn frames_travel_there_and_sightings_back_while_strangers_connect() {
         }
         connected.len()
     });
-    let (desk, rack) = (desk.end().expect(0), rack.end().expect(0));
+    frames_have_travelled(desk, rack);
     drop(done);
     assert!(strangers.join().unwrap() > 10);
-    let whole = run(&["run", "pipelines/replay.toml", "--json"])
-        .expect(0)
-        .json();
-    assert_eq!(desk.json()["boards"], whole["boards"]);
-    assert_eq!(
-        rack.json()["report"]["stages"][1]["in"],
-        whole["boards"]["boards"]
-    );
 }
 
 #[test]
@@ -120,20 +114,13 @@ fn a_machine_that_dies_ends_the_run() {
     let folder = tempfile::tempdir().unwrap();
     let stages = ["solver", "planner", "actuator"];
     let file = with_certificates(folder.path(), free_address(), &stages);
-    let text = std::fs::read_to_string(&file).unwrap();
-    let text = text.replace("fps = 20", "fps = 2, repeat = true");
-    let file = pipeline(folder.path(), &text);
+    let file = without_end(folder.path(), &file);
     let desk = Machine::start(&file, "desk");
     let rack = Watched::start(&file, "rack");
     std::thread::sleep(Duration::from_secs(3));
     // It is killed.
     drop(rack);
-    let ran = desk.end();
-    assert!(
-        ran.stderr.contains("machine rack is gone: the run ends"),
-        "{ran:#?}"
-    );
-    assert_eq!(ran.code, Some(1), "{ran:#?}");
+    ends_without_rack(desk);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
+use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -25,6 +26,25 @@ fn hostile(endpoint: &Endpoint<'_>) -> Session {
         .insert_json5("access_control/enabled", "false")
         .unwrap();
     zenoh::open(config).wait().unwrap()
+}
+
+/// Receives the keys of all that others publish and that reaches a session.
+fn heard(session: &Session) -> Receiver<String> {
+    let (heard, hearing) = channel();
+    session
+        .declare_subscriber("**")
+        // Not what it publishes itself.
+        .allowed_origin(Locality::Remote)
+        .callback(move |sample| heard.send(sample.key_expr().to_string()).unwrap())
+        .background()
+        .wait()
+        .unwrap();
+    hearing
+}
+
+/// A message of a kind (opening, acceptance, data, close) for the connection with a number.
+fn forged(kind: u8, number: u64) -> Vec<u8> {
+    [&[kind][..], &number.to_le_bytes()].concat()
 }
 
 /// The warnings of zenoh are those of the process: tests that look at them run one after the other.
@@ -111,19 +131,7 @@ fn another_machine_can_neither_connect_as_one_nor_publish_nor_listen() {
     let ends = connect(&mut desk, &mut rack);
     // It has its own certificate and key, and claims to be the rack.
     let other = hostile(&endpoint(&created, &address, true, ["other", "desk"]));
-    let (heard, hearing) = std::sync::mpsc::channel();
-    other
-        .declare_subscriber("**")
-        // Not what it publishes itself.
-        .allowed_origin(Locality::Remote)
-        .callback(move |sample| heard.send(sample.key_expr().to_string()).unwrap())
-        .background()
-        .wait()
-        .unwrap();
-    // An opening, an acceptance, data and a close for connections of every kind.
-    let forged: Vec<Vec<u8>> = (0..=5)
-        .map(|kind| [&[kind][..], &7_u64.to_le_bytes()].concat())
-        .collect();
+    let hearing = heard(&other);
     let began = Instant::now();
     while began.elapsed() < WHILE {
         for key in [
@@ -133,8 +141,9 @@ fn another_machine_can_neither_connect_as_one_nor_publish_nor_listen() {
             "flowpipe/rack/*".to_owned(),
             "**".to_owned(),
         ] {
-            for message in &forged {
-                other.put(key.as_str(), message.clone()).wait().unwrap();
+            // Also kinds that there are not.
+            for kind in 0..=5 {
+                other.put(key.as_str(), forged(kind, 7)).wait().unwrap();
             }
             other.put(key.as_str(), vec![1; 1 << 20]).wait().unwrap();
         }
@@ -149,7 +158,7 @@ fn a_machine_publishes_for_itself_alone() {
     let (created, address) = (certificates(), address());
     let mut desk = acceptor(&created, &address);
     let rack = hostile(&endpoint(&created, &address, true, ["rack", "desk"]));
-    let open = [&[1][..], &7_u64.to_le_bytes()].concat();
+    let open = forged(1, 7);
     let began = Instant::now();
     while began.elapsed() < WHILE {
         for key in [
@@ -181,21 +190,12 @@ fn another_machine_that_listens_is_not_the_one_that_was_called() {
     let _alone = WARNINGS.lock().unwrap_or_else(PoisonError::into_inner);
     let (created, address) = (certificates(), address());
     let impostor = hostile(&endpoint(&created, &address, false, ["other", "rack"]));
-    let (heard, hearing) = std::sync::mpsc::channel();
-    impostor
-        .declare_subscriber("**")
-        // Not what it publishes itself.
-        .allowed_origin(Locality::Remote)
-        .callback(move |sample| heard.send(sample.key_expr().to_string()).unwrap())
-        .background()
-        .wait()
-        .unwrap();
+    let hearing = heard(&impostor);
     let mut rack = dialer(&created, &address);
     let accepting = std::thread::spawn(move || {
         for number in 0..100 {
-            let accept = [&[2][..], &(number as u64).to_le_bytes()].concat();
             impostor
-                .put(settings::key("desk", "rack"), accept)
+                .put(settings::key("desk", "rack"), forged(2, number))
                 .wait()
                 .unwrap();
             std::thread::sleep(Duration::from_millis(20));
@@ -217,15 +217,14 @@ fn malformed_messages_of_the_other_machine_end_its_connection_alone() {
     let key = settings::key("rack", "desk");
     let deadline = Instant::now() + LONG;
     let connection = loop {
-        let open = [&[1][..], &7_u64.to_le_bytes()].concat();
-        rack.put(&key, open).wait().unwrap();
+        rack.put(&key, forged(1, 7)).wait().unwrap();
         if let Ok(Some(connection)) = desk.connect(Duration::from_millis(50)) {
             break connection;
         }
         assert!(Instant::now() < deadline);
     };
     // A packet that is longer than one may be.
-    let long = [&[3][..], &7_u64.to_le_bytes(), &[255; 4]].concat();
+    let long = [forged(3, 7), vec![255; 4]].concat();
     rack.put(&key, long).wait().unwrap();
     assert_eq!(received(&connection), None);
     // A message that is longer than one may be never arrives, and one of ten gigabytes is not awaited.
