@@ -1,7 +1,8 @@
 # Installation and packages, sourced by ./x: `install_to`, `uninstall_from`, `dist`.
 #
 # All of them have one layout, below a prefix: bin, lib/flowpipe (plugins, and the library that connects machines),
-# share/flowpipe/pipelines (with frames), completions, man pages, licences. The program finds its plugins relative to itself, so that a prefix can be moved.
+# share/flowpipe/pipelines (with frames), completions, man pages, licences. The program finds its plugins relative to
+# itself, so that a prefix can be moved.
 
 # release, or dev: what ./x test has built (for tests of this file).
 package_profile=${FLOWPIPE_PACKAGE_PROFILE:-release}

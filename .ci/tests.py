@@ -129,7 +129,7 @@ def main():
     others = [job for job in planned if job not in live and job not in computing]
     with ThreadPoolExecutor(1) as beside, ThreadPoolExecutor(AT_ONCE) as pool:
         computed = beside.map(run, computing)
-        # A game that gets no processor misses strokes, as it would for a user: nothing else takes one from the live tests.
+        # A game that gets no processor misses strokes, as it would for a user.
         results = [run(job) for job in live]
         results += pool.map(run, others)
         results += computed

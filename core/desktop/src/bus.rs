@@ -6,11 +6,11 @@ use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::channel;
 use std::time::Duration;
 
 #[cfg(feature = "input")]
 use flowpipe_guardian::{Input, PreparedReleases, button_code};
+use flowpipe_process::time_limit::within;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use zbus::address::transport::{Transport, UnixSocket};
@@ -65,19 +65,11 @@ impl Bus {
         let failed = |reason: String| DesktopError::NoDesktop {
             reason: format!("the session's bus does not answer: {reason}"),
         };
-        let (sender, opened) = channel();
         let address = address.map(str::to_owned);
-        // The library waits without limit. Then this thread does, and the mouse does not.
-        std::thread::Builder::new()
-            .name("bus-connects".to_owned())
-            .spawn(move || {
-                // Nobody waits for it any more.
-                let _ = sender.send(open(address.as_deref()));
-            })
-            .map_err(|error| failed(error.to_string()))?;
-        let opened = opened
-            .recv_timeout(PATIENCE)
-            .map_err(|_| failed(format!("it was silent for {PATIENCE:?}")))?;
+        // The library waits without limit.
+        let opened = within(PATIENCE, "bus-connects", move || open(address.as_deref()))
+            .map_err(|error| failed(error.to_string()))?
+            .ok_or_else(|| failed(format!("it was silent for {PATIENCE:?}")))?;
         let (connection, socket) = opened.map_err(|error| failed(error.to_string()))?;
         Ok(Self { connection, socket })
     }

@@ -88,8 +88,8 @@ impl Wlroots {
 
     fn sway(&self) -> Result<&Sway> {
         self.sway.as_ref().ok_or(DesktopError::Unsupported(
-            "where windows are (under Wayland, only sway reports it, at SWAYSOCK: name a monitor or a region, and set any_window = true of \
-             actuator-mouse)",
+            "where windows are (under Wayland, only sway reports it, at SWAYSOCK: name a monitor or a region, and set \
+             any_window = true of actuator-mouse)",
         ))
     }
 }

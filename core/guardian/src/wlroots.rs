@@ -13,9 +13,9 @@ use std::os::fd::{AsFd as _, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::mpsc::channel;
 use std::time::Duration;
 
+use flowpipe_process::time_limit::within;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
 use wayland_client::backend::Backend;
@@ -88,16 +88,10 @@ impl Compositor {
         socket: &Path,
         keyboard: Option<Arc<PreparedReleases>>,
     ) -> Result<Self, GuardianError> {
-        let (sender, opened) = channel();
         let socket = socket.to_owned();
-        // The library waits without limit. Then this thread does, and the mouse does not.
-        std::thread::Builder::new()
-            .name("guardian-connects".into())
-            .spawn(move || {
-                // Nobody waits for it any more.
-                let _ = sender.send(Self::open_now(&socket, keyboard));
-            })?;
-        opened.recv_timeout(PATIENCE).unwrap_or_else(|_| {
+        // The library waits without limit.
+        let open = move || Self::open_now(&socket, keyboard);
+        within(PATIENCE, "guardian-connects", open)?.unwrap_or_else(|| {
             let why = format!("the compositor has not answered for {PATIENCE:?}");
             Err(GuardianError::Display(why))
         })

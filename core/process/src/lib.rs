@@ -10,6 +10,7 @@
 //! - [`backoff`]: the delay before a restart.
 //! - [`parent`]: in a child process, notices that the program is gone.
 //! - `host_status`: in the process of a stage, whether the program is stopped.
+//! - [`time_limit`]: work on a thread that may never end.
 //! - [`status`]: an exit status in words. [`ending`]: that a command ended in place of an answer.
 
 pub mod ancestors;
@@ -23,3 +24,4 @@ pub mod pipes;
 pub mod status;
 pub mod stderr_tail;
 pub mod supervised;
+pub mod time_limit;

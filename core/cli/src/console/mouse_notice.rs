@@ -91,7 +91,7 @@ fn stops(driver: &MouseDriver, frame: &FrameNote) -> String {
     }
 }
 
-/// Whether the desktop reports that a person moves the mouse: otherwise the run would not have begun, unless that was accepted.
+/// Whether the desktop reports that a person moves the mouse. Otherwise the run begins only where that is accepted.
 fn is_hand_noticed(driver: &MouseDriver, frame: &FrameNote) -> bool {
     let desktop = frame.desktop.as_deref().unwrap_or_default();
     desktop.starts_with("mutter ") || !driver.accepts_unnoticed
