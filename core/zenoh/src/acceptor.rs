@@ -10,8 +10,8 @@ use flowpipe_link::transport::{Connection, Transport};
 use crate::channel::Channel;
 use crate::connection::RouteConnection;
 use crate::frame::{self, Kind};
+use crate::log;
 use crate::route::Route;
-use crate::{certificates, log, settings};
 
 /// Accepts connections of one other machine.
 pub struct Acceptor {
@@ -44,10 +44,7 @@ impl Acceptor {
     /// # Errors
     /// When it can't, or when the certificate is wrong.
     pub fn new(endpoint: &Endpoint<'_>) -> io::Result<Self> {
-        settings::check(endpoint).map_err(io::Error::other)?;
-        let [own, _] = endpoint.machines;
-        certificates::check(endpoint.certificate, own)
-            .map_err(|error| io::Error::other(error.to_string()))?;
+        Route::check(endpoint)?;
         let inbox: Arc<Inbox> = Arc::default();
         let (receiver, end) = (inbox.clone(), inbox.clone());
         let route = Route::open(

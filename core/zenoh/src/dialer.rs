@@ -12,7 +12,6 @@ use crate::channel::Channel;
 use crate::connection::RouteConnection;
 use crate::frame::{self, Kind};
 use crate::route::Route;
-use crate::{certificates, settings};
 
 /// How often the other machine is asked to accept a connection: it hears nothing until it knows the session.
 const ASK_INTERVAL: Duration = Duration::from_millis(20);
@@ -54,10 +53,7 @@ impl Dialer {
     /// # Errors
     /// When the certificate is wrong.
     pub fn new(endpoint: &Endpoint<'_>) -> io::Result<Self> {
-        settings::check(endpoint).map_err(io::Error::other)?;
-        let [own, _] = endpoint.machines;
-        certificates::check(endpoint.certificate, own)
-            .map_err(|error| io::Error::other(error.to_string()))?;
+        Route::check(endpoint)?;
         Ok(Self {
             endpoint: OwnedEndpoint {
                 address: endpoint.address.to_owned(),

@@ -8,7 +8,7 @@ use zenoh::pubsub::Publisher;
 use zenoh::qos::{CongestionControl, Priority};
 use zenoh::{Session, Wait as _};
 
-use crate::{log, settings};
+use crate::{certificates, log, settings};
 
 /// How long a route that closes is waited for.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
@@ -20,6 +20,17 @@ pub struct Route {
 }
 
 impl Route {
+    /// Checks what can be known without a session: names, the address and this machine's certificate.
+    ///
+    /// # Errors
+    /// When one is wrong.
+    pub fn check(endpoint: &Endpoint<'_>) -> io::Result<()> {
+        settings::check(endpoint).map_err(io::Error::other)?;
+        let [own, _] = endpoint.machines;
+        certificates::check(endpoint.certificate, own)
+            .map_err(|error| io::Error::other(error.to_string()))
+    }
+
     /// Opens a session. What arrives is passed to `receive`, and `gone` is called when the other machine listens no
     /// longer.
     ///
