@@ -378,13 +378,24 @@ fn held() -> (usize, usize) {
     (files, children)
 }
 
+/// What is [`held`] between runs: a run's last threads may close a file after its end.
+#[cfg(target_os = "linux")]
+fn kept() -> (usize, usize) {
+    let samples = std::iter::repeat_with(|| {
+        std::thread::sleep(Duration::from_millis(20));
+        held()
+    });
+    // At least one is taken.
+    samples.take(50).min().unwrap()
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 #[ignore = "alone in its process: `a_hundred_crashes_leave_nothing_behind` starts it"]
 fn a_hundred_crashes() {
     // Initialize what is created once and kept.
     let _ = run(act(OnError::Stop, "pass"));
-    let before = held();
+    let before = kept();
     let mut line = act(OnError::Stop, "pass");
     line.0.stages[0].contestants[0].config = json!({ "count": 200, "width": 640, "height": 480 });
     // A message processed between two crashes resets the count of failures in a row.
@@ -393,7 +404,7 @@ fn a_hundred_crashes() {
     assert_eq!(report.stages[1].failed, 100, "{report:#?}");
     assert_eq!(report.stages[1].restarted, 100);
     assert_eq!(watcher.from(2).len(), 100);
-    assert_eq!(held(), before);
+    until("nothing of it is left", || held() == before);
 }
 
 #[cfg(target_os = "linux")]
