@@ -140,7 +140,7 @@ fn it_lets_go_when_a_person_moves_the_mouse_while_it_is_fast() {
 fn it_lets_go_when_the_pointer_is_thrown_into_a_corner() {
     let table = GNOME.table(mutter("1"), &["--size", "6", "--seed", "1"]);
     let configs = Configs {
-        mouse: "any_window = true, by_hand = false",
+        mouse: "any_window = true, by_hand = false, hotkey = \"\"",
         ..GNOME
     };
     let player = mid_drag(&table, configs);

@@ -103,7 +103,7 @@ fn what_a_portal_does_not_report_is_said() {
          [stages.solver]\nplugin = \"solver-search\"\nfrom = \"puzzles\"\n\
          [stages.planner]\nplugin = \"planner-minlink\"\nfrom = \"solver\"\n\
          [stages.mouse]\nplugin = \"actuator-mouse\"\nfrom = \"planner\"\n\
-         config = {{ desktop = \"portal\", accept = [\"pointer\"] }}\n"
+         config = {{ desktop = \"portal\", any_window = true, accept = [\"pointer\", \"hotkey\"] }}\n"
     );
     let ran = run(&session, &mouse).expect(1);
     let words = "this desktop's portal lets no program move the pointer";

@@ -50,8 +50,21 @@ fn what_sway_does_not_report_has_to_be_accepted() {
     let table = SWAY.table(sway("1"), &["--size", "5", "--seed", "1"]);
     let ran = table.play(&ready("live.toml", &[]), &[]).ended();
     assert_ne!(ran.code, Some(0));
-    assert!(ran.stderr.contains("accept = [\"pointer\"]"), "{ran:#?}");
+    for words in [
+        "this desktop does not report: where the pointer is",
+        "which keys are down",
+        "panels, notifications and menus over the window",
+        "Set accept = [\"pointer\", \"hotkey\", \"covered\"] of actuator-mouse",
+    ] {
+        assert!(ran.stderr.contains(words), "{words}: {ran:#?}");
+    }
     assert_eq!(table.count("press"), 0);
+    // Accepted, it is printed once.
+    let stages = [("mouse", SWAY.mouse), ("referee", "boards = 2")];
+    let ran = table.play(&ready("live.toml", &stages), &[]).ended();
+    let ran = ran.expect(0);
+    let count = ran.stderr.matches("this desktop does not report").count();
+    assert_eq!(count, 1, "{ran:#?}");
 }
 
 #[test]
@@ -68,7 +81,7 @@ fn frames_of_another_desktop_are_not_played() {
         ("screen", "monitor = 1, desktop = \"x11\""),
         (
             "mouse",
-            "desktop = \"wlroots\", any_window = true, accept = [\"pointer\"]",
+            "desktop = \"wlroots\", any_window = true, accept = [\"pointer\", \"hotkey\"]",
         ),
         ("referee", "seconds = 5"),
     ];

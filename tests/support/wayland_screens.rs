@@ -21,24 +21,24 @@ pub struct Configs {
     pub game: &'static [&'static str],
 }
 
-/// Sway does not report where the pointer is.
+/// Sway reports windows alone.
 pub const SWAY: Configs = Configs {
     screen: "window = \"flowpipe play\"",
-    mouse: "accept = [\"pointer\"]",
+    mouse: "accept = [\"pointer\", \"hotkey\", \"covered\"]",
     game: &[],
 };
 
 /// A monitor of sway, whatever is on it.
 pub const SWAY_MONITOR: Configs = Configs {
     screen: "monitor = 1",
-    mouse: "any_window = true, accept = [\"pointer\"]",
+    mouse: "any_window = true, accept = [\"pointer\", \"hotkey\"]",
     game: &[],
 };
 
-/// GNOME does not report where windows are.
+/// GNOME reports the pointer's place alone.
 pub const GNOME: Configs = Configs {
     screen: "monitor = 1",
-    mouse: "any_window = true",
+    mouse: "any_window = true, accept = [\"hotkey\"]",
     game: &["--window", "400x711"],
 };
 

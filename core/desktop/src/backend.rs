@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::capabilities::Capabilities;
 use crate::error::{DesktopError, Result};
 use crate::grabber::Grab;
 use crate::key::Key;
@@ -15,6 +16,7 @@ pub(crate) type IsOver = Box<dyn Fn() -> bool + Send + Sync>;
 /// One way to the desktop.
 pub(crate) trait Backend: Send + Sync {
     fn session_name(&self) -> String;
+    fn capabilities(&self) -> Capabilities;
     /// Why nothing is known of windows, where a desktop does not report them.
     fn no_windows(&self) -> DesktopError {
         DesktopError::Unsupported("where windows are")

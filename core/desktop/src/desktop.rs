@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::backend::Backend;
+use crate::capabilities::Capabilities;
 use crate::choice::DesktopChoice;
 use crate::error::DesktopError;
 use crate::grabber::Grabber;
@@ -94,6 +95,12 @@ impl Desktop {
     #[must_use]
     pub fn session_name(&self) -> String {
         self.backend.session_name()
+    }
+
+    /// What this desktop reports while the mouse plays.
+    #[must_use]
+    pub fn capabilities(&self) -> Capabilities {
+        self.backend.capabilities()
     }
 
     /// The window that is meant by a title: one of just that title, else one whose title contains

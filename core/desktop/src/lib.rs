@@ -24,7 +24,7 @@
 //!   `input::system`. `pointer_history`: whether a person moves the pointer, where its place is reported later.
 //! - [`rect`], [`window`], [`monitor`], [`key`]: the parts of a desktop. `key_code`: keys under Wayland. [`error`]: what
 //!   can go wrong.
-//! - [`permission`]: what systems want to be asked before they show anything.
+//! - [`capabilities`]: what a desktop reports while the mouse plays. [`permission`]: what systems want to be asked before they show anything.
 //! - [`choice`]: which of them is used. [`session`]: which one fits. `backend`: what each of them does. `own`: which
 //!   windows are those of this program.
 //! - `x11`: X11, used directly, because that is many times faster. `wlroots`: Wayland compositors with wlroots' protocols.
@@ -34,6 +34,7 @@
 mod backend;
 #[cfg(all(feature = "mutter", target_os = "linux"))]
 mod bus;
+pub mod capabilities;
 pub mod choice;
 pub mod desktop;
 pub mod error;
@@ -69,6 +70,7 @@ mod x11;
 #[cfg(feature = "xcap")]
 mod xcap;
 
+pub use capabilities::{Capabilities, Unreported};
 pub use choice::DesktopChoice;
 pub use desktop::Desktop;
 pub use error::DesktopError;

@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 use crate::backend::Backend;
 use crate::bus::{self, Bus};
+use crate::capabilities::Capabilities;
 use crate::error::{DesktopError, Result};
 use crate::grabber::Grab;
 use crate::monitor::Monitor;
@@ -113,6 +114,10 @@ fn no_windows() -> DesktopError {
 impl Backend for Mutter {
     fn session_name(&self) -> String {
         format!("mutter {}", bus::address(self.address.as_deref()))
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::MUTTER
     }
 
     fn no_windows(&self) -> DesktopError {

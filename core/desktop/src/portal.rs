@@ -10,10 +10,10 @@
 //! Places are in the compositor's own units, as far as the portal says where a monitor is. Where a window is, it does not
 //! say: see [`source`].
 
-pub mod capabilities;
 mod chosen;
 mod grab;
 mod layout;
+pub mod offer;
 #[cfg(feature = "input")]
 mod pointer;
 mod request;
@@ -27,13 +27,14 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::backend::{Backend, IsOver};
 use crate::bus::{self, Bus, Object};
+use crate::capabilities::Capabilities;
 use crate::error::{DesktopError, Result};
 use crate::grabber::Grab;
 use crate::monitor::Monitor;
 use crate::rect::Rect;
 use crate::window::WindowId;
-use capabilities::Capabilities;
 use chosen::Chosen;
+use offer::PortalOffer;
 use session::{PortalSession, Use};
 use tokens::Tokens;
 
@@ -55,6 +56,7 @@ const fn main(interface: &str) -> Object<'_> {
 pub(crate) struct Portal {
     address: Option<String>,
     tokens: Tokens,
+    reports_pointer: bool,
     /// What the person has chosen, once asked.
     chosen: Mutex<Option<Arc<Chosen>>>,
     /// Whether nobody waits for the person any more.
@@ -68,30 +70,29 @@ impl Portal {
         let Ok(bus) = Bus::connect(None) else {
             return Ok(None);
         };
-        let is_there = Capabilities::ask(&bus).is_some_and(|it| it.shows_screen());
-        Ok(is_there.then(|| Self::new(None, Tokens::of_user())))
+        let shown = PortalOffer::ask(&bus).filter(PortalOffer::shows_screen);
+        Ok(shown.map(|offer| Self::new(None, Tokens::of_user(), &offer)))
     }
 
     /// Connects to a portal by the address of its bus. `folder`: for what is kept until the next time.
     pub(crate) fn connect(address: &str, folder: &Path) -> Result<Self> {
         let bus = Bus::connect(Some(address))?;
-        if !Capabilities::ask(&bus).is_some_and(|it| it.shows_screen()) {
-            return Err(DesktopError::NoDesktop {
-                reason: format!(
-                    "no desktop portal that shows the screen answers on the bus {address}"
-                ),
-            });
-        }
+        let shown = PortalOffer::ask(&bus).filter(PortalOffer::shows_screen);
+        let offer = shown.ok_or_else(|| DesktopError::NoDesktop {
+            reason: format!("no desktop portal that shows the screen answers on the bus {address}"),
+        })?;
         Ok(Self::new(
             Some(address.to_owned()),
             Tokens::in_folder(folder),
+            &offer,
         ))
     }
 
-    fn new(address: Option<String>, tokens: Tokens) -> Self {
+    fn new(address: Option<String>, tokens: Tokens, offer: &PortalOffer) -> Self {
         Self {
             address,
             tokens,
+            reports_pointer: offer.reports_pointer(),
             chosen: Mutex::default(),
             is_over: OnceLock::new(),
         }
@@ -142,6 +143,13 @@ fn no_windows() -> DesktopError {
 impl Backend for Portal {
     fn session_name(&self) -> String {
         format!("portal {}", bus::address(self.address.as_deref()))
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            pointer: self.reports_pointer,
+            ..Capabilities::PORTAL
+        }
     }
 
     fn no_windows(&self) -> DesktopError {

@@ -26,6 +26,7 @@ use wayland_client::backend::WaylandError;
 use wayland_client::{Connection, DispatchError};
 
 use crate::backend::Backend;
+use crate::capabilities::Capabilities;
 use crate::error::{DesktopError, Result};
 use crate::grabber::Grab;
 use crate::monitor::Monitor;
@@ -97,6 +98,13 @@ impl Wlroots {
 impl Backend for Wlroots {
     fn session_name(&self) -> String {
         format!("wlroots {}", self.socket.display())
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        match self.sway {
+            Some(_) => Capabilities::SWAY,
+            None => Capabilities::WLROOTS,
+        }
     }
 
     fn windows(&self) -> Result<Vec<Titled>> {

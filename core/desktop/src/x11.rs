@@ -21,6 +21,7 @@ use x11rb::reexports::x11rb_protocol::parse_display::{ParsedDisplay, parse_displ
 use x11rb::rust_connection::RustConnection;
 
 use crate::backend::Backend;
+use crate::capabilities::Capabilities;
 use crate::error::{DesktopError, Result};
 use crate::grabber::Grab;
 use crate::key::Key;
@@ -112,6 +113,10 @@ fn display_name(display: &ParsedDisplay) -> String {
 impl Backend for X11 {
     fn session_name(&self) -> String {
         format!("x11 {}", self.display)
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::X11
     }
 
     fn windows(&self) -> Result<Vec<Titled>> {

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use xcap::{Monitor as XcapMonitor, XCapError};
 
 use crate::backend::Backend;
+use crate::capabilities::Capabilities;
 use crate::error::{DesktopError, Result};
 use crate::grabber::Grab;
 use crate::monitor::Monitor;
@@ -50,6 +51,10 @@ impl Backend for Xcap {
     /// A program has one session, to which the library finds its own way.
     fn session_name(&self) -> String {
         "xcap".to_owned()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::XCAP
     }
 
     fn windows(&self) -> Result<Vec<Titled>> {

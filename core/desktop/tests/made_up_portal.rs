@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use flowpipe_desktop::input::{DisplayServer, Input, PlaceReports};
-use flowpipe_desktop::portal::capabilities::Capabilities;
+use flowpipe_desktop::portal::offer::PortalOffer;
 use flowpipe_desktop::{Desktop, DesktopError};
 use portal::{Answers, MadeUpPortal, Properties, monitor};
 use zbus::zvariant::Value;
@@ -393,7 +393,7 @@ fn a_portal_that_gives_no_connection_reports_no_pointer() {
 
 #[test]
 fn what_a_portal_offers_is_known_without_a_question_to_a_person() {
-    let offered = Capabilities::default();
+    let offered = PortalOffer::default();
     assert!(!offered.shows_screen() && !offered.controls_mouse());
     let portal = MadeUpPortal::start(Answers::default());
     connect(&portal);

@@ -1,6 +1,6 @@
 //! What a pipeline can set.
 
-use flowpipe_desktop::DesktopChoice;
+use flowpipe_desktop::{DesktopChoice, Unreported};
 use flowpipe_plugin::puzzle::gestures::Drags;
 use flowpipe_plugin::puzzle::message::{Manner, Pace};
 use flowpipe_plugin::{Error, JsonSchema, Result};
@@ -25,7 +25,7 @@ pub struct Config {
     /// Play only what was captured within the last so many milliseconds.
     pub max_age_ms: u64,
     /// The key that ends the run at once, by its X11 name, such as "F12", "Escape" or "Pause"; "" for
-    /// none. Only X11 reports which keys are down.
+    /// none. Only X11 reports which keys are down: elsewhere, set it to "" or accept that.
     pub hotkey: String,
     /// End the run when the pointer is in a corner of the screen.
     pub corners: bool,
@@ -35,18 +35,10 @@ pub struct Config {
     /// board's window is in front. Otherwise capture-screen has to be given a window.
     pub any_window: bool,
     /// What this desktop does not report, and you accept: without it, a run that would rely on that does not start.
-    pub accept: Vec<Accepted>,
+    /// X11 reports all of it.
+    pub accept: Vec<Unreported>,
     /// Which way to the desktop is used. Set capture-screen to the same: on frames of another desktop nothing is played.
     pub desktop: DesktopChoice,
-}
-
-/// What some desktops do not report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Accepted {
-    /// Where the pointer is: a person who moves the mouse is not noticed. Under Wayland, sway and other compositors with
-    /// wlroots' protocols do not report it, and some desktop portals do not.
-    Pointer,
 }
 
 impl Default for Config {

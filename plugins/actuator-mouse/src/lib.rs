@@ -4,7 +4,7 @@
 //!
 //! # Layout
 //! [`config`]: what can be set. [`area`]: where gestures are on the screen. [`mouse`]: the mouse and the keyboard.
-//! [`keys`]: keys by their names. [`surroundings`]: windows, keys, the pointer. [`guard`], [`watch`]: when to let go.
+//! [`keys`]: keys by their names. [`unreported`]: what the desktop does not report. [`surroundings`]: windows, keys, the pointer. [`guard`], [`watch`]: when to let go.
 //! [`rest`]: where the pointer is left. [`shown`]: whether the program has drawn where it went. [`player`]: moves that are
 //! checked first. [`playing`]: gestures, and what is down.
 
@@ -18,6 +18,7 @@ mod playing;
 mod rest;
 mod shown;
 mod surroundings;
+mod unreported;
 mod watch;
 
 use std::sync::Arc;
@@ -289,6 +290,8 @@ impl Mechanism {
         {
             return Err(Error::bad_config(format!("hotkey: {error}")));
         }
+        // Before a portal asks the person for the mouse.
+        unreported::check(desktop.capabilities(), config)?;
         let guard = Arc::new(Guard::default());
         let (mouse, reports) = SystemMouse::new(&desktop, config)?;
         let mut mouse = Box::new(mouse);

@@ -6,8 +6,9 @@ use flowpipe_guardian::{Guardian, GuardianError, Input};
 use flowpipe_plugin::message::Button;
 use flowpipe_plugin::{Error, Result, tracing};
 
-use crate::config::{Accepted, Config};
+use crate::config::Config;
 use crate::shown::ScreenPixels;
+use crate::unreported;
 
 /// Moves the pointer, and presses buttons and keys. Places are in screen pixels.
 pub trait Mouse: Send {
@@ -48,11 +49,12 @@ impl SystemMouse {
     /// Takes hold of them. Returns also what the desktop reports later of where the pointer is, where that is asked for.
     ///
     /// # Errors
-    /// When the system does not let this program move the mouse, reports less than the config wants, or what is
+    /// When the system does not let this program move the mouse, reports less than the config accepts, or what is
     /// pressed would stay so when this process dies.
     pub fn new(desktop: &Desktop, config: &Config) -> Result<(Self, Option<Box<dyn LateReports>>)> {
         let mut device = desktop.input()?;
-        let reports = match config.by_hand || config.corners {
+        let is_wanted = desktop.capabilities().pointer && (config.by_hand || config.corners);
+        let reports = match is_wanted {
             true => device.place_reports()?,
             false => PlaceReports::OnDemand,
         };
@@ -60,7 +62,7 @@ impl SystemMouse {
             PlaceReports::OnDemand => None,
             PlaceReports::Later(reports) => Some(reports),
             PlaceReports::Never(why) => {
-                unnoticed(&why, config)?;
+                unreported::pointer(&why, config)?;
                 None
             }
         };
@@ -92,21 +94,6 @@ pub fn button(button: Button) -> Input {
         Button::Middle => 2,
         Button::Right => 3,
     })
-}
-
-/// Where the pointer is not reported, a person who moves it is not noticed.
-fn unnoticed(why: &str, config: &Config) -> Result<()> {
-    let what = format!(
-        "this desktop does not report where the pointer is ({why}): a person who moves the mouse, also into a corner, \
-         is not noticed. Ctrl-C in the terminal ends the run"
-    );
-    if !config.accept.contains(&Accepted::Pointer) {
-        return Err(Error::bad_config(format!(
-            "{what}. Set accept = [\"pointer\"] of actuator-mouse to play all the same"
-        )));
-    }
-    tracing::warn!("{what}");
-    Ok(())
 }
 
 fn unguarded(error: GuardianError) -> Error {

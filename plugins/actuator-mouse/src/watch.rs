@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use flowpipe_desktop::DesktopError;
 use flowpipe_desktop::input::LateReports;
 use flowpipe_plugin::{Ending, Host, Result, tracing};
 
@@ -130,10 +131,9 @@ impl Checker {
             Ok(true) => Some(format!("{name} was pressed, the hotkey of actuator-mouse")),
             Ok(false) => None,
             Err(error) => {
-                match name == Config::default().hotkey.as_str() {
-                    true => tracing::info!("no hotkey: {error}"),
-                    // It was chosen.
-                    false => tracing::warn!("the hotkey {name} does not end the run: {error}"),
+                // What a desktop never reports was reported at the start.
+                if !matches!(error, DesktopError::Unsupported(_)) {
+                    tracing::warn!("the hotkey {name} does not end the run any more: {error}");
                 }
                 self.hotkey = None;
                 None

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use flowpipe_desktop::Capabilities;
+use flowpipe_desktop::session::{Session, Variables};
 use flowpipe_host::message::Message;
 use flowpipe_message::{FrameNote, GESTURES, Gestures};
 use flowpipe_puzzle::message::{STROKES, Strokes};
@@ -75,26 +77,31 @@ impl MouseNotice {
     }
 }
 
-/// What stops the mouse where a frame was captured. X11 alone reports which keys are down.
+/// What stops the mouse where a frame was captured.
 fn stops(driver: &MouseDriver, frame: &FrameNote) -> String {
-    let has_keys = match &frame.desktop {
-        Some(desktop) => desktop.starts_with("x11 "),
-        // Sources other than capture-screen may not name it: the desktop is that of the session.
-        None => std::env::var_os("WAYLAND_DISPLAY").is_none_or(|name| name.is_empty()),
-    };
+    let capabilities = capabilities(frame);
     match &driver.hotkey {
-        Some(hotkey) if has_keys => format!("{} or Ctrl-C", escaped(hotkey)),
-        _ if driver.by_hand && is_hand_noticed(driver, frame) => {
+        Some(hotkey) if capabilities.keys => format!("{} or Ctrl-C", escaped(hotkey)),
+        // Some portals report the pointer. Where it is not reported, the run starts only if that is accepted.
+        _ if driver.by_hand && (capabilities.pointer || !driver.accepts_unnoticed) => {
             "Ctrl-C, or a hand on the mouse,".to_owned()
         }
         _ => "Ctrl-C".to_owned(),
     }
 }
 
-/// Whether the desktop reports that a person moves the mouse. Otherwise the run begins only where that is accepted.
-fn is_hand_noticed(driver: &MouseDriver, frame: &FrameNote) -> bool {
-    let desktop = frame.desktop.as_deref().unwrap_or_default();
-    desktop.starts_with("mutter ") || !driver.accepts_unnoticed
+/// What the desktop reports that a frame shows. Sources other than capture-screen may not name it: it is that of the
+/// session.
+fn capabilities(frame: &FrameNote) -> Capabilities {
+    let named = frame.desktop.as_deref();
+    let of_session = || match Variables::of_process().session() {
+        #[cfg(all(unix, not(target_os = "macos")))]
+        Session::X11(_) => Capabilities::X11,
+        _ => Capabilities::PORTAL,
+    };
+    named
+        .and_then(Capabilities::of_session_name)
+        .unwrap_or_else(of_session)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //! reports.
 
 use flowpipe_desktop::session::{Session, Variables};
+use flowpipe_desktop::{Capabilities, Unreported};
 
 use super::Diagnosis;
 use super::wayland::Compositor;
@@ -19,40 +20,67 @@ pub fn finding(variables: &Variables, compositor: Option<Compositor>) -> Diagnos
         ("", Session::Other) => "XDG_SESSION_TYPE=wayland".to_owned(),
         (name, Session::Other) => format!("WAYLAND_DISPLAY={name}"),
     };
-    let described = match (session == Session::Other, compositor) {
-        (false, _) => {
-            "x11: it reports windows, what covers them, the pointer's place and which keys are down"
-        }
-        (true, Some(Compositor::Sway)) => {
-            "wlroots (sway): it reports windows, not the pointer's place or which keys are down"
-        }
-        (true, Some(Compositor::Wlroots)) => {
-            "wlroots: it reports neither windows, the pointer's place nor which keys are down"
-        }
-        (true, Some(Compositor::Gnome)) => {
-            "mutter (GNOME): it reports the pointer's place, not windows or which keys are down"
-        }
-        (
-            true,
-            Some(Compositor::Portal {
-                reports_pointer: true,
-            }),
-        ) => {
-            "portal: it asks in a dialog, and reports the pointer's place, not windows or which keys are down"
-        }
-        (
-            true,
-            Some(Compositor::Portal {
-                reports_pointer: false,
-            }),
-        ) => {
-            "portal: it asks in a dialog, and reports neither windows, the pointer's place nor which keys are down"
-        }
-        (true, Some(Compositor::Other)) => "the crate xcap, with which nobody has played",
+    let (name, capabilities) = match (session == Session::Other, compositor) {
+        (false, _) => ("x11", Capabilities::X11),
+        (true, Some(Compositor::Sway)) => ("wlroots (sway)", Capabilities::SWAY),
+        (true, Some(Compositor::Wlroots)) => ("wlroots", Capabilities::WLROOTS),
+        (true, Some(Compositor::Gnome)) => ("mutter (GNOME)", Capabilities::MUTTER),
+        (true, Some(Compositor::Portal { reports_pointer })) => (
+            "portal, which asks in a dialog",
+            Capabilities {
+                pointer: reports_pointer,
+                ..Capabilities::PORTAL
+            },
+        ),
+        (true, Some(Compositor::Other)) => (
+            "the crate xcap, with which nobody has played",
+            Capabilities::XCAP,
+        ),
         (true, None) => {
             let found = format!("\"auto\" is Wayland (by {by}), which does not answer");
             return Diagnosis::skipped(DESKTOP, found);
         }
     };
-    Diagnosis::ok(DESKTOP, format!("\"auto\" is {described} (by {by})"))
+    let found = format!("\"auto\" is {name} (by {by}). It reports {capabilities}");
+    let finding = Diagnosis::ok(DESKTOP, found);
+    match advice(capabilities) {
+        Some(advice) => finding.advised(advice),
+        None => finding,
+    }
+}
+
+/// What to set for a desktop that does not report all that a run relies on. `None`: nothing.
+fn advice(capabilities: Capabilities) -> Option<String> {
+    let names: Vec<String> = capabilities
+        .unreported()
+        // `any_window` accepts it.
+        .filter(|&it| capabilities.windows || it != Unreported::Covered)
+        .map(|it| format!("\"{it}\""))
+        .collect();
+    let any_window = match capabilities.windows {
+        true => "",
+        false => "any_window = true and ",
+    };
+    (!names.is_empty()).then(|| {
+        format!(
+            "to play there, set {any_window}accept = [{}] of actuator-mouse",
+            names.join(", ")
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_reported_has_to_be_accepted() {
+        assert_eq!(advice(Capabilities::X11), None);
+        let sway =
+            "to play there, set accept = [\"pointer\", \"hotkey\", \"covered\"] of actuator-mouse";
+        assert_eq!(advice(Capabilities::SWAY).as_deref(), Some(sway));
+        let gnome =
+            "to play there, set any_window = true and accept = [\"hotkey\"] of actuator-mouse";
+        assert_eq!(advice(Capabilities::MUTTER).as_deref(), Some(gnome));
+    }
 }

@@ -10,8 +10,8 @@ use super::Diagnosis;
 use super::time_limit::within_time;
 use super::wayland::WAYLAND;
 
-const MONITORS_ADVICE: &str = "capture a monitor or a region, and set any_window = true of actuator-mouse: GNOME does not \
-     report where windows are";
+const MONITORS_ADVICE: &str =
+    "capture a monitor or a region: GNOME does not report where windows are";
 const PIPEWIRE_ADVICE: &str = "start PipeWire (`systemctl --user start pipewire wireplumber`): GNOME sends its \
      pictures through it";
 

@@ -10,9 +10,9 @@ pub const PORTAL: &str = "portal";
 /// What the portal offers, and the portal as the session's compositor if it shows the screen.
 #[cfg(target_os = "linux")]
 pub fn finding() -> (Diagnosis, Option<Compositor>) {
-    use flowpipe_desktop::portal::capabilities::Capabilities;
+    use flowpipe_desktop::portal::offer::PortalOffer;
 
-    let asked = within_time(|| Ok(Capabilities::of_session()));
+    let asked = within_time(|| Ok(PortalOffer::of_session()));
     let Some(offered) = asked.ok().flatten() else {
         let found = "no desktop portal answers on the session's bus";
         return (Diagnosis::skipped(PORTAL, found), None);

@@ -14,12 +14,10 @@ const UNREACHABLE_ADVICE: &str =
     "check that the compositor of WAYLAND_DISPLAY runs, and that XDG_RUNTIME_DIR names its folder";
 const LACKING_ADVICE: &str = "log in to an X11 session, or to one of GNOME, sway, labwc or another compositor with wlroots' \
      protocols, or start the desktop's portal (the package xdg-desktop-portal and that of your desktop)";
-const PORTAL_ADVICE: &str = "the desktop portal shows the screen: set monitor = 1 of capture-screen and any_window = true of \
-     actuator-mouse, and choose the same monitor in both dialogs";
-const BLIND_PORTAL_ADVICE: &str = "the desktop portal shows the screen: set monitor = 1 of capture-screen, and any_window = true \
-     and accept = [\"pointer\"] of actuator-mouse, and choose the same monitor in both dialogs";
-const NO_WINDOWS_ADVICE: &str = "capture a monitor or a region, and set any_window = true and accept = [\"pointer\"] of \
-     actuator-mouse. Windows are found by their titles under sway, with SWAYSOCK set";
+const PORTAL_ADVICE: &str = "the desktop portal shows the screen: set monitor = 1 of capture-screen, and choose the same monitor \
+     in both dialogs";
+const NO_WINDOWS_ADVICE: &str = "capture a monitor or a region. Windows are found by their titles under sway, with SWAYSOCK \
+     set";
 
 /// What is needed of a compositor, and what for.
 const PICTURES: &str = "zwlr_screencopy_manager_v1";
@@ -69,7 +67,7 @@ fn compositor(name: Option<&str>, portal: Option<Compositor>) -> (Diagnosis, Opt
         Ok(interfaces) => interfaces,
         Err(reason) => {
             let found = format!("{session}: {reason}");
-            let finding = Diagnosis::warning(WAYLAND, found, UNREACHABLE_ADVICE);
+            let finding = Diagnosis::problem(WAYLAND, found, UNREACHABLE_ADVICE);
             return (finding, None);
         }
     };
@@ -96,9 +94,6 @@ fn compositor(name: Option<&str>, portal: Option<Compositor>) -> (Diagnosis, Opt
             words(missing)
         );
         let advice = match portal {
-            Some(Compositor::Portal {
-                reports_pointer: false,
-            }) => BLIND_PORTAL_ADVICE,
             Some(_) => PORTAL_ADVICE,
             None => LACKING_ADVICE,
         };
@@ -115,8 +110,7 @@ fn compositor(name: Option<&str>, portal: Option<Compositor>) -> (Diagnosis, Opt
         let finding = Diagnosis::warning(WAYLAND, found, NO_WINDOWS_ADVICE);
         return (finding, Some(Compositor::Wlroots));
     }
-    let blind = "not the pointer's place (set accept = [\"pointer\"] of actuator-mouse) and keys";
-    let found = format!("{session}: {}, windows (sway); {blind}", words(there));
+    let found = format!("{session}: {}, windows (sway)", words(there));
     (Diagnosis::ok(WAYLAND, found), Some(Compositor::Sway))
 }
 

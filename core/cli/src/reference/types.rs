@@ -51,7 +51,10 @@ impl Types<'_> {
             .find(|it| !is_null(it));
         match one {
             Some(one) if choices(self.root, field).is_empty() => self.inside(one, depth),
-            _ => self.body(field, depth),
+            _ => match field.get("items") {
+                Some(items) if items.is_object() => self.inside(items, depth),
+                _ => self.body(field, depth),
+            },
         }
     }
 

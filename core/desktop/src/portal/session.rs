@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use zbus::zvariant::{OwnedObjectPath, Value};
 
-use super::capabilities::{Capabilities, KEYBOARD, METADATA, MONITOR, POINTER, WINDOW};
 use super::layout::placed;
+use super::offer::{KEYBOARD, METADATA, MONITOR, POINTER, PortalOffer, WINDOW};
 use super::request::{self, Options, Patience, Results, unreadable};
 use super::signals::PortalSignals;
 use super::source::{ChosenSource, text};
@@ -69,7 +69,7 @@ impl PortalSession {
         tokens: &Tokens,
         is_over: &dyn Fn() -> bool,
     ) -> Result<Self, String> {
-        let offered = Capabilities::ask(&bus).ok_or("no desktop portal answers")?;
+        let offered = PortalOffer::ask(&bus).ok_or("no desktop portal answers")?;
         let controls = for_use == Use::Mouse;
         if controls && !offered.controls_mouse() {
             return Err(
@@ -292,7 +292,7 @@ impl Opening<'_> {
 }
 
 /// What a session may show: the mouse needs a place on a monitor.
-fn source_types(for_use: Use, offered: &Capabilities) -> u32 {
+fn source_types(for_use: Use, offered: &PortalOffer) -> u32 {
     let monitors = if offered.sources.monitors { MONITOR } else { 0 };
     match for_use {
         Use::Screen if offered.sources.windows => monitors | WINDOW,
@@ -301,7 +301,7 @@ fn source_types(for_use: Use, offered: &Capabilities) -> u32 {
 }
 
 /// The devices that are asked for. The dialog comes once, so that keys can't be asked for when the first one is pressed.
-fn device_types(offered: &Capabilities) -> u32 {
+fn device_types(offered: &PortalOffer) -> u32 {
     match offered.has_keyboard {
         true => POINTER | KEYBOARD,
         false => POINTER,

@@ -5,7 +5,7 @@
 
 use zbus::zvariant::{OwnedValue, Value};
 
-use super::capabilities::{MONITOR, WINDOW};
+use super::offer::{MONITOR, WINDOW};
 use super::request::{Results, unreadable};
 use crate::rect::Rect;
 

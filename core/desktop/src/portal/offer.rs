@@ -7,7 +7,7 @@ use crate::bus::{Bus, Object};
 
 /// What a portal offers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Capabilities {
+pub struct PortalOffer {
     /// The version of its ScreenCast; 0: it has none.
     pub screen_cast: u32,
     /// What may be chosen in its dialog.
@@ -41,7 +41,7 @@ pub(super) const METADATA: u32 = 4;
 pub(super) const KEYBOARD: u32 = 1;
 pub(super) const POINTER: u32 = 2;
 
-impl Capabilities {
+impl PortalOffer {
     /// What the portal of the session that this program runs in offers. `None`: there is no portal.
     #[must_use]
     pub fn of_session() -> Option<Self> {
@@ -117,9 +117,9 @@ mod tests {
     #[test]
     fn the_pointer_is_never_asked_for_in_the_picture() {
         let mode = |cursors| {
-            Capabilities {
+            PortalOffer {
                 cursors,
-                ..Capabilities::default()
+                ..PortalOffer::default()
             }
             .without_pointer()
         };

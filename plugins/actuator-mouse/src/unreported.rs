@@ -1,0 +1,127 @@
+//! What the desktop does not report, and whether that is accepted.
+
+use flowpipe_desktop::{Capabilities, Unreported};
+use flowpipe_plugin::{Error, Result, tracing};
+
+use crate::config::Config;
+
+/// Logs once what the config relies on and the desktop does not report.
+///
+/// # Errors
+/// When the config does not accept all of it, with what to set.
+pub fn check(capabilities: Capabilities, config: &Config) -> Result<()> {
+    let missing: Vec<Unreported> = capabilities
+        .unreported()
+        .filter(|&it| is_relied_on(it, config))
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let list: Vec<&str> = missing
+        .iter()
+        .map(|&it| capabilities.describe(it))
+        .collect();
+    accept(&list.join("; "), &missing, config)
+}
+
+/// The same of the pointer's place, where the desktop turns out not to report it.
+///
+/// # Errors
+/// As [`check`].
+pub fn pointer(why: &str, config: &Config) -> Result<()> {
+    let what = Capabilities::PORTAL.describe(Unreported::Pointer);
+    let mut missing = config.accept.clone();
+    missing.push(Unreported::Pointer);
+    missing.sort_unstable();
+    missing.dedup();
+    accept(&format!("{what}: {why}"), &missing, config)
+}
+
+fn is_relied_on(what: Unreported, config: &Config) -> bool {
+    match what {
+        Unreported::Pointer => config.by_hand || config.corners,
+        Unreported::Hotkey => !config.hotkey.is_empty(),
+        Unreported::Covered => !config.any_window,
+    }
+}
+
+fn accept(list: &str, missing: &[Unreported], config: &Config) -> Result<()> {
+    let text = format!("this desktop does not report: {list}. Ctrl-C in the terminal ends the run");
+    if missing.iter().all(|it| config.accept.contains(it)) {
+        tracing::warn!("{text}");
+        return Ok(());
+    }
+    let names: Vec<String> = missing.iter().map(|it| format!("\"{it}\"")).collect();
+    Err(Error::bad_config(format!(
+        "{text}. Set accept = [{}] of actuator-mouse to play all the same",
+        names.join(", ")
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(capabilities: Capabilities, config: &Config) -> Option<String> {
+        check(capabilities, config).err().map(|it| it.to_string())
+    }
+
+    #[test]
+    fn all_that_is_missing_is_listed_at_once() {
+        let mut config = Config::default();
+        assert_eq!(refused(Capabilities::X11, &config), None);
+        let text = refused(Capabilities::SWAY, &config).unwrap();
+        for part in [
+            "where the pointer is",
+            "which keys are down",
+            "panels, notifications",
+            "accept = [\"pointer\", \"hotkey\", \"covered\"]",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        // A part is not enough, and the list to set stays whole.
+        config.accept = vec![Unreported::Hotkey, Unreported::Pointer];
+        let text = refused(Capabilities::SWAY, &config).unwrap();
+        assert!(
+            text.contains("[\"pointer\", \"hotkey\", \"covered\"]"),
+            "{text}"
+        );
+        config.accept.push(Unreported::Covered);
+        assert_eq!(refused(Capabilities::SWAY, &config), None);
+    }
+
+    #[test]
+    fn what_the_config_does_not_rely_on_needs_no_acceptance() {
+        let mut config = Config {
+            any_window: true,
+            ..Config::default()
+        };
+        let text = refused(Capabilities::MUTTER, &config).unwrap();
+        assert!(text.contains("accept = [\"hotkey\"]"), "{text}");
+        config.hotkey.clear();
+        assert_eq!(refused(Capabilities::MUTTER, &config), None);
+        config.by_hand = false;
+        let text = refused(Capabilities::WLROOTS, &config).unwrap();
+        assert!(text.contains("accept = [\"pointer\"]"), "{text}");
+        config.corners = false;
+        assert_eq!(refused(Capabilities::WLROOTS, &config), None);
+    }
+
+    #[test]
+    fn a_pointer_that_is_not_reported_after_all_is_added_to_what_was_accepted() {
+        let mut config = Config {
+            accept: vec![Unreported::Hotkey],
+            ..Config::default()
+        };
+        let text = pointer("PipeWire has ended", &config)
+            .unwrap_err()
+            .to_string();
+        assert!(text.contains("PipeWire has ended"), "{text}");
+        assert!(
+            text.contains("accept = [\"pointer\", \"hotkey\"]"),
+            "{text}"
+        );
+        config.accept.push(Unreported::Pointer);
+        assert!(pointer("PipeWire has ended", &config).is_ok());
+    }
+}
