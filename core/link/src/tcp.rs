@@ -67,6 +67,11 @@ impl Transport for TcpDialer {
         let stream = TcpStream::connect_timeout(&self.0, wait)?;
         Ok(Some(TcpConnection::wrap(stream)?))
     }
+
+    /// It refuses the addresses of other machines.
+    fn is_local(&self) -> bool {
+        true
+    }
 }
 
 impl Transport for TcpAcceptor {
@@ -86,6 +91,11 @@ impl Transport for TcpAcceptor {
             }
             std::thread::sleep(POLL_INTERVAL);
         }
+    }
+
+    /// It refuses the addresses of other machines.
+    fn is_local(&self) -> bool {
+        true
     }
 }
 

@@ -11,6 +11,11 @@ pub trait Transport: Send {
     /// # Errors
     /// When there can be none now. It is called again later.
     fn connect(&mut self, wait: Duration) -> io::Result<Option<Arc<dyn Connection>>>;
+
+    /// Whether both ends are on one machine, so that a connection is as fast as memory.
+    fn is_local(&self) -> bool {
+        false
+    }
 }
 
 /// A connection. One thread sends, another one receives.

@@ -17,6 +17,7 @@ use flowpipe_sync::lock;
 
 use crate::control::{self, CHANNEL, Control};
 use crate::finished::FinishedMessages;
+use crate::frame_coding::{FrameDecoder, FrameEncoder, FrameTraffic};
 use crate::peer::Peer;
 use crate::wire;
 
@@ -84,6 +85,17 @@ struct Shared {
     is_dead: AtomicBool,
     /// The other machine is given up after so long without a connection.
     patience: Duration,
+    /// What was sent of frames, by edge.
+    traffic: Mutex<BTreeMap<usize, FrameTraffic>>,
+}
+
+/// What happened to a message that was to be sent.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum SendOutcome {
+    Accepted,
+    TooLong,
+    /// The edge has ended there.
+    Ended,
 }
 
 /// The messages of a channel that are not finished.
@@ -110,6 +122,7 @@ impl Bridge {
         patience: Duration,
         report: impl Fn(BridgeEvent) + Send + Sync + 'static,
     ) -> io::Result<Self> {
+        let compresses = !peer.is_local;
         let edges = ends.outgoing.iter().map(OutgoingEdge::index);
         let shared = Arc::new(Shared {
             link: peer.link,
@@ -120,6 +133,7 @@ impl Bridge {
             is_closing: AtomicBool::new(false),
             is_dead: AtomicBool::new(false),
             patience,
+            traffic: Mutex::default(),
         });
         let mut bridge = Self {
             shared: shared.clone(),
@@ -139,7 +153,9 @@ impl Bridge {
         }
         for edge in ends.outgoing {
             let own = shared.clone();
-            bridge.outgoing.push(spawn(move || send_edge(&own, &edge))?);
+            let frames = FrameEncoder::new(compresses);
+            let thread = spawn(move || send_edge(&own, &edge, frames))?;
+            bridge.outgoing.push(thread);
         }
         let own = shared;
         bridge.others.push(spawn(move || receive(&own, arrivals))?);
@@ -149,6 +165,12 @@ impl Bridge {
     /// Reports to the other machine that the run is stopped here.
     pub fn stop(&self) {
         self.shared.send_control(&Control::Stop);
+    }
+
+    /// What was sent of the frames of each edge, by its index in the pipeline.
+    #[must_use]
+    pub fn frame_traffic(&self) -> BTreeMap<usize, FrameTraffic> {
+        lock(&self.shared.traffic).clone()
     }
 
     /// The clock of the other machine, compared with that of this one.
@@ -214,8 +236,8 @@ impl Shared {
         let _ = self.link.send(CHANNEL, &body, STEP);
     }
 
-    /// Sends a message and notes it. Returns false when the edge has ended there.
-    fn send(&self, edge: &OutgoingEdge, sequence: u64, body: &Arc<[u8]>) -> bool {
+    /// Sends a message and notes it.
+    fn send(&self, edge: &OutgoingEdge, sequence: u64, body: &Arc<[u8]>) -> SendOutcome {
         let channel = control::channel(edge.index());
         loop {
             // The note is there before the message can be finished.
@@ -228,7 +250,7 @@ impl Shared {
                         sequences: BTreeMap::new(),
                     });
                     unfinished.sequences.insert(id.number, sequence);
-                    return true;
+                    return SendOutcome::Accepted;
                 }
                 Err(refusal) => refusal,
             };
@@ -242,14 +264,22 @@ impl Shared {
                         edge: edge.index(),
                         length: body.len(),
                     });
-                    return true;
+                    return SendOutcome::TooLong;
                 }
-                Refusal::Ended => return false,
+                Refusal::Ended => return SendOutcome::Ended,
             }
             if self.is_gone(edge.index()) {
-                return false;
+                return SendOutcome::Ended;
             }
         }
+    }
+
+    fn count_frame(&self, edge: usize, bytes: usize, sent_bytes: usize) {
+        let mut all = lock(&self.traffic);
+        let traffic = all.entry(edge).or_default();
+        traffic.frames += 1;
+        traffic.bytes += bytes as u64;
+        traffic.sent_bytes += sent_bytes as u64;
     }
 
     /// The other machine has finished these messages.
@@ -287,7 +317,7 @@ impl Shared {
 }
 
 /// Sends the messages of an edge, until its stream ends or the other machine takes no more.
-fn send_edge(shared: &Shared, edge: &OutgoingEdge) {
+fn send_edge(shared: &Shared, edge: &OutgoingEdge, mut frames: FrameEncoder) {
     let channel = control::channel(edge.index());
     let drops = edge.edge().queue.when_full != WhenFull::Block;
     loop {
@@ -299,10 +329,18 @@ fn send_edge(shared: &Shared, edge: &OutgoingEdge) {
         }
         match edge.take() {
             Taken::Message(message) => {
-                let body = wire::encode(&message).into();
+                let (body, sent_bytes) = wire::encode(&message, &mut frames);
                 let sequence = message.lineage().sequence;
-                if shared.is_gone(edge.index()) || !shared.send(edge, sequence, &body) {
+                if shared.is_gone(edge.index()) {
                     return;
+                }
+                match (shared.send(edge, sequence, &body.into()), message.frame()) {
+                    (SendOutcome::Accepted, Some(frame)) => {
+                        shared.count_frame(edge.index(), frame.pixels().len(), sent_bytes);
+                    }
+                    (SendOutcome::TooLong, Some(_)) => frames.forget(),
+                    (SendOutcome::Accepted | SendOutcome::TooLong, None) => {}
+                    (SendOutcome::Ended, _) => return,
                 }
             }
             Taken::Empty => {}
@@ -320,6 +358,7 @@ fn receive_edge(
 ) {
     let number = edge.index();
     let (source, to) = (edge.edge().from, edge.edge().to);
+    let mut frames = FrameDecoder::default();
     for (id, body) in arrivals {
         // The first connection measures it.
         let clock = loop {
@@ -329,7 +368,7 @@ fn receive_edge(
                 None => std::thread::sleep(Duration::from_millis(1)),
             }
         };
-        let delivery = match wire::decode(&body, clock) {
+        let delivery = match wire::decode(&body, clock, &mut frames) {
             Some(arrived) => {
                 let key = (to, source, arrived.sequence);
                 shared.finished.hold(key, &shared.link, id);

@@ -10,10 +10,12 @@ mod agreement;
 mod bridge;
 mod control;
 mod finished;
+mod frame_coding;
 mod peer;
 mod wire;
 
 pub use agreement::{Difference, Facts};
 pub use bridge::{Bridge, BridgeEvent};
 pub use finished::FinishedMessages;
+pub use frame_coding::FrameTraffic;
 pub use peer::{AgreementError, Peer};

@@ -16,6 +16,8 @@ pub struct Peer {
     pub(crate) name: String,
     pub(crate) link: Arc<Link>,
     own: String,
+    /// Whether both are on one machine.
+    pub(crate) is_local: bool,
 }
 
 /// Why two machines do not start together.
@@ -60,6 +62,7 @@ impl Peer {
         transport: Box<dyn Transport>,
         clock: LinkClock,
     ) -> io::Result<Self> {
+        let is_local = transport.is_local();
         let settings = Settings::new(opens, control::channels(edges));
         let link = Link::start(settings, transport, clock)?;
         link.receive_on(CHANNEL, control::CAPACITY);
@@ -67,6 +70,7 @@ impl Peer {
             name: peer.to_owned(),
             link: Arc::new(link),
             own: own.to_owned(),
+            is_local,
         })
     }
 

@@ -1,12 +1,14 @@
-//! Messages of stages as bytes: the length of the head, the head as JSON, and the parts that it announces.
+//! Messages of stages as bytes: the length of the head, the head as JSON, and the parts that it announces. The last part
+//! is a frame ([`crate::frame_coding`]).
 
 use flowpipe_abi as abi;
 use flowpipe_config::pipeline::PortRef;
 use flowpipe_engine::run::remote::ArrivedMessage;
-use flowpipe_host::frame::Shape;
 use flowpipe_host::message::{Message, Origin};
 use flowpipe_link::clock_offset::Offset;
 use serde::{Deserialize, Serialize};
+
+use crate::frame_coding::{FrameDecoder, FrameEncoder, FrameHead};
 
 /// The longest head, in bytes. It has at most 256 hops.
 const LONGEST_HEAD: usize = 64 << 10;
@@ -26,12 +28,12 @@ struct Head {
     hops: Vec<(u32, i64, i64)>,
     /// Stage, port, number.
     root: Option<(usize, usize, u64)>,
-    /// Format, width, height, stride. The pixels are the last part.
-    pixels: Option<(abi::Format, u32, u32, u64)>,
+    /// The frame, whose bytes are the last part.
+    frame: Option<FrameHead>,
 }
 
-/// The bytes of a message.
-pub(crate) fn encode(message: &Message) -> Vec<u8> {
+/// The bytes of a message, and how many of them are of its frame.
+pub(crate) fn encode(message: &Message, frames: &mut FrameEncoder) -> (Vec<u8>, usize) {
     let lineage = message.lineage();
     let json = message.json().as_bytes();
     // The message that carries the frame is its own.
@@ -40,7 +42,10 @@ pub(crate) fn encode(message: &Message) -> Vec<u8> {
         .as_deref()
         .filter(|_| message.frame().is_none());
     let captured_json = captured.map_or(&[][..], |it| it.body.json().as_bytes());
-    let pixels = message.frame().map_or(&[][..], |frame| frame.pixels());
+    let frame = message.frame();
+    let frame = frame.map(|frame| frames.encode(frame.shape(), frame.pixels()));
+    let (frame, pixels) = frame.unzip();
+    let pixels = pixels.unwrap_or_default();
     let head = Head {
         schema: message.schema().to_owned(),
         sequence: lineage.sequence,
@@ -60,24 +65,25 @@ pub(crate) fn encode(message: &Message) -> Vec<u8> {
         root: lineage
             .root
             .map(|(port, number)| (port.stage, port.port, number)),
-        pixels: message.frame().map(|frame| {
-            let shape = frame.shape();
-            (shape.format, shape.width, shape.height, shape.stride)
-        }),
+        frame,
     };
     // It has no maps with other keys than text, so that it is always JSON.
     let head = serde_json::to_vec(&head).unwrap_or_default();
     let length = 4 + head.len() + json.len() + captured_json.len() + pixels.len();
     let mut bytes = Vec::with_capacity(length);
     bytes.extend_from_slice(&(head.len() as u32).to_le_bytes());
-    for part in [&head, json, captured_json, pixels] {
+    for part in [&head, json, captured_json, &pixels] {
         bytes.extend_from_slice(part);
     }
-    bytes
+    (bytes, pixels.len())
 }
 
 /// Reads a message, and converts its times to those of this machine. `None`: it is malformed.
-pub(crate) fn decode(bytes: &[u8], clock: Offset) -> Option<ArrivedMessage> {
+pub(crate) fn decode(
+    bytes: &[u8],
+    clock: Offset,
+    frames: &mut FrameDecoder,
+) -> Option<ArrivedMessage> {
     let (length, rest) = bytes.split_first_chunk()?;
     let length = u32::from_le_bytes(*length) as usize;
     let (head, rest) = rest.split_at_checked(length)?;
@@ -88,18 +94,8 @@ pub(crate) fn decode(bytes: &[u8], clock: Offset) -> Option<ArrivedMessage> {
     let (json, rest) = rest.split_at_checked(head.json)?;
     let captured_length = head.captured.as_ref().map_or(0, |(_, length)| *length);
     let (captured, rest) = rest.split_at_checked(captured_length)?;
-    let pixels = match head.pixels {
-        Some((format, width, height, stride)) => {
-            let shape = Shape::new(&abi::FrameInfo {
-                struct_size: size_of::<abi::FrameInfo>() as u32,
-                format,
-                width,
-                height,
-                stride,
-                size: 0,
-            })?;
-            Some((shape, rest.to_vec()))
-        }
+    let pixels = match &head.frame {
+        Some(frame) => Some(frames.decode(frame, rest)?),
         None if rest.is_empty() => None,
         None => return None,
     };
@@ -134,12 +130,20 @@ pub(crate) fn decode(bytes: &[u8], clock: Offset) -> Option<ArrivedMessage> {
 mod tests {
     use std::sync::Arc;
 
-    use flowpipe_host::frame::Frame;
     use flowpipe_host::frame::pool::Pool;
+    use flowpipe_host::frame::{Frame, Shape};
     use flowpipe_host::message::CapturedMessage;
     use proptest::prelude::*;
 
     use super::*;
+
+    fn encode(message: &Message) -> Vec<u8> {
+        super::encode(message, &mut FrameEncoder::new(true)).0
+    }
+
+    fn decode(bytes: &[u8], clock: Offset) -> Option<ArrivedMessage> {
+        super::decode(bytes, clock, &mut FrameDecoder::default())
+    }
 
     const AHEAD: Offset = Offset {
         offset_ns: 1_000,
@@ -200,7 +204,7 @@ mod tests {
         let pixels = [1, 2, 3, 4, 5, 6, 7, 8];
         message.frame = Frame::from_pixels(&Pool::new(1), shape, 0, &pixels);
         let arrived = decode(&encode(&message), AHEAD).unwrap();
-        assert_eq!(arrived.pixels, Some((shape, pixels.to_vec())));
+        assert_eq!(arrived.pixels, Some((shape, Arc::new(pixels.to_vec()))));
         assert_eq!(arrived.captured, None, "it is the message itself");
     }
 

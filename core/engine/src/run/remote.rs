@@ -73,7 +73,7 @@ pub struct ArrivedMessage {
     /// Its JSON.
     pub json: Vec<u8>,
     /// Its pixels: their layout and bytes.
-    pub pixels: Option<(Shape, Vec<u8>)>,
+    pub pixels: Option<(Shape, Arc<Vec<u8>>)>,
     /// Its number, from 1.
     pub sequence: u64,
     /// The frame that it descends from.

@@ -21,7 +21,9 @@ use flowpipe_engine::run::{Options, Run};
 use flowpipe_host::clock::Clock;
 use flowpipe_link::tcp::{TcpAcceptor, TcpDialer};
 use flowpipe_link::transport::Transport;
-use flowpipe_machines::{AgreementError, Bridge, BridgeEvent, Facts, FinishedMessages, Peer};
+use flowpipe_machines::{
+    AgreementError, Bridge, BridgeEvent, Facts, FinishedMessages, FrameTraffic, Peer,
+};
 use serde_json::json;
 
 use crate::common::{Builder, Watcher, catalogue, edges_add_up, finish, queue, seen};
@@ -126,16 +128,31 @@ impl Running {
     /// Waits for the end, of the run and of the link.
     fn finish(self) -> (Report, Arc<Watcher>, Vec<BridgeEvent>) {
         let report = finish(self.run);
+        let traffic = self.bridge.frame_traffic();
         assert!(self.bridge.finish());
+        for FrameTraffic {
+            frames,
+            bytes,
+            sent_bytes,
+        } in traffic.into_values()
+        {
+            assert_eq!(bytes, frames * 128 * 128 * 4);
+            // One is whole; of the others, one tile of four is sent.
+            let most = bytes / frames + (frames - 1) * (bytes / frames / 4 + 1);
+            assert!(
+                sent_bytes <= most,
+                "{frames} frames: {sent_bytes} bytes of {bytes}"
+            );
+        }
         let events = std::mem::take(&mut *self.events.lock().unwrap());
         (report, self.watcher, events)
     }
 }
 
-/// Frames through three stages.
+/// Frames of 2 x 2 tiles through three stages. One pixel changes from frame to frame.
 fn line(count: u64) -> Builder {
     let mut line = Builder::line(count, "pass", json!({}));
-    line.0.stages[0].contestants[0].config = json!({ "count": count, "width": 64, "height": 48 });
+    line.0.stages[0].contestants[0].config = json!({ "count": count, "width": 128, "height": 128 });
     line
 }
 

@@ -1,0 +1,432 @@
+//! Frames of one edge as bytes: only what has changed since the frame before.
+//!
+//! Both ends keep the last frame of the edge. A link delivers all messages of an edge in order and once, so that both keep
+//! the same. A frame is divided into tiles of [`TILE_BYTES`] by [`TILE_ROWS`]; the last ones of a row and of a column may be
+//! smaller. Bytes are compressed with LZ4 where that makes them smaller and the connection is slower than LZ4.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use flowpipe_abi as abi;
+use flowpipe_host::frame::Shape;
+use lz4::block::{CompressionMode, compress, decompress_to_buffer};
+use serde::{Deserialize, Serialize};
+
+/// Bytes from left to right: 64 pixels of four bytes.
+const TILE_BYTES: usize = 256;
+/// Rows from top to bottom.
+const TILE_ROWS: usize = 64;
+
+/// How the bytes of a frame are coded, and its layout: what is in front of them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct FrameHead {
+    format: abi::Format,
+    width: u32,
+    height: u32,
+    stride: u64,
+    content: Content,
+    /// Whether the bytes, without the list of tiles, are compressed.
+    is_compressed: bool,
+}
+
+/// What the bytes contain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Content {
+    /// All rows.
+    Whole,
+    /// The tiles that differ from the frame with this number on this edge: a bit for each tile, and then the bytes of each
+    /// whose bit is set, row by row. None differs: nothing.
+    Changed { since: u64 },
+}
+
+/// What was sent on an edge.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FrameTraffic {
+    /// Frames.
+    pub frames: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// The bytes that were sent for them.
+    pub sent_bytes: u64,
+}
+
+/// The sender's end.
+pub(crate) struct FrameEncoder {
+    compresses: bool,
+    /// How many frames were encoded.
+    count: u64,
+    last: Option<(Shape, Vec<u8>)>,
+}
+
+/// The receiver's end.
+#[derive(Default)]
+pub(crate) struct FrameDecoder {
+    /// How many frames were decoded.
+    count: u64,
+    last: Option<(Shape, Arc<Vec<u8>>)>,
+}
+
+impl FrameEncoder {
+    /// `compresses`: whether the connection is slower than LZ4.
+    pub(crate) fn new(compresses: bool) -> Self {
+        Self {
+            compresses,
+            count: 0,
+            last: None,
+        }
+    }
+
+    /// The head and the bytes of the next frame.
+    pub(crate) fn encode(&mut self, shape: Shape, pixels: &[u8]) -> (FrameHead, Vec<u8>) {
+        let (content, mut listed, bytes) = match &mut self.last {
+            Some((before, kept)) if *before == shape && kept.len() == pixels.len() => {
+                let since = self.count;
+                match changed(shape, kept, pixels) {
+                    Some((list, bytes)) => (Content::Changed { since }, list, bytes),
+                    None => {
+                        kept.copy_from_slice(pixels);
+                        (Content::Whole, Vec::new(), pixels.to_vec())
+                    }
+                }
+            }
+            _ => {
+                self.last = Some((shape, pixels.to_vec()));
+                (Content::Whole, Vec::new(), pixels.to_vec())
+            }
+        };
+        self.count += 1;
+        let compressed = match self.compresses {
+            true => compress(&bytes, Some(CompressionMode::FAST(1)), false).ok(),
+            false => None,
+        };
+        let compressed = compressed.filter(|it| it.len() < bytes.len());
+        let head = FrameHead {
+            format: shape.format,
+            width: shape.width,
+            height: shape.height,
+            stride: shape.stride,
+            content,
+            is_compressed: compressed.is_some(),
+        };
+        listed.extend_from_slice(compressed.as_ref().unwrap_or(&bytes));
+        (head, listed)
+    }
+
+    /// The last frame was not sent: the next one is whole.
+    pub(crate) fn forget(&mut self) {
+        self.last = None;
+        self.count = self.count.saturating_sub(1);
+    }
+}
+
+impl FrameDecoder {
+    /// The next frame. `None`: it is malformed. Then the one before stays.
+    pub(crate) fn decode(
+        &mut self,
+        head: &FrameHead,
+        bytes: &[u8],
+    ) -> Option<(Shape, Arc<Vec<u8>>)> {
+        let shape = Shape::new(&abi::FrameInfo {
+            struct_size: size_of::<abi::FrameInfo>() as u32,
+            format: head.format,
+            width: head.width,
+            height: head.height,
+            stride: head.stride,
+            size: 0,
+        })?;
+        let pixels = match (head.content, &mut self.last) {
+            (Content::Whole, _) => {
+                let expected = shape.size();
+                Arc::new(unpacked(bytes, expected, head.is_compressed)?)
+            }
+            (Content::Changed { since }, Some((before, kept)))
+                if since == self.count && *before == shape =>
+            {
+                let grid = Grid::of(shape);
+                let (list, bytes) = bytes.split_at_checked(grid.list_length())?;
+                let listed = grid.listed(list)?;
+                let expected = listed.iter().map(|tile| grid.length(*tile)).sum();
+                let bytes = unpacked(bytes, expected, head.is_compressed)?;
+                // Nobody else has it once the frame before was passed on.
+                let pixels = Arc::make_mut(kept);
+                let mut rest = &bytes[..];
+                for tile in listed {
+                    for row in grid.rows(tile) {
+                        let (new, after) = rest.split_at_checked(row.len())?;
+                        pixels.get_mut(row)?.copy_from_slice(new);
+                        rest = after;
+                    }
+                }
+                kept.clone()
+            }
+            (Content::Changed { .. }, _) => return None,
+        };
+        self.count += 1;
+        self.last = Some((shape, pixels.clone()));
+        Some((shape, pixels))
+    }
+}
+
+/// The tiles that have changed: their list, and their bytes. `kept` becomes `pixels`. `None`: so many that the whole frame is
+/// cheaper; then `kept` is unspecified.
+fn changed(shape: Shape, kept: &mut [u8], pixels: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
+    let grid = Grid::of(shape);
+    let mut list = vec![0; grid.list_length()];
+    let mut bytes = Vec::new();
+    for tile in 0..grid.count() {
+        let differs = |row: Range<usize>| kept[row.clone()] != pixels[row];
+        if !grid.rows(tile).any(differs) {
+            continue;
+        }
+        list[tile / 8] |= 1 << (tile % 8);
+        for row in grid.rows(tile) {
+            kept[row.clone()].copy_from_slice(&pixels[row.clone()]);
+            bytes.extend_from_slice(&pixels[row]);
+        }
+        if bytes.len() > pixels.len() / 2 {
+            return None;
+        }
+    }
+    Some((list, bytes))
+}
+
+/// Bytes as they were before they were compressed. `None`: they are not as many as expected.
+fn unpacked(bytes: &[u8], expected: usize, is_compressed: bool) -> Option<Vec<u8>> {
+    if !is_compressed {
+        return (bytes.len() == expected).then(|| bytes.to_vec());
+    }
+    // LZ4 makes at most 255 bytes of one.
+    if expected / 255 > bytes.len() {
+        return None;
+    }
+    let mut unpacked = vec![0; expected];
+    let size = i32::try_from(expected).ok()?;
+    let length = decompress_to_buffer(bytes, Some(size), &mut unpacked).ok()?;
+    (length == expected).then_some(unpacked)
+}
+
+/// The tiles of a frame, from left to right and then down.
+#[derive(Clone, Copy)]
+struct Grid {
+    stride: usize,
+    height: usize,
+}
+
+impl Grid {
+    fn of(shape: Shape) -> Self {
+        Self {
+            // A frame is smaller than the memory of a process.
+            stride: usize::try_from(shape.stride).unwrap_or(usize::MAX),
+            height: shape.height as usize,
+        }
+    }
+
+    fn columns(self) -> usize {
+        self.stride.div_ceil(TILE_BYTES)
+    }
+
+    fn count(self) -> usize {
+        self.columns() * self.height.div_ceil(TILE_ROWS)
+    }
+
+    /// Bytes of the list, with a bit for each tile.
+    fn list_length(self) -> usize {
+        self.count().div_ceil(8)
+    }
+
+    /// The tiles of a list. `None`: it has bits without tiles.
+    fn listed(self, list: &[u8]) -> Option<Vec<usize>> {
+        let is_set = |tile: &usize| list[tile / 8] & (1 << (tile % 8)) != 0;
+        let beyond = (self.count()..list.len() * 8).any(|tile| is_set(&tile));
+        (!beyond).then(|| (0..self.count()).filter(is_set).collect())
+    }
+
+    /// The bytes of a tile in the frame, row by row.
+    fn rows(self, tile: usize) -> impl Iterator<Item = Range<usize>> {
+        let [down, across] = [tile / self.columns(), tile % self.columns()];
+        let left = across * TILE_BYTES;
+        let right = (left + TILE_BYTES).min(self.stride);
+        let rows = down * TILE_ROWS..((down + 1) * TILE_ROWS).min(self.height);
+        rows.map(move |row| row * self.stride + left..row * self.stride + right)
+    }
+
+    /// Bytes of a tile.
+    fn length(self, tile: usize) -> usize {
+        self.rows(tile).map(|row| row.len()).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn shape(width: u32, height: u32, stride: u64) -> Shape {
+        Shape {
+            format: abi::FORMAT_GREY8,
+            width,
+            height,
+            stride,
+        }
+    }
+
+    /// What is sent for a frame, and that it arrives.
+    fn sent(
+        encoder: &mut FrameEncoder,
+        decoder: &mut FrameDecoder,
+        shape: Shape,
+        pixels: &[u8],
+    ) -> (FrameHead, usize) {
+        let (head, bytes) = encoder.encode(shape, pixels);
+        let arrived = decoder.decode(&head, &bytes);
+        assert_eq!(
+            arrived,
+            Some((shape, Arc::new(pixels.to_vec()))),
+            "{head:?}"
+        );
+        (head, bytes.len())
+    }
+
+    #[test]
+    fn only_what_has_changed_is_sent() {
+        let shape = shape(1000, 200, 1000);
+        let mut pixels: Vec<u8> = (0..shape.size()).map(|it| (it * 7 % 251) as u8).collect();
+        let (mut encoder, mut decoder) = (FrameEncoder::new(false), FrameDecoder::default());
+        let mut send = |pixels: &[u8]| sent(&mut encoder, &mut decoder, shape, pixels).1;
+        assert_eq!(send(&pixels), 200_000);
+        // 4 x 4 tiles have a list of two bytes.
+        assert_eq!(send(&pixels), 2);
+        pixels[70 * 1000 + 300] ^= 1;
+        assert_eq!(send(&pixels), 2 + TILE_BYTES * TILE_ROWS);
+        // The last tile: 232 bytes and 8 rows.
+        pixels[199_999] ^= 1;
+        assert_eq!(send(&pixels), 2 + 232 * 8);
+        pixels.iter_mut().for_each(|it| *it ^= 1);
+        assert_eq!(send(&pixels), 200_000, "the whole is cheaper");
+        assert_eq!(send(&pixels), 2);
+    }
+
+    #[test]
+    fn what_can_be_compressed_is_compressed_where_that_is_wanted() {
+        let shape = shape(640, 480, 640);
+        let plain = vec![7; shape.size()];
+        let (mut encoder, mut decoder) = (FrameEncoder::new(true), FrameDecoder::default());
+        let (head, length) = sent(&mut encoder, &mut decoder, shape, &plain);
+        assert!(head.is_compressed && length < 2_000, "{length}");
+        let noise: Vec<u8> = std::iter::repeat_with(|| fastrand::u8(..))
+            .take(shape.size())
+            .collect();
+        let (head, length) = sent(&mut encoder, &mut decoder, shape, &noise);
+        assert_eq!((head.is_compressed, length), (false, noise.len()));
+        let (head, _) = sent(
+            &mut FrameEncoder::new(false),
+            &mut FrameDecoder::default(),
+            shape,
+            &plain,
+        );
+        assert!(!head.is_compressed);
+    }
+
+    #[test]
+    fn after_a_frame_that_was_not_sent_the_next_one_is_whole() {
+        let shape = shape(8, 2, 8);
+        let (mut encoder, mut decoder) = (FrameEncoder::new(false), FrameDecoder::default());
+        sent(&mut encoder, &mut decoder, shape, &[1; 16]);
+        let _ = encoder.encode(shape, &[2; 16]);
+        encoder.forget();
+        assert_eq!(sent(&mut encoder, &mut decoder, shape, &[3; 16]).1, 16);
+        assert_eq!(sent(&mut encoder, &mut decoder, shape, &[3; 16]).1, 1);
+    }
+
+    #[test]
+    fn malformed_frames_are_refused_and_change_nothing() {
+        let shape = shape(300, 3, 300);
+        let (mut encoder, mut decoder) = (FrameEncoder::new(true), FrameDecoder::default());
+        let first = encoder.encode(shape, &[5; 900]);
+        let mut pixels = [5; 900];
+        pixels[299] = 6;
+        let second = encoder.encode(shape, &pixels);
+        assert!(
+            decoder.decode(&second.0, &second.1).is_none(),
+            "it is too early"
+        );
+        assert!(decoder.decode(&first.0, &first.1).is_some());
+        assert!(first.0.is_compressed);
+        let bad = |change: &dyn Fn(&mut FrameHead, &mut Vec<u8>)| {
+            let (mut head, mut bytes) = second.clone();
+            change(&mut head, &mut bytes);
+            (head, bytes)
+        };
+        for (head, bytes) in [
+            bad(&|head, _| head.content = Content::Changed { since: 0 }),
+            bad(&|head, _| head.content = Content::Whole),
+            bad(&|head, _| head.width = 299),
+            bad(&|head, _| head.height = 4),
+            bad(&|head, _| head.height = u32::MAX),
+            bad(&|head, _| head.format = 99),
+            bad(&|_, bytes| bytes.truncate(0)),
+            bad(&|_, bytes| bytes.push(0)),
+            // A tile that is not there, all tiles, and none.
+            bad(&|_, bytes| bytes[0] |= 4),
+            bad(&|_, bytes| bytes[0] = 3),
+            bad(&|_, bytes| bytes[0] = 0),
+            // As large as a frame can be, of a few bytes.
+            bad(&|head, _| {
+                (head.width, head.height, head.stride) = (1 << 15, 1 << 15, 1 << 15);
+                (head.content, head.is_compressed) = (Content::Whole, true);
+            }),
+        ] {
+            assert!(decoder.decode(&head, &bytes).is_none(), "{head:?}");
+        }
+        let (_, arrived) = decoder.decode(&second.0, &second.1).unwrap();
+        assert_eq!(arrived[..], pixels);
+    }
+
+    proptest! {
+        #[test]
+        fn frames_arrive_as_they_were_sent(
+            compresses: bool,
+            sizes in prop::collection::vec((1_u32..600, 1_u32..150, 0_u64..9), 1..3),
+            changes in prop::collection::vec(
+                (any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0_usize..40_000, any::<u8>()),
+                1..12,
+            ),
+        ) {
+            let (mut encoder, mut decoder) = (FrameEncoder::new(compresses), FrameDecoder::default());
+            let mut frames: Vec<(Shape, Vec<u8>)> = sizes
+                .iter()
+                .map(|&(width, height, gap)| {
+                    let shape = shape(width, height, u64::from(width) + gap);
+                    (shape, vec![0; shape.size()])
+                })
+                .collect();
+            for (which, at, length, value) in changes {
+                let (shape, pixels) = which.get_mut(&mut frames[..]);
+                let at = at.index(pixels.len());
+                let end = (at + length).min(pixels.len());
+                pixels[at..end].fill(value);
+                sent(&mut encoder, &mut decoder, *shape, pixels);
+            }
+        }
+
+        #[test]
+        fn fuzz_arrived_frames(
+            first in prop::collection::vec(any::<u8>(), 0..64),
+            bytes in prop::collection::vec(any::<u8>(), 0..64),
+            width in 0_u32..40, height in 0_u32..40, stride in 0_u64..80,
+            since in 0_u64..3, is_whole: bool, is_compressed: bool,
+        ) {
+            let mut decoder = FrameDecoder::default();
+            let content = match is_whole {
+                true => Content::Whole,
+                false => Content::Changed { since },
+            };
+            let head = FrameHead {
+                format: abi::FORMAT_GREY8, width, height, stride, content, is_compressed,
+            };
+            let _ = decoder.decode(&FrameHead { content: Content::Whole, ..head.clone() }, &first);
+            let _ = decoder.decode(&head, &bytes);
+        }
+    }
+}
