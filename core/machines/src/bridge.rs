@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, Sender};
 use flowpipe_config::pipeline::{PortRef, WhenFull};
 use flowpipe_engine::run::remote::{Delivery, IncomingEdge, OutgoingEdge, RemoteEnds, Taken};
+use flowpipe_host::frame::Frame;
+use flowpipe_host::message::Message;
 use flowpipe_link::clock_offset::Offset;
 use flowpipe_link::link::Link;
 use flowpipe_link::session::{Event, MessageId, Refusal};
@@ -19,6 +21,7 @@ use crate::control::{self, CHANNEL, Control};
 use crate::finished::FinishedMessages;
 use crate::frame_coding::{FrameDecoder, FrameEncoder, FrameTraffic};
 use crate::peer::Peer;
+use crate::shared_memory::{SharedBlock, Sharing, block_of};
 use crate::wire;
 
 /// How often a thread that waits checks whether the bridge closes.
@@ -85,6 +88,8 @@ struct Shared {
     is_dead: AtomicBool,
     /// The other machine is given up after so long without a connection.
     patience: Duration,
+    /// `None`: the machines are two.
+    sharing: Option<Sharing>,
     /// What was sent of frames, by edge.
     traffic: Mutex<BTreeMap<usize, FrameTraffic>>,
 }
@@ -102,8 +107,8 @@ enum SendOutcome {
 struct Unfinished {
     edge: usize,
     source: PortRef,
-    /// Their numbers on the output, by those on the channel.
-    sequences: BTreeMap<u64, u64>,
+    /// Their numbers on the output, by those on the channel, with the frames that the other machine may still read here.
+    sequences: BTreeMap<u64, (u64, Option<Frame>)>,
 }
 
 /// Messages of one edge, on their way from the thread of the link to that of the edge.
@@ -122,7 +127,8 @@ impl Bridge {
         patience: Duration,
         report: impl Fn(BridgeEvent) + Send + Sync + 'static,
     ) -> io::Result<Self> {
-        let compresses = !peer.is_local;
+        let is_local = peer.is_local;
+        let receives = !ends.incoming.is_empty();
         let edges = ends.outgoing.iter().map(OutgoingEdge::index);
         let shared = Arc::new(Shared {
             link: peer.link,
@@ -133,6 +139,7 @@ impl Bridge {
             is_closing: AtomicBool::new(false),
             is_dead: AtomicBool::new(false),
             patience,
+            sharing: is_local.then(Sharing::default),
             traffic: Mutex::default(),
         });
         let mut bridge = Self {
@@ -153,9 +160,13 @@ impl Bridge {
         }
         for edge in ends.outgoing {
             let own = shared.clone();
-            let frames = FrameEncoder::new(compresses);
+            let frames = FrameEncoder::new(!is_local);
             let thread = spawn(move || send_edge(&own, &edge, frames))?;
             bridge.outgoing.push(thread);
+        }
+        let offer = shared.sharing.as_ref().filter(|_| receives);
+        if let Some(offer) = offer.and_then(Sharing::offer) {
+            shared.send_control(&Control::Share(offer));
         }
         let own = shared;
         bridge.others.push(spawn(move || receive(&own, arrivals))?);
@@ -237,7 +248,13 @@ impl Shared {
     }
 
     /// Sends a message and notes it.
-    fn send(&self, edge: &OutgoingEdge, sequence: u64, body: &Arc<[u8]>) -> SendOutcome {
+    fn send(
+        &self,
+        edge: &OutgoingEdge,
+        sequence: u64,
+        body: &Arc<[u8]>,
+        shared: Option<Frame>,
+    ) -> SendOutcome {
         let channel = control::channel(edge.index());
         loop {
             // The note is there before the message can be finished.
@@ -249,7 +266,7 @@ impl Shared {
                         source: edge.edge().from,
                         sequences: BTreeMap::new(),
                     });
-                    unfinished.sequences.insert(id.number, sequence);
+                    unfinished.sequences.insert(id.number, (sequence, shared));
                     return SendOutcome::Accepted;
                 }
                 Err(refusal) => refusal,
@@ -274,10 +291,25 @@ impl Shared {
         }
     }
 
-    fn count_frame(&self, edge: usize, bytes: usize, sent_bytes: usize) {
+    /// The frame of a message and where the other machine may read it, if it may.
+    fn place_of_frame(
+        &self,
+        edge: &OutgoingEdge,
+        message: &Message,
+    ) -> Option<(Frame, SharedBlock)> {
+        if !self.sharing.as_ref().is_some_and(Sharing::sends) {
+            return None;
+        }
+        edge.share_frames();
+        let frame = message.frame()?;
+        Some((frame.clone(), block_of(frame)?))
+    }
+
+    fn count_frame(&self, edge: usize, is_shared: bool, bytes: usize, sent_bytes: usize) {
         let mut all = lock(&self.traffic);
         let traffic = all.entry(edge).or_default();
         traffic.frames += 1;
+        traffic.shared += u64::from(is_shared);
         traffic.bytes += bytes as u64;
         traffic.sent_bytes += sent_bytes as u64;
     }
@@ -300,7 +332,7 @@ impl Shared {
         let lost: BTreeMap<_, _> = lost.into_iter().collect();
         for unfinished in lost.into_values() {
             let Unfinished { edge, source, .. } = unfinished;
-            for sequence in unfinished.sequences.into_values() {
+            for (sequence, _) in unfinished.sequences.into_values() {
                 (self.report)(BridgeEvent::Lost {
                     edge,
                     source,
@@ -329,14 +361,17 @@ fn send_edge(shared: &Shared, edge: &OutgoingEdge, mut frames: FrameEncoder) {
         }
         match edge.take() {
             Taken::Message(message) => {
-                let (body, sent_bytes) = wire::encode(&message, &mut frames);
+                let (shared_frame, block) = shared.place_of_frame(edge, &message).unzip();
+                let (body, sent_bytes) = wire::encode(&message, &mut frames, block);
                 let sequence = message.lineage().sequence;
                 if shared.is_gone(edge.index()) {
                     return;
                 }
-                match (shared.send(edge, sequence, &body.into()), message.frame()) {
+                let sent = shared.send(edge, sequence, &body.into(), shared_frame);
+                match (sent, message.frame()) {
                     (SendOutcome::Accepted, Some(frame)) => {
-                        shared.count_frame(edge.index(), frame.pixels().len(), sent_bytes);
+                        let bytes = frame.pixels().len();
+                        shared.count_frame(edge.index(), block.is_some(), bytes, sent_bytes);
                     }
                     (SendOutcome::TooLong, Some(_)) => frames.forget(),
                     (SendOutcome::Accepted | SendOutcome::TooLong, None) => {}
@@ -359,6 +394,8 @@ fn receive_edge(
     let number = edge.index();
     let (source, to) = (edge.edge().from, edge.edge().to);
     let mut frames = FrameDecoder::default();
+    let nothing = Sharing::default();
+    let sharing = shared.sharing.as_ref().unwrap_or(&nothing);
     for (id, body) in arrivals {
         // The first connection measures it.
         let clock = loop {
@@ -368,7 +405,7 @@ fn receive_edge(
                 None => std::thread::sleep(Duration::from_millis(1)),
             }
         };
-        let delivery = match wire::decode(&body, clock, &mut frames) {
+        let delivery = match wire::decode(&body, clock, &mut frames, sharing) {
             Some(arrived) => {
                 let key = (to, source, arrived.sequence);
                 shared.finished.hold(key, &shared.link, id);
@@ -424,6 +461,12 @@ fn receive(shared: &Shared, mut arrivals: HashMap<u32, Arrivals>) {
                 match Control::decode(&body) {
                     Some(Control::Gone { edge }) => shared.set_gone(edge),
                     Some(Control::Stop) => (shared.report)(BridgeEvent::Stopped),
+                    Some(Control::Share(step)) if shared.sharing.is_some() => {
+                        let next = shared.sharing.as_ref().and_then(|it| it.receive(step));
+                        if let Some(next) = next {
+                            shared.send_control(&Control::Share(next));
+                        }
+                    }
                     _ => shared.refuse(None, "it sent something that it should not"),
                 }
             }

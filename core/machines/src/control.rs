@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::agreement::Facts;
+use crate::shared_memory::Handshake;
 
 /// The channel of [`Control`].
 pub(crate) const CHANNEL: u32 = 0;
@@ -20,6 +21,8 @@ pub(crate) enum Control {
     Gone { edge: usize },
     /// The run was stopped there, or has failed.
     Stop,
+    /// Between machines that are one: a step towards shared memory.
+    Share(Handshake),
 }
 
 /// The channel of an edge.

@@ -12,6 +12,8 @@ use flowpipe_host::frame::Shape;
 use lz4::block::{CompressionMode, compress, decompress_to_buffer};
 use serde::{Deserialize, Serialize};
 
+use crate::shared_memory::{SharedBlock, Sharing};
+
 /// Bytes from left to right: 64 pixels of four bytes.
 const TILE_BYTES: usize = 256;
 /// Rows from top to bottom.
@@ -37,6 +39,8 @@ enum Content {
     /// The tiles that differ from the frame with this number on this edge: a bit for each tile, and then the bytes of each
     /// whose bit is set, row by row. None differs: nothing.
     Changed { since: u64 },
+    /// Nothing: the frame is in memory that the receiver may read.
+    Shared(SharedBlock),
 }
 
 /// What was sent on an edge.
@@ -44,6 +48,8 @@ enum Content {
 pub struct FrameTraffic {
     /// Frames.
     pub frames: u64,
+    /// Those of them that the other machine has read in memory of this one.
+    pub shared: u64,
     /// Their bytes.
     pub bytes: u64,
     /// The bytes that were sent for them.
@@ -64,6 +70,19 @@ pub(crate) struct FrameDecoder {
     /// How many frames were decoded.
     count: u64,
     last: Option<(Shape, Arc<Vec<u8>>)>,
+}
+
+impl FrameHead {
+    fn new(shape: Shape, content: Content, is_compressed: bool) -> Self {
+        Self {
+            format: shape.format,
+            width: shape.width,
+            height: shape.height,
+            stride: shape.stride,
+            content,
+            is_compressed,
+        }
+    }
 }
 
 impl FrameEncoder {
@@ -100,16 +119,17 @@ impl FrameEncoder {
             false => None,
         };
         let compressed = compressed.filter(|it| it.len() < bytes.len());
-        let head = FrameHead {
-            format: shape.format,
-            width: shape.width,
-            height: shape.height,
-            stride: shape.stride,
-            content,
-            is_compressed: compressed.is_some(),
-        };
+        let head = FrameHead::new(shape, content, compressed.is_some());
         listed.extend_from_slice(compressed.as_ref().unwrap_or(&bytes));
         (head, listed)
+    }
+
+    /// The head of the next frame, which is in memory that the receiver may read. It has to stay there until the receiver has
+    /// finished its message.
+    pub(crate) fn encode_shared(&mut self, shape: Shape, block: SharedBlock) -> FrameHead {
+        self.last = None;
+        self.count += 1;
+        FrameHead::new(shape, Content::Shared(block), false)
     }
 
     /// The last frame was not sent: the next one is whole.
@@ -120,11 +140,13 @@ impl FrameEncoder {
 }
 
 impl FrameDecoder {
-    /// The next frame. `None`: it is malformed. Then the one before stays.
+    /// The next frame. `None`: it is malformed. Then the one before stays. `sharing`: whether it may be in memory of the
+    /// other end.
     pub(crate) fn decode(
         &mut self,
         head: &FrameHead,
         bytes: &[u8],
+        sharing: &Sharing,
     ) -> Option<(Shape, Arc<Vec<u8>>)> {
         let shape = Shape::new(&abi::FrameInfo {
             struct_size: size_of::<abi::FrameInfo>() as u32,
@@ -160,6 +182,10 @@ impl FrameDecoder {
                 kept.clone()
             }
             (Content::Changed { .. }, _) => return None,
+            (Content::Shared(block), _) if bytes.is_empty() => {
+                Arc::new(sharing.copy(block, shape.size())?)
+            }
+            (Content::Shared(_), _) => return None,
         };
         self.count += 1;
         self.last = Some((shape, pixels.clone()));
@@ -279,7 +305,7 @@ mod tests {
         pixels: &[u8],
     ) -> (FrameHead, usize) {
         let (head, bytes) = encoder.encode(shape, pixels);
-        let arrived = decoder.decode(&head, &bytes);
+        let arrived = decoder.decode(&head, &bytes, &Sharing::default());
         assert_eq!(
             arrived,
             Some((shape, Arc::new(pixels.to_vec()))),
@@ -348,10 +374,16 @@ mod tests {
         pixels[299] = 6;
         let second = encoder.encode(shape, &pixels);
         assert!(
-            decoder.decode(&second.0, &second.1).is_none(),
+            decoder
+                .decode(&second.0, &second.1, &Sharing::default())
+                .is_none(),
             "it is too early"
         );
-        assert!(decoder.decode(&first.0, &first.1).is_some());
+        assert!(
+            decoder
+                .decode(&first.0, &first.1, &Sharing::default())
+                .is_some()
+        );
         assert!(first.0.is_compressed);
         let bad = |change: &dyn Fn(&mut FrameHead, &mut Vec<u8>)| {
             let (mut head, mut bytes) = second.clone();
@@ -377,9 +409,14 @@ mod tests {
                 (head.content, head.is_compressed) = (Content::Whole, true);
             }),
         ] {
-            assert!(decoder.decode(&head, &bytes).is_none(), "{head:?}");
+            assert!(
+                decoder.decode(&head, &bytes, &Sharing::default()).is_none(),
+                "{head:?}"
+            );
         }
-        let (_, arrived) = decoder.decode(&second.0, &second.1).unwrap();
+        let (_, arrived) = decoder
+            .decode(&second.0, &second.1, &Sharing::default())
+            .unwrap();
         assert_eq!(arrived[..], pixels);
     }
 
@@ -425,8 +462,8 @@ mod tests {
             let head = FrameHead {
                 format: abi::FORMAT_GREY8, width, height, stride, content, is_compressed,
             };
-            let _ = decoder.decode(&FrameHead { content: Content::Whole, ..head.clone() }, &first);
-            let _ = decoder.decode(&head, &bytes);
+            let _ = decoder.decode(&FrameHead { content: Content::Whole, ..head.clone() }, &first, &Sharing::default());
+            let _ = decoder.decode(&head, &bytes, &Sharing::default());
         }
     }
 }

@@ -12,6 +12,7 @@ mod control;
 mod finished;
 mod frame_coding;
 mod peer;
+mod shared_memory;
 mod wire;
 
 pub use agreement::{Difference, Facts};

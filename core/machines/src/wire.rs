@@ -9,6 +9,7 @@ use flowpipe_link::clock_offset::Offset;
 use serde::{Deserialize, Serialize};
 
 use crate::frame_coding::{FrameDecoder, FrameEncoder, FrameHead};
+use crate::shared_memory::{SharedBlock, Sharing};
 
 /// The longest head, in bytes. It has at most 256 hops.
 const LONGEST_HEAD: usize = 64 << 10;
@@ -32,8 +33,12 @@ struct Head {
     frame: Option<FrameHead>,
 }
 
-/// The bytes of a message, and how many of them are of its frame.
-pub(crate) fn encode(message: &Message, frames: &mut FrameEncoder) -> (Vec<u8>, usize) {
+/// The bytes of a message, and how many of them are of its frame. `shared`: where the receiver may read the frame.
+pub(crate) fn encode(
+    message: &Message,
+    frames: &mut FrameEncoder,
+    shared: Option<SharedBlock>,
+) -> (Vec<u8>, usize) {
     let lineage = message.lineage();
     let json = message.json().as_bytes();
     // The message that carries the frame is its own.
@@ -43,7 +48,10 @@ pub(crate) fn encode(message: &Message, frames: &mut FrameEncoder) -> (Vec<u8>, 
         .filter(|_| message.frame().is_none());
     let captured_json = captured.map_or(&[][..], |it| it.body.json().as_bytes());
     let frame = message.frame();
-    let frame = frame.map(|frame| frames.encode(frame.shape(), frame.pixels()));
+    let frame = frame.map(|frame| match shared {
+        Some(block) => (frames.encode_shared(frame.shape(), block), Vec::new()),
+        None => frames.encode(frame.shape(), frame.pixels()),
+    });
     let (frame, pixels) = frame.unzip();
     let pixels = pixels.unwrap_or_default();
     let head = Head {
@@ -83,6 +91,7 @@ pub(crate) fn decode(
     bytes: &[u8],
     clock: Offset,
     frames: &mut FrameDecoder,
+    sharing: &Sharing,
 ) -> Option<ArrivedMessage> {
     let (length, rest) = bytes.split_first_chunk()?;
     let length = u32::from_le_bytes(*length) as usize;
@@ -95,7 +104,7 @@ pub(crate) fn decode(
     let captured_length = head.captured.as_ref().map_or(0, |(_, length)| *length);
     let (captured, rest) = rest.split_at_checked(captured_length)?;
     let pixels = match &head.frame {
-        Some(frame) => Some(frames.decode(frame, rest)?),
+        Some(frame) => Some(frames.decode(frame, rest, sharing)?),
         None if rest.is_empty() => None,
         None => return None,
     };
@@ -138,11 +147,16 @@ mod tests {
     use super::*;
 
     fn encode(message: &Message) -> Vec<u8> {
-        super::encode(message, &mut FrameEncoder::new(true)).0
+        super::encode(message, &mut FrameEncoder::new(true), None).0
     }
 
     fn decode(bytes: &[u8], clock: Offset) -> Option<ArrivedMessage> {
-        super::decode(bytes, clock, &mut FrameDecoder::default())
+        super::decode(
+            bytes,
+            clock,
+            &mut FrameDecoder::default(),
+            &Sharing::default(),
+        )
     }
 
     const AHEAD: Offset = Offset {

@@ -1,0 +1,58 @@
+//! Memory files, which other processes of the same user open by their descriptors.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd as _;
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+
+use flowpipe_host::frame::Frame;
+use rustix::fs::{MemfdFlags, memfd_create};
+
+use super::{Place, SharedBlock, Token};
+
+/// A new memory file that contains a token, and where it is.
+pub(super) fn memory_with(token: Token) -> io::Result<(File, Place)> {
+    let file = File::from(memfd_create("flowpipe", MemfdFlags::CLOEXEC)?);
+    let bytes: Vec<u8> = token.iter().flat_map(|half| half.to_le_bytes()).collect();
+    file.write_all_at(&bytes, 0)?;
+    let place = Place {
+        process: std::process::id(),
+        descriptor: file.as_raw_fd(),
+    };
+    Ok((file, place))
+}
+
+/// The token in a memory file.
+pub(super) fn token_at(place: Place) -> Option<Token> {
+    let mut halves = [[0; 8]; 2];
+    read(&open(place).ok()?, halves.as_flattened_mut()).ok()?;
+    Some(halves.map(u64::from_le_bytes))
+}
+
+/// Opens a memory file of flowpipe, and nothing else: to open a pipe or a device may have effects.
+pub(super) fn open(place: Place) -> io::Result<File> {
+    let Place {
+        process,
+        descriptor,
+    } = place;
+    let path = PathBuf::from(format!("/proc/{process}/fd/{descriptor}"));
+    match std::fs::read_link(&path)? {
+        target if target == Path::new("/memfd:flowpipe (deleted)") => File::open(path),
+        _ => Err(io::ErrorKind::InvalidInput.into()),
+    }
+}
+
+/// Reads from the beginning of a file. What is mapped could be shortened meanwhile, and end this process.
+pub(super) fn read(file: &File, to: &mut [u8]) -> io::Result<()> {
+    file.read_exact_at(to, 0)
+}
+
+/// Where a frame is.
+pub(super) fn block_of(frame: &Frame) -> Option<SharedBlock> {
+    let block = frame.block()?;
+    Some(SharedBlock {
+        descriptor: block.file().as_raw_fd(),
+        id: block.id,
+    })
+}
