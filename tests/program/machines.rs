@@ -8,7 +8,7 @@ use std::time::Duration;
 use flowpipe_tests::{Ran, flowpipe, pipeline, ready, run};
 
 /// An address that nobody listens on.
-fn address() -> String {
+pub fn address() -> String {
     format!("tcp/{}", free_address())
 }
 

@@ -92,6 +92,7 @@ mod live;
 #[cfg(unix)]
 mod loading;
 mod machines;
+mod machines_death;
 mod machines_tls;
 #[cfg(target_os = "linux")]
 mod messages;

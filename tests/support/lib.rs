@@ -89,6 +89,7 @@ fn examples(built: &Path) -> &'static Path {
             "counting",
             "fickle",
             "lingering",
+            "numbers",
         ] {
             let file = library_file(name);
             // Cargo builds the examples for tests, not for benches.

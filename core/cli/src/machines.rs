@@ -9,10 +9,10 @@ use std::time::Duration;
 use flowpipe_abi::{ABI_MAJOR, ABI_MINOR};
 use flowpipe_config::pipeline::{Machines, Pipeline};
 use flowpipe_engine::run::remote::RemoteEnds;
-use flowpipe_engine::run::{Observer, RunHandle, Stopper};
+use flowpipe_engine::run::{RunHandle, Stopper};
 use flowpipe_host::catalogue::Catalogue;
 use flowpipe_host::clock::Clock;
-use flowpipe_machines::{AgreementError, Bridge, BridgeEvent, Facts, FinishedMessages, Peer};
+use flowpipe_machines::{AgreementError, Bridge, BridgeEvent, Facts, Peer};
 use flowpipe_recording::{bytes_hash, file_hash};
 use flowpipe_terminal::{eprintln, escape};
 
@@ -31,7 +31,6 @@ pub struct OtherMachines {
     machines: Machines,
     own: usize,
     peers: Vec<(usize, Peer)>,
-    finished: Arc<FinishedMessages>,
 }
 
 /// The other machines of an active run.
@@ -138,7 +137,6 @@ impl OtherMachines {
             machines: machines.clone(),
             own,
             peers,
-            finished: Arc::default(),
         })
     }
 
@@ -147,11 +145,6 @@ impl OtherMachines {
         let of_stages = self.machines.of_stages.iter().enumerate();
         let others = of_stages.filter(|(_, machine)| **machine != self.own);
         others.map(|(stage, _)| stage).collect()
-    }
-
-    /// The observer that the run needs.
-    pub fn observer(&self) -> Arc<dyn Observer> {
-        self.finished.clone()
     }
 
     /// Connects the stages of a run that has started with those of the others.
@@ -176,8 +169,7 @@ impl OtherMachines {
             };
             let name = self.machines.all[peer].name.clone();
             let notice = notice(name.clone(), run.stopper(), has_lost.clone());
-            let finished = self.finished.clone();
-            let bridge = Bridge::start(link, own_ends, finished, PATIENCE, notice);
+            let bridge = Bridge::start(link, own_ends, PATIENCE, notice);
             bridges.push((name, bridge.map_err(Failure::from)?));
         }
         Ok(Bridges {

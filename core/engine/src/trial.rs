@@ -21,6 +21,7 @@ use flowpipe_host::table::{self, Host};
 use flowpipe_sync::lock;
 use serde_json::Value;
 
+use crate::edge::Item;
 use crate::run::outcome::Outcome;
 use crate::run::plan::Plan;
 use crate::run::work::Work;
@@ -195,7 +196,11 @@ impl Trial {
             ..Message::detached(schema, json)?
         };
         let now = self.worker.stage.run.now();
-        Ok(self.work(&Work::message(port, Arc::new(message), now)))
+        let item = Item {
+            message: Arc::new(message),
+            receipt: None,
+        };
+        Ok(self.work(&Work::message(port, item, now)))
     }
 
     /// Calls a source once.

@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender};
 use flowpipe_config::pipeline::{PortRef, WhenFull};
-use flowpipe_engine::run::remote::{Delivery, IncomingEdge, OutgoingEdge, RemoteEnds, Taken};
+use flowpipe_engine::run::remote::{
+    Delivery, IncomingEdge, OutgoingEdge, Receipt, RemoteEnds, Taken,
+};
 use flowpipe_host::frame::Frame;
 use flowpipe_host::message::Message;
 use flowpipe_link::clock_offset::Offset;
@@ -18,7 +20,6 @@ use flowpipe_link::session::{Event, MessageId, Refusal};
 use flowpipe_sync::lock;
 
 use crate::control::{self, CHANNEL, Control};
-use crate::finished::FinishedMessages;
 use crate::frame_coding::{FrameDecoder, FrameEncoder, FrameTraffic};
 use crate::peer::Peer;
 use crate::shared_memory::{SharedBlock, Sharing, block_of};
@@ -78,7 +79,6 @@ pub struct Bridge {
 
 struct Shared {
     link: Arc<Link>,
-    finished: Arc<FinishedMessages>,
     report: Box<dyn Fn(BridgeEvent) + Send + Sync>,
     /// What the other machine has not finished, by channel.
     sent: Mutex<HashMap<u32, Unfinished>>,
@@ -109,13 +109,28 @@ struct Unfinished {
     source: PortRef,
     /// Their numbers on the output, by those on the channel, with the frames that the other machine may still read here.
     sequences: BTreeMap<u64, (u64, Option<Frame>)>,
+    /// What those keep that have not arrived.
+    receipts: BTreeMap<u64, Receipt>,
+}
+
+/// A message of the other machine that this one has. When the last of its descendants here is dropped, which may be in any
+/// thread, it is finished.
+struct HeldMessage {
+    link: Arc<Link>,
+    id: MessageId,
+}
+
+impl Drop for HeldMessage {
+    fn drop(&mut self) {
+        self.link.done(self.id);
+    }
 }
 
 /// Messages of one edge, on their way from the thread of the link to that of the edge.
 type Arrivals = Sender<(MessageId, Vec<u8>)>;
 
 impl Bridge {
-    /// Starts to move messages. `ends`: those of the edges between both machines. `finished`: an observer of the run.
+    /// Starts to move messages. `ends`: those of the edges between both machines.
     /// `patience`: the other machine is given up after so long without a connection.
     ///
     /// # Errors
@@ -123,7 +138,6 @@ impl Bridge {
     pub fn start(
         peer: Peer,
         ends: RemoteEnds,
-        finished: Arc<FinishedMessages>,
         patience: Duration,
         report: impl Fn(BridgeEvent) + Send + Sync + 'static,
     ) -> io::Result<Self> {
@@ -132,7 +146,6 @@ impl Bridge {
         let edges = ends.outgoing.iter().map(OutgoingEdge::index);
         let shared = Arc::new(Shared {
             link: peer.link,
-            finished,
             report: Box::new(report),
             sent: Mutex::default(),
             gone: edges.map(|edge| (edge, AtomicBool::new(false))).collect(),
@@ -254,6 +267,7 @@ impl Shared {
         sequence: u64,
         body: &Arc<[u8]>,
         shared: Option<Frame>,
+        mut receipt: Option<Receipt>,
     ) -> SendOutcome {
         let channel = control::channel(edge.index());
         loop {
@@ -265,8 +279,12 @@ impl Shared {
                         edge: edge.index(),
                         source: edge.edge().from,
                         sequences: BTreeMap::new(),
+                        receipts: BTreeMap::new(),
                     });
                     unfinished.sequences.insert(id.number, (sequence, shared));
+                    unfinished
+                        .receipts
+                        .extend(receipt.take().map(|it| (id.number, it)));
                     return SendOutcome::Accepted;
                 }
                 Err(refusal) => refusal,
@@ -312,6 +330,16 @@ impl Shared {
         traffic.shared += u64::from(is_shared);
         traffic.bytes += bytes as u64;
         traffic.sent_bytes += sent_bytes as u64;
+    }
+
+    /// These messages are in the hands of the other machine.
+    fn note_arrived(&self, last: MessageId) {
+        let arrived = lock(&self.sent).get_mut(&last.channel).map(|unfinished| {
+            let later = unfinished.receipts.split_off(&(last.number + 1));
+            std::mem::replace(&mut unfinished.receipts, later)
+        });
+        // Without the lock: messages of any link may be finished by this.
+        drop(arrived);
     }
 
     /// The other machine has finished these messages.
@@ -360,14 +388,14 @@ fn send_edge(shared: &Shared, edge: &OutgoingEdge, mut frames: FrameEncoder) {
             }
         }
         match edge.take() {
-            Taken::Message(message) => {
+            Taken::Message(message, receipt) => {
                 let (shared_frame, block) = shared.place_of_frame(edge, &message).unzip();
                 let (body, sent_bytes) = wire::encode(&message, &mut frames, block);
                 let sequence = message.lineage().sequence;
                 if shared.is_gone(edge.index()) {
                     return;
                 }
-                let sent = shared.send(edge, sequence, &body.into(), shared_frame);
+                let sent = shared.send(edge, sequence, &body.into(), shared_frame, receipt);
                 match (sent, message.frame()) {
                     (SendOutcome::Accepted, Some(frame)) => {
                         let bytes = frame.pixels().len();
@@ -392,7 +420,6 @@ fn receive_edge(
     arrivals: &Receiver<(MessageId, Vec<u8>)>,
 ) {
     let number = edge.index();
-    let (source, to) = (edge.edge().from, edge.edge().to);
     let mut frames = FrameDecoder::default();
     let nothing = Sharing::default();
     let sharing = shared.sharing.as_ref().unwrap_or(&nothing);
@@ -407,13 +434,8 @@ fn receive_edge(
         };
         let delivery = match wire::decode(&body, clock, &mut frames, sharing) {
             Some(arrived) => {
-                let key = (to, source, arrived.sequence);
-                shared.finished.hold(key, &shared.link, id);
-                let accepted = edge.accept(arrived);
-                if accepted != Ok(Delivery::Queued) {
-                    shared.finished.finish(key);
-                }
-                accepted
+                let link = shared.link.clone();
+                edge.accept(arrived, Some(Arc::new(HeldMessage { link, id })))
             }
             None => {
                 shared.link.done(id);
@@ -443,6 +465,7 @@ fn receive(shared: &Shared, mut arrivals: HashMap<u32, Arrivals>) {
         }
         match shared.link.next_event(STEP) {
             None | Some(Event::Credit { .. } | Event::Lost { .. } | Event::Unsent { .. }) => {}
+            Some(Event::Arrived(id)) => shared.note_arrived(id),
             Some(Event::Connected) => {
                 gone_since = None;
                 (shared.report)(BridgeEvent::Connected);

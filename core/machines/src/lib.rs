@@ -9,7 +9,6 @@
 mod agreement;
 mod bridge;
 mod control;
-mod finished;
 mod frame_coding;
 mod peer;
 mod shared_memory;
@@ -17,6 +16,5 @@ mod wire;
 
 pub use agreement::{Difference, Facts};
 pub use bridge::{Bridge, BridgeEvent};
-pub use finished::FinishedMessages;
 pub use frame_coding::FrameTraffic;
 pub use peer::{AgreementError, Peer};

@@ -68,7 +68,6 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
     let others = others.transpose()?;
     if let Some(others) = &others {
         options.elsewhere = others.stages();
-        options.observers.push(others.observer());
     }
     let recorded_run = RecordedRun {
         pipeline: &pipeline,

@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crossbeam_channel::Select;
-use flowpipe_host::message::{Descent, Message};
+use flowpipe_host::message::Descent;
 
 use crate::edge::counters::Counters;
 use crate::edge::cycle::Cycle;
 use crate::edge::gate::Gate;
-use crate::edge::{Head, Received};
+use crate::edge::{Head, Item, Received};
 
 /// How often a stage in a cycle that gets no message checks whether the cycle has ended.
 const CYCLE_CHECK_INTERVAL: Duration = Duration::from_millis(250);
@@ -41,7 +41,7 @@ pub(crate) struct InEdge {
 /// The next event of a stage's inputs.
 pub(crate) enum Next {
     /// A message and its input port.
-    Message(usize, Arc<Message>),
+    Message(usize, Item),
     /// All inputs have ended.
     Ended,
     /// The gate is closed: the stage has to pause.
@@ -148,7 +148,7 @@ impl Inputs {
     }
 
     /// Takes a message if there is one, and removes edges that have ended.
-    fn find(&mut self) -> Option<(usize, Arc<Message>)> {
+    fn find(&mut self) -> Option<(usize, Item)> {
         let mut left = self.heads.len();
         while left > 0 {
             left -= 1;

@@ -14,6 +14,8 @@ pub(crate) mod gate;
 pub(crate) mod inputs;
 pub(crate) mod outputs;
 
+use std::any::Any;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -26,7 +28,16 @@ use flowpipe_sync::wake_up::WakeUp;
 use crate::edge::counters::Counters;
 use crate::edge::gate::Gate;
 
-type Item = Arc<Message>;
+/// A message in a queue.
+#[derive(Clone)]
+pub(crate) struct Item {
+    pub message: Arc<Message>,
+    pub receipt: Option<Receipt>,
+}
+
+/// Kept by what descends from a message of another machine, as long as that waits or is processed here, and dropped with
+/// the last of it.
+pub type Receipt = Arc<dyn Any + Send + Sync>;
 
 /// The sending end.
 pub(crate) struct Tail {
@@ -74,6 +85,14 @@ pub(crate) enum Received {
     Empty,
     /// The edge has ended.
     Ended,
+}
+
+impl Deref for Item {
+    type Target = Message;
+
+    fn deref(&self) -> &Message {
+        &self.message
+    }
 }
 
 /// Creates an edge and returns both ends.
@@ -298,7 +317,7 @@ mod tests {
     use super::*;
 
     fn message(sequence: u64) -> Item {
-        Arc::new(Message {
+        let message = Message {
             schema: Arc::from(c"test/1"),
             body: flowpipe_host::document::Document::empty(),
             frame: None,
@@ -310,7 +329,11 @@ mod tests {
                 root: None,
             },
             source: PortRef { stage: 0, port: 0 },
-        })
+        };
+        Item {
+            message: Arc::new(message),
+            receipt: None,
+        }
     }
 
     /// Sends ten messages into a queue of capacity three. Returns the numbers that remain, and the counts.

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use flowpipe_host::message::Message;
 
 use crate::edge::fed_input::FedInput;
-use crate::edge::{Sent, Tail};
+use crate::edge::{Item, Sent, Tail};
 
 /// The sending ends of a stage's edges, by port.
 #[derive(Default)]
@@ -75,14 +75,14 @@ impl OutPort {
 
     /// Sends a message over every edge, waiting where a queue is full. Returns whether the port still has a receiver;
     /// true for a port without edges.
-    pub(crate) fn send(&mut self, message: Arc<Message>, sending: &impl Sending) -> bool {
+    pub(crate) fn send(&mut self, item: Item, sending: &impl Sending) -> bool {
         let Some((last, others)) = self.tails.split_last_mut() else {
             return true;
         };
         for edge in others {
-            self.gone += usize::from(!edge.send(message.clone(), sending));
+            self.gone += usize::from(!edge.send(item.clone(), sending));
         }
-        self.gone += usize::from(!last.send(message, sending));
+        self.gone += usize::from(!last.send(item, sending));
         self.gone < self.tails.len()
     }
 
@@ -116,12 +116,12 @@ impl OutEdge {
     }
 
     /// Returns false the first time that the receiver is gone.
-    pub(crate) fn send(&mut self, message: Arc<Message>, sending: &impl Sending) -> bool {
+    pub(crate) fn send(&mut self, item: Item, sending: &impl Sending) -> bool {
         if self.gone {
             self.tail.counters.offer();
             return true;
         }
-        let alive = match self.tail.send(message) {
+        let alive = match self.tail.send(item) {
             Sent::Queued { dropped } => {
                 for message in &dropped {
                     sending.dropped(self.index, message);
@@ -129,9 +129,9 @@ impl OutEdge {
                 self.note_dropped(dropped.len() as u64);
                 true
             }
-            Sent::Full(message) => {
+            Sent::Full(item) => {
                 sending.begin_wait();
-                let queued = self.tail.wait(message);
+                let queued = self.tail.wait(item);
                 sending.end_wait();
                 queued
             }

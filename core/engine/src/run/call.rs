@@ -16,6 +16,7 @@ use flowpipe_recording::{LATEST_TIME, entry};
 use flowpipe_sync::calls::CallNumber;
 
 use crate::check::Judgement;
+use crate::edge::Receipt;
 use crate::run::journal;
 use crate::run::journal::Journal;
 use crate::run::order::Turn;
@@ -30,6 +31,8 @@ pub(crate) struct Context<'a> {
     pub call: CallNumber,
     /// The message being processed.
     pub parent: Option<&'a Message>,
+    /// What its answers keep.
+    pub receipt: Option<&'a Receipt>,
     /// The frame being processed; at the end of the stream, that of the last message.
     pub descent: &'a Descent,
     /// When the message was taken, or the call started.
@@ -103,9 +106,14 @@ impl Context<'_> {
                     None => self.send(port, message),
                     Some(entrant) => entrant.offer(port, message, judgement, |port, message| {
                         match self.wait_for_turn() {
-                            true => self
-                                .stage
-                                .send(self.watch, port, message, None, &self.journal),
+                            true => self.stage.send(
+                                self.watch,
+                                port,
+                                message,
+                                self.receipt,
+                                None,
+                                &self.journal,
+                            ),
                             false => abi::STOPPED,
                         }
                     }),
@@ -144,8 +152,14 @@ impl Context<'_> {
             let sequence = self.journal.recorded_sequence(recorded, name);
             sequence.unwrap_or_else(|| replay.new_sequence())
         });
-        self.stage
-            .send(self.watch, port, message, number, &self.journal)
+        self.stage.send(
+            self.watch,
+            port,
+            message,
+            self.receipt,
+            number,
+            &self.journal,
+        )
     }
 
     /// Sleeps in short steps, so that a cancellation is noticed.

@@ -317,7 +317,14 @@ impl Driver {
             let turn = stage.turn(&race.work);
             if turn.is_none_or(|turn| turn.wait(is_aborted)) {
                 for (port, message) in weak.answers {
-                    stage.send(&self.watch, port, message, None, &journal);
+                    stage.send(
+                        &self.watch,
+                        port,
+                        message,
+                        race.work.receipt.as_ref(),
+                        None,
+                        &journal,
+                    );
                 }
             }
             if let Some(call) = written.iter_mut().find(|it| it.plugin == weak.contestant) {

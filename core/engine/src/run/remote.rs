@@ -16,10 +16,11 @@ use flowpipe_host::message::{CapturedMessage, Hops, Lineage, MOST_HOPS, Message,
 use flowpipe_recording::LATEST_TIME;
 
 use crate::check::Judgement;
+pub use crate::edge::Receipt;
 use crate::edge::cycle::cycles;
 use crate::edge::gate::Gate;
 use crate::edge::outputs::{OutEdge, Sending};
-use crate::edge::{Head, Received};
+use crate::edge::{Head, Item, Received};
 use crate::run::Options;
 use crate::run::error::StartError;
 use crate::run::plan::misfit;
@@ -59,8 +60,8 @@ pub struct IncomingEdge {
 /// The result of waiting for a message.
 #[derive(Debug)]
 pub enum Taken {
-    /// A message.
-    Message(Arc<Message>),
+    /// A message, and what it keeps until it has arrived elsewhere.
+    Message(Arc<Message>, Option<Receipt>),
     /// There is none now.
     Empty,
     /// The stream has ended.
@@ -221,7 +222,7 @@ impl OutgoingEdge {
 impl From<Received> for Taken {
     fn from(received: Received) -> Self {
         match received {
-            Received::Message(message) => Self::Message(message),
+            Received::Message(Item { message, receipt }) => Self::Message(message, receipt),
             Received::Empty => Self::Empty,
             Received::Ended => Self::Ended,
         }
@@ -251,11 +252,16 @@ impl IncomingEdge {
         }
     }
 
-    /// Passes a message on to the stage here, as if the other stage had emitted it. Waits while the queue is full.
+    /// Passes a message on to the stage here, as if the other stage had emitted it. Waits while the queue is full. The
+    /// message and what descends from it keep `receipt` while they wait or are processed here.
     ///
     /// # Errors
     /// Why the message is refused: it is not what the other stage may emit. It is dropped.
-    pub fn accept(&mut self, arrived: ArrivedMessage) -> Result<Delivery, String> {
+    pub fn accept(
+        &mut self,
+        arrived: ArrivedMessage,
+        receipt: Option<Receipt>,
+    ) -> Result<Delivery, String> {
         let sequence = arrived.sequence;
         if sequence <= self.last {
             return Err(format!(
@@ -278,7 +284,7 @@ impl IncomingEdge {
                 observer.message(self.stage.index, self.edge.from.port, &message);
             }
         }
-        match self.sender.send(message, &NoClock) {
+        match self.sender.send(Item { message, receipt }, &NoClock) {
             true => Ok(Delivery::Queued),
             false => Ok(Delivery::Gone),
         }

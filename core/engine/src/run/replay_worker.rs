@@ -83,6 +83,7 @@ pub(crate) fn run(
         let work = Work {
             event,
             message: message.map(|message| (port, message)),
+            receipt: None,
             descent,
             taken_ns: call.taken_ns,
             ticket: None,

@@ -22,6 +22,7 @@ use crate::edge::fed_input::{self, FedInputs, InputPort};
 use crate::edge::gate::Gate;
 use crate::edge::inputs::Inputs;
 use crate::edge::outputs::{OutPort, Outputs, Sending};
+use crate::edge::{Item, Receipt};
 use crate::report::times::Times;
 use crate::run::counts::{ContestantCounts, StageCounts};
 use crate::run::journal::Journal;
@@ -273,6 +274,7 @@ impl Stage {
         watch: &Watch,
         port: usize,
         mut message: Message,
+        receipt: Option<&Receipt>,
         number: Option<u64>,
         journal: &Journal,
     ) -> abi::Status {
@@ -299,7 +301,9 @@ impl Stage {
             replay.keep(message);
             return abi::OK;
         }
-        if output.send(message, &TimedSender { stage: self, watch }) {
+        let receipt = receipt.cloned();
+        let item = Item { message, receipt };
+        if output.send(item, &TimedSender { stage: self, watch }) {
             abi::OK
         } else {
             self.note_gone(&outputs);

@@ -8,6 +8,7 @@ use flowpipe_host::problem::MessageId;
 use flowpipe_recording::entry::Event;
 use flowpipe_sync::tickets::Ticket;
 
+use crate::edge::{Item, Receipt};
 use crate::run::stage::Stage;
 
 /// The work of one call.
@@ -16,6 +17,8 @@ pub(crate) struct Work {
     pub event: abi::Event,
     /// The message and its input port.
     pub message: Option<(usize, Arc<Message>)>,
+    /// What its answers keep.
+    pub receipt: Option<Receipt>,
     /// The frame that the work descends from.
     pub descent: Descent,
     /// When it was taken from the queue.
@@ -25,11 +28,13 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    pub(crate) fn message(port: usize, message: Arc<Message>, now: i64) -> Self {
+    pub(crate) fn message(port: usize, item: Item, now: i64) -> Self {
+        let Item { message, receipt } = item;
         let descent = message.lineage.descent();
         Self {
             event: abi::EVENT_MESSAGE,
             message: Some((port, message)),
+            receipt,
             descent,
             taken_ns: now,
             ticket: None,
@@ -41,6 +46,7 @@ impl Work {
         Self {
             event,
             message: None,
+            receipt: None,
             descent,
             taken_ns: now,
             ticket: None,

@@ -114,6 +114,7 @@ impl Worker {
             watch: &self.watch,
             call,
             parent: parent.map(|(_, message)| message),
+            receipt: work.receipt.as_ref(),
             descent: &work.descent,
             taken_ns: work.taken_ns,
             turn: stage.turn(work),
@@ -288,11 +289,11 @@ impl Stage {
             let order = self.order.as_ref();
             let mut inputs = lock(&self.in_edges);
             match inputs.take(gate, order) {
-                inputs::Next::Message(port, message) => {
+                inputs::Next::Message(port, item) => {
                     let ticket = order.map(|order| order.take(worker));
                     drop(inputs);
                     self.counts.received.fetch_add(1, Ordering::Relaxed);
-                    let work = Work::message(port, message, self.run.now());
+                    let work = Work::message(port, item, self.run.now());
                     return NextWork::Work(Work { ticket, ..work });
                 }
                 inputs::Next::Ended => return NextWork::EndOfStream,

@@ -56,8 +56,8 @@ fn arrived(message: &Message) -> ArrivedMessage {
 fn carry(from: &OutgoingEdge, mut to: IncomingEdge) -> u64 {
     assert_eq!((from.index(), from.edge()), (to.index(), to.edge()));
     let mut carried = 0;
-    while let Taken::Message(message) = from.take() {
-        assert_eq!(to.accept(arrived(&message)), Ok(Delivery::Queued));
+    while let Taken::Message(message, _) = from.take() {
+        assert_eq!(to.accept(arrived(&message), None), Ok(Delivery::Queued));
         carried += 1;
     }
     carried
@@ -183,7 +183,7 @@ type Spoil = &'static dyn Fn(&mut ArrivedMessage);
 fn what_another_machine_sends_is_validated() {
     let pipeline = line();
     let (run, ends, _) = start(&pipeline, &[0]);
-    let Taken::Message(message) = ends.outgoing[0].take() else {
+    let Taken::Message(message, _) = ends.outgoing[0].take() else {
         panic!("there is one");
     };
     let good = arrived(&message);
@@ -221,11 +221,11 @@ fn what_another_machine_sends_is_validated() {
     for (why, spoil) in bad {
         let mut spoilt = good.clone();
         spoil(&mut spoilt);
-        let refusal = edge.accept(spoilt).unwrap_err();
+        let refusal = edge.accept(spoilt, None).unwrap_err();
         assert!(refusal.contains(why), "{why}: {refusal}");
     }
-    assert_eq!(edge.accept(good.clone()), Ok(Delivery::Queued));
-    let again = edge.accept(good).unwrap_err();
+    assert_eq!(edge.accept(good.clone(), None), Ok(Delivery::Queued));
+    let again = edge.accept(good, None).unwrap_err();
     assert!(again.contains("message 1 came after message 1"), "{again}");
     drop(edge);
     drop(finish(run));

@@ -45,6 +45,8 @@ pub enum Event {
         /// Its body.
         body: Vec<u8>,
     },
+    /// The peer has all messages of the channel up to this one.
+    Arrived(MessageId),
     /// The peer has finished these messages.
     Done {
         /// The first one.

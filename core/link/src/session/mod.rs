@@ -407,7 +407,7 @@ impl Session {
             }
             _ if !connection.is_established => Err(Violation::Unexpected("a packet")),
             Packet::Item(numbered) => self.accept_item(numbered),
-            Packet::Ack { received } => self.outgoing.acknowledge(received),
+            Packet::Ack { received } => self.acknowledge(received),
             Packet::Ping { sent_ns, last_item } => {
                 connection.ping(sent_ns, now_ns);
                 let expected = self.incoming.received() + 1;
@@ -434,7 +434,7 @@ impl Session {
     }
 
     fn accept_item(&mut self, numbered: Numbered<&[u8]>) -> Result<(), Violation> {
-        self.outgoing.acknowledge(numbered.received)?;
+        self.acknowledge(numbered.received)?;
         let (epoch, events) = (self.epoch, &mut self.events);
         let report = |event| events.push_back(event);
         self.owes_acknowledgement = true;
@@ -462,6 +462,11 @@ impl Session {
         Ok(())
     }
 
+    fn acknowledge(&mut self, received: u64) -> Result<(), Violation> {
+        let (epoch, events) = (self.epoch, &mut self.events);
+        self.outgoing.acknowledge(received, arrivals(epoch, events))
+    }
+
     /// Establishes a connection whose handshake is complete.
     fn establish(&mut self, id: ConnectionId) -> Result<(), Violation> {
         let connection = self.connections.get(&id).ok_or(Violation::Stale)?;
@@ -481,7 +486,8 @@ impl Session {
             self.lose_peer();
             self.peer = Some(peer.incarnation);
         }
-        self.outgoing.resume(received)?;
+        let (epoch, events) = (self.epoch, &mut self.events);
+        self.outgoing.resume(received, arrivals(epoch, events))?;
         self.newest = number;
         if let Some(before) = self.current.take() {
             self.connections.remove(&before);
@@ -513,5 +519,16 @@ impl Session {
             .reset(self.epoch, |event| events.push_back(event));
         self.incoming.reset();
         self.epoch += 1;
+    }
+}
+
+/// Reports what has arrived at the peer.
+fn arrivals(epoch: u32, events: &mut VecDeque<Event>) -> impl FnMut(u32, u64) {
+    move |channel, number| {
+        events.push_back(Event::Arrived(MessageId {
+            epoch,
+            channel,
+            number,
+        }));
     }
 }

@@ -1,6 +1,6 @@
 //! The direction to the peer: messages in pieces, and all that was sent and not acknowledged.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -37,6 +37,8 @@ pub(crate) struct Outgoing {
     /// Bytes of messages that were accepted and not acknowledged.
     bytes: usize,
     finish: Ending,
+    /// The items after `acknowledged` with which a message ends: their numbers, the channel, and the number of the message.
+    ends: VecDeque<(u64, u32, u64)>,
 }
 
 #[derive(Debug, Default)]
@@ -82,6 +84,7 @@ impl Outgoing {
             highest: 0,
             bytes: 0,
             finish: Ending::Open,
+            ends: VecDeque::new(),
         }
     }
 
@@ -150,6 +153,7 @@ impl Outgoing {
             }
             let item = self.cut()?;
             self.items.push_back(item);
+            self.note_end();
         }
         let item = self.items.get(self.sent)?.clone();
         self.sent += 1;
@@ -183,8 +187,27 @@ impl Outgoing {
         })
     }
 
-    /// The peer has all items up to this number.
-    pub(crate) fn acknowledge(&mut self, received: u64) -> Result<(), Violation> {
+    /// Notes whether a message ends with the last item.
+    fn note_end(&mut self) {
+        if let Some(Item::Fragment {
+            channel,
+            is_last: true,
+            ..
+        }) = self.items.back()
+            && let Some(given) = self.channels.get(*channel as usize).map(OutChannel::given)
+        {
+            let item = self.acknowledged + self.items.len() as u64;
+            self.ends.push_back((item, *channel, given));
+        }
+    }
+
+    /// The peer has all items up to this number. `arrived`: is called with each channel of which it has messages now, and the
+    /// number of the last of them.
+    pub(crate) fn acknowledge(
+        &mut self,
+        received: u64,
+        mut arrived: impl FnMut(u32, u64),
+    ) -> Result<(), Violation> {
         let sent = self.highest;
         if received > sent {
             return Err(Violation::Acknowledged { received, sent });
@@ -196,12 +219,24 @@ impl Outgoing {
                 self.bytes = self.bytes.saturating_sub(body.range.len());
             }
         }
+        let mut last = BTreeMap::new();
+        while let Some((_, channel, number)) =
+            self.ends.pop_front_if(|(item, ..)| *item <= received)
+        {
+            last.insert(channel, number);
+        }
+        last.into_iter()
+            .for_each(|(channel, number)| arrived(channel, number));
         Ok(())
     }
 
     /// A new connection: what the peer does not have is sent again.
-    pub(crate) fn resume(&mut self, received: u64) -> Result<(), Violation> {
-        self.acknowledge(received)?;
+    pub(crate) fn resume(
+        &mut self,
+        received: u64,
+        arrived: impl FnMut(u32, u64),
+    ) -> Result<(), Violation> {
+        self.acknowledge(received, arrived)?;
         self.sent = 0;
         Ok(())
     }
@@ -222,7 +257,7 @@ impl Outgoing {
         let unknown = Violation::Channel(channel);
         let found = self.channels.get_mut(channel as usize).ok_or(unknown)?;
         // It can't have what is still queued.
-        let given = found.accepted - found.queue.len() as u64;
+        let given = found.given();
         if first == 0 || last > given || !found.done.insert(first, last) {
             let what = "range of finished messages";
             return Err(Violation::Count { channel, what });
@@ -234,7 +269,7 @@ impl Outgoing {
     pub(crate) fn reset(&mut self, epoch: u32, mut report: impl FnMut(Event)) {
         let old = std::mem::replace(self, Self::new(self.limits));
         for (channel, old) in (0..).zip(old.channels) {
-            let given = old.accepted - old.queue.len() as u64;
+            let given = old.given();
             let id = |number| MessageId {
                 epoch,
                 channel,
@@ -253,6 +288,11 @@ impl Outgoing {
 }
 
 impl OutChannel {
+    /// How many messages are wholly among the items.
+    fn given(&self) -> u64 {
+        self.accepted - self.queue.len() as u64
+    }
+
     /// The next part of its queue, or its end.
     fn cut(&mut self, channel: u32) -> Option<Item<Slice>> {
         let Some((body, cut)) = self.queue.front_mut() else {

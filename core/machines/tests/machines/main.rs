@@ -22,9 +22,7 @@ use flowpipe_engine::run::{Options, Run};
 use flowpipe_host::clock::Clock;
 use flowpipe_link::tcp::{TcpAcceptor, TcpDialer};
 use flowpipe_link::transport::{Connection, Transport};
-use flowpipe_machines::{
-    AgreementError, Bridge, BridgeEvent, Facts, FinishedMessages, FrameTraffic, Peer,
-};
+use flowpipe_machines::{AgreementError, Bridge, BridgeEvent, Facts, FrameTraffic, Peer};
 use serde_json::json;
 
 use crate::common::{Builder, Watcher, catalogue, edges_add_up, finish, queue, seen};
@@ -116,10 +114,9 @@ impl Machine {
     /// Starts its run. `here`: the stages that it runs.
     fn start(self, pipeline: &Builder, here: &[usize], patience: Duration) -> Running {
         let watcher = Arc::new(Watcher::default());
-        let finished = Arc::new(FinishedMessages::default());
         let all: BTreeSet<_> = (0..pipeline.0.stages.len()).collect();
         let options = Options {
-            observers: vec![watcher.clone(), finished.clone()],
+            observers: vec![watcher.clone()],
             elsewhere: all.into_iter().filter(|it| !here.contains(it)).collect(),
             clock: self.clock,
             ..Options::default()
@@ -130,7 +127,7 @@ impl Machine {
         let own = events.clone();
         let report = move |event| own.lock().unwrap().push(event);
         let ends = run.take_remote_ends();
-        let bridge = Bridge::start(self.peer, ends, finished, patience, report).unwrap();
+        let bridge = Bridge::start(self.peer, ends, patience, report).unwrap();
         Running {
             run,
             bridge,

@@ -1,0 +1,86 @@
+//! What is lost when a machine of a run is killed: each message that it had, and it is reported.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::Duration;
+
+use flowpipe_tests::pipeline;
+
+use crate::machines::{Machine, address};
+use crate::screen::wait_for;
+
+/// Numbers from `desk` to `rack` and back to `desk`, where they are slowly written into a file: what `rack` emits waits
+/// there.
+fn there_and_back(folder: &Path, log: &Path) -> String {
+    let address = address();
+    let text = format!(
+        "[stages.numbers]\nplugin = \"numbers\"\nconfig = {{ count = 1000000 }}\nmachine = \"desk\"\n\
+         [stages.pass]\nplugin = \"numbers-pass\"\nfrom = \"numbers\"\nmachine = \"rack\"\n\
+         [stages.log]\nplugin = \"numbers-log\"\nfrom = \"pass\"\nmachine = \"desk\"\n\
+         config = {{ file = {log:?}, pause_us = 1000 }}\n\
+         [machines.desk]\nlisten = \"{address}\"\n[machines.rack]\n"
+    );
+    pipeline(folder, &text)
+}
+
+fn numbers(log: &Path) -> Vec<u64> {
+    let text = std::fs::read_to_string(log).unwrap_or_default();
+    text.lines().map(|line| line.parse().unwrap()).collect()
+}
+
+/// Kills `rack` after so many messages were written.
+fn kill_after(count: usize) {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("numbers.txt");
+    let file = there_and_back(folder.path(), &log);
+    let desk = Machine::start(&file, "desk");
+    let mut rack = Machine::start(&file, "rack");
+    wait_for("messages", || (numbers(&log).len() >= count).then_some(()));
+    rack.0.kill().unwrap();
+    rack.0.wait().unwrap();
+    let ran = desk.end().expect(1);
+    let written = numbers(&log);
+    let last = *written.last().unwrap();
+    assert_eq!(
+        written,
+        (1..=last).collect::<Vec<_>>(),
+        "in order, each once"
+    );
+    let lost = ran.stderr.lines().filter_map(|line| {
+        let rest = line.strip_prefix("machine rack: message ")?;
+        rest.strip_suffix(" of edge 0 is lost")?.parse().ok()
+    });
+    let lost: BTreeSet<u64> = lost.collect();
+    // The last one that was sent is among them. What arrived at that moment may be, too.
+    let sent = *lost.last().unwrap_or_else(|| panic!("{ran:#?}"));
+    let unreported: Vec<u64> = (last + 1..=sent).filter(|n| !lost.contains(n)).collect();
+    assert!(
+        unreported.is_empty(),
+        "{unreported:?} after {last}: {ran:#?}"
+    );
+    let arrived = lost.iter().filter(|number| **number <= last).count();
+    assert!(
+        arrived <= MOST_UNCERTAIN,
+        "{arrived} of {lost:?} have arrived: {last}"
+    );
+}
+
+/// How many messages may be reported as lost that arrived right before the death.
+const MOST_UNCERTAIN: usize = 4;
+
+#[test]
+fn two_kills_lose_what_is_reported() {
+    for count in [50, 333] {
+        kill_after(count);
+    }
+}
+
+#[test]
+#[ignore = "takes a minute: `./x test full` runs it"]
+fn twenty_kills_lose_what_is_reported() {
+    let mut random = fastrand::Rng::with_seed(7);
+    for _ in 0..20 {
+        kill_after(random.usize(20..600));
+        std::thread::sleep(Duration::from_millis(random.u64(0..10)));
+    }
+}
