@@ -1,11 +1,12 @@
 //! A pipeline on two machines, connected as machines on different hosts are: by TLS, with certificates of both.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Child, Stdio};
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 use flowpipe_tests::{flowpipe, pipeline, run};
@@ -14,8 +15,10 @@ use crate::machines::{
     Machine, ends_without_rack, frames_have_travelled, free_address, on_two, without_end,
 };
 
-/// Connections that are no machine's.
-const MOST_STRANGERS: usize = 50;
+/// Strangers that are connected at a time. The listener accepts more of them at once, and the process has files for them.
+const STRANGERS: usize = 100;
+/// The pause between two strangers.
+const STRANGER_INTERVAL: Duration = Duration::from_millis(2);
 /// How long something that happens may take. Other tests run at the same time.
 const LONG: Duration = Duration::from_secs(60);
 
@@ -90,23 +93,25 @@ fn frames_travel_there_and_sightings_back_while_strangers_connect() {
     let rack = Machine::start(&file, "rack");
     let (done, running) = std::sync::mpsc::channel::<()>();
     let strangers = std::thread::spawn(move || {
-        let mut connected = Vec::new();
-        // Thousands keep the other machine out: see docs/internals/machines.md.
-        while connected.len() < MOST_STRANGERS
-            && running.try_recv() == Err(std::sync::mpsc::TryRecvError::Empty)
-        {
+        let (mut connected, mut count) = (VecDeque::new(), 0);
+        while running.recv_timeout(STRANGER_INTERVAL) == Err(RecvTimeoutError::Timeout) {
             if let Ok(mut stream) = TcpStream::connect(address) {
-                // It may be refused already.
-                let _ = stream.write_all(b"GET / HTTP/1.1\r\n\r\n");
-                connected.push(stream);
+                count += 1;
+                // Every second one says nothing. The others may be refused already.
+                if count % 2 == 0 {
+                    let _ = stream.write_all(b"GET / HTTP/1.1\r\n\r\n");
+                }
+                connected.push_back(stream);
+                // Closed, it needs no file.
+                connected.drain(..connected.len().saturating_sub(STRANGERS));
             }
-            std::thread::sleep(Duration::from_millis(10));
         }
-        connected.len()
+        count
     });
     frames_have_travelled(desk, rack);
     drop(done);
-    assert!(strangers.join().unwrap() > 10);
+    let strangers = strangers.join().unwrap();
+    assert!(strangers > 2 * STRANGERS, "{strangers}");
 }
 
 #[test]

@@ -28,6 +28,8 @@ use zenoh_protocol::{
 };
 use zenoh_result::ZResult;
 
+// CHANGED by flowpipe: this module is new.
+mod handshakes;
 mod unicast;
 mod utils;
 pub use unicast::*;

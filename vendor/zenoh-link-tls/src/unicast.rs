@@ -46,8 +46,9 @@ use zenoh_protocol::{
 use zenoh_result::{zerror, ZResult};
 
 use crate::{
+    handshakes::Handshakes,
     utils::{get_tls_addr, get_tls_host, get_tls_server_name, TlsClientConfig, TlsServerConfig},
-    TLS_ACCEPT_THROTTLE_TIME, TLS_DEFAULT_MTU, TLS_LINGER_TIMEOUT, TLS_LOCATOR_PREFIX,
+    TLS_DEFAULT_MTU, TLS_LINGER_TIMEOUT, TLS_LOCATOR_PREFIX,
 };
 
 #[derive(Default, Debug, PartialEq, Eq, Hash)]
@@ -470,16 +471,16 @@ async fn accept_task(
         e
     })?;
 
-    let mut listener = tls_listener::builder(acceptor)
-        .handshake_timeout(tls_handshake_timeout)
-        .listen(socket);
+    // CHANGED by flowpipe: `Handshakes` instead of the crate `tls-listener`, which bounds neither how many handshakes there
+    // are nor what a failed one costs the others.
+    let mut handshakes = Handshakes::new(acceptor, tls_handshake_timeout);
 
     tracing::trace!("Ready to accept TLS connections on: {:?}", src_addr);
     loop {
         tokio::select! {
             _ = token.cancelled() => break,
 
-            res = listener.accept() => {
+            res = handshakes.accept(&socket) => {
                 match res {
                     Ok((tls_stream, dst_addr)) => {
                         let (tcp_stream, tls_conn) = tls_stream.get_ref();
@@ -549,16 +550,8 @@ async fn accept_task(
                             tracing::error!("{}-{}: {}", file!(), line!(), e)
                         }
                     }
-                    Err(e) => {
-                        tracing::warn!("{}. Hint: increase the system open file limit.", e);
-                        // Throttle the accept loop upon an error
-                        // NOTE: This might be due to various factors. However, the most common case is that
-                        //       the process has reached the maximum number of open files in the system. On
-                        //       Linux systems this limit can be changed by using the "ulimit" command line
-                        //       tool. In case of systemd-based systems, this can be changed by using the
-                        //       "sysctl" command line tool.
-                        tokio::time::sleep(Duration::from_micros(*TLS_ACCEPT_THROTTLE_TIME)).await;
-                    }
+                    // CHANGED by flowpipe: nothing pauses. The original waited here for 100 ms.
+                    Err(e) => tracing::warn!("{}", e),
                 }
             }
         }

@@ -95,6 +95,22 @@ fn a_certificate_of_another_authority_is_refused_by_both_ends() {
 }
 
 #[test]
+fn nothing_has_the_authorities_of_the_web() {
+    // No test can have a certificate that chains to one of them. So that none is trusted, no crate may have them or read
+    // those of the system, as the original of vendor/zenoh-link-tls does.
+    let lock = include_str!("../../../../Cargo.lock");
+    assert!(lock.contains("name = \"zenoh-link-tls\""));
+    for name in [
+        "webpki-roots",
+        "webpki-root-certs",
+        "rustls-native-certs",
+        "rustls-platform-verifier",
+    ] {
+        assert!(!lock.contains(&format!("name = \"{name}\"")), "{name}");
+    }
+}
+
+#[test]
 fn without_a_certificate_there_is_no_session() {
     let (created, address) = (certificates(), address());
     let (mut desk, mut rack) = pair(&created, &address);
@@ -231,6 +247,30 @@ fn malformed_messages_of_the_other_machine_end_its_connection_alone() {
     rack.put(&key, vec![3; 4 << 20]).wait().unwrap();
     drop(rack);
     let mut rack = dialer(&created, &address);
+    works(&connect(&mut desk, &mut rack));
+}
+
+#[test]
+fn strangers_keep_nobody_out_and_cost_few_files() {
+    /// How many handshakes a listener has at a time, as in vendor/zenoh-link-tls.
+    const MOST_HANDSHAKES: usize = 256;
+    const TOO_MANY: usize = 144;
+    /// When it ends all that say nothing.
+    const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
+    let (created, address) = (certificates(), address());
+    let (mut desk, mut rack) = pair(&created, &address);
+    let target = address.strip_prefix("tls/").unwrap();
+    let began = Instant::now();
+    let strangers = 0..MOST_HANDSHAKES + TOO_MANY;
+    let mut silent: Vec<_> = strangers
+        .map(|_| TcpStream::connect(target).unwrap())
+        .collect();
+    // The first ones make room for others.
+    for stream in &mut silent[..TOO_MANY] {
+        stream.set_read_timeout(Some(LONG)).unwrap();
+        assert!(matches!(stream.read(&mut [0]), Ok(0) | Err(_)));
+    }
+    assert!(began.elapsed() < HANDSHAKE_TIMEOUT);
     works(&connect(&mut desk, &mut rack));
 }
 
