@@ -5,6 +5,7 @@
 mod cursor;
 mod format;
 mod library;
+mod metadata;
 mod newest;
 mod pictures;
 mod remote;

@@ -8,6 +8,7 @@ use std::time::Duration;
 use pipewire::spa::sys::{SPA_META_Cursor, spa_buffer, spa_meta_cursor};
 
 use super::format;
+use super::metadata::metadata;
 use super::newest::PAUSED;
 use super::remote::Remote;
 use super::rows::Layout;
@@ -94,8 +95,8 @@ impl Receiver for CursorReceiver {
     }
 
     unsafe fn take(&self, buffer: Option<&spa_buffer>) {
-        // SAFETY: as the caller promises.
-        let cursor = buffer.and_then(|buffer| unsafe { cursor_of(buffer) });
+        // SAFETY: as the caller promises, and a cursor consists of numbers.
+        let cursor = buffer.and_then(|buffer| unsafe { metadata(buffer, SPA_META_Cursor) });
         let part = cursor.and_then(|cursor| part(&cursor, self.size.get()?));
         if let Some(part) = part {
             self.reports.report(part);
@@ -115,25 +116,6 @@ impl Receiver for CursorReceiver {
     }
 }
 
-/// What a buffer says of the pointer. `None`: nothing.
-///
-/// # Safety
-/// The list of the buffer's metadata is as long as it says, and so is the memory of each.
-unsafe fn cursor_of(buffer: &spa_buffer) -> Option<spa_meta_cursor> {
-    if buffer.metas.is_null() {
-        return None;
-    }
-    // SAFETY: as the caller promises.
-    let metas = unsafe { std::slice::from_raw_parts(buffer.metas, buffer.n_metas as usize) };
-    let meta = metas.iter().find(|meta| meta.type_ == SPA_META_Cursor)?;
-    if (meta.size as usize) < size_of::<spa_meta_cursor>() || meta.data.is_null() {
-        return None;
-    }
-    // SAFETY: there are as many bytes, of which all are numbers. By PipeWire's contract, the other side writes only to
-    // buffers that were given back; one that breaks it can only give a wrong number, which is checked.
-    Some(unsafe { meta.data.cast::<spa_meta_cursor>().read_unaligned() })
-}
-
 /// The part of the width and height at which the pointer is. `None`: it is elsewhere or hidden, or can't be there.
 fn part(cursor: &spa_meta_cursor, size: [u32; 2]) -> Option<[f64; 2]> {
     let axes = [(cursor.position.x, size[0]), (cursor.position.y, size[1])];
@@ -146,10 +128,7 @@ fn part(cursor: &spa_meta_cursor, size: [u32; 2]) -> Option<[f64; 2]> {
 
 #[cfg(test)]
 mod tests {
-    use std::ffi::c_void;
-    use std::ptr::null_mut;
-
-    use pipewire::spa::sys::{SPA_META_Header, spa_meta, spa_point};
+    use pipewire::spa::sys::spa_point;
     use proptest::prelude::*;
 
     use super::*;
@@ -166,51 +145,6 @@ mod tests {
             // Its picture would lie far beyond.
             bitmap_offset: u32::MAX,
         }
-    }
-
-    fn found(metas: &mut [spa_meta]) -> Option<[i32; 2]> {
-        let buffer = spa_buffer {
-            n_metas: metas.len() as u32,
-            n_datas: 0,
-            metas: metas.as_mut_ptr(),
-            datas: null_mut(),
-        };
-        // SAFETY: the list is as long.
-        let cursor = unsafe { cursor_of(&buffer) };
-        cursor.map(|it| [it.position.x, it.position.y])
-    }
-
-    #[test]
-    fn it_is_found_among_other_data_at_any_address() {
-        let size = size_of::<spa_meta_cursor>() as u32;
-        let mut memory = [0_u8; 64];
-        let data: *mut c_void = memory[1..].as_mut_ptr().cast();
-        // SAFETY: there is room for it.
-        unsafe {
-            data.cast::<spa_meta_cursor>()
-                .write_unaligned(cursor(1, 30, -4));
-        }
-        let meta = |type_, size, data| spa_meta { type_, size, data };
-        let header = || meta(SPA_META_Header, size, data);
-        let there = || meta(SPA_META_Cursor, size, data);
-        assert_eq!(found(&mut [header(), there()]), Some([30, -4]));
-        for bad in [
-            meta(SPA_META_Cursor, size - 1, data),
-            meta(SPA_META_Cursor, 0, data),
-            meta(SPA_META_Cursor, size, null_mut()),
-            header(),
-        ] {
-            assert_eq!(found(&mut [header(), bad]), None);
-        }
-        assert_eq!(found(&mut []), None);
-        let none = spa_buffer {
-            n_metas: u32::MAX,
-            n_datas: 0,
-            metas: null_mut(),
-            datas: null_mut(),
-        };
-        // SAFETY: there is no list.
-        assert!(unsafe { cursor_of(&none) }.is_none());
     }
 
     #[test]

@@ -6,11 +6,13 @@ use pipewire::spa::param::format_utils::parse_format;
 use pipewire::spa::param::video::{VideoFormat, VideoInfoRaw};
 use pipewire::spa::pod::serialize::PodSerializer;
 use pipewire::spa::pod::{ChoiceValue, Object, Pod, Property, Value, object, property};
-use pipewire::spa::sys::{SPA_DATA_MemFd, SPA_PARAM_BUFFERS_dataType};
+use pipewire::spa::sys::{
+    SPA_DATA_MemFd, SPA_META_Header, SPA_PARAM_BUFFERS_dataType, SPA_PARAM_META_size,
+    SPA_PARAM_META_type, spa_meta_header,
+};
 #[cfg(feature = "input")]
 use pipewire::spa::sys::{
-    SPA_META_Cursor, SPA_PARAM_BUFFERS_buffers, SPA_PARAM_META_size, SPA_PARAM_META_type,
-    spa_meta_bitmap, spa_meta_cursor,
+    SPA_META_Cursor, SPA_PARAM_BUFFERS_buffers, spa_meta_bitmap, spa_meta_cursor,
 };
 use pipewire::spa::utils::{Choice, ChoiceEnum, ChoiceFlags, Fraction, Rectangle, SpaTypes};
 
@@ -111,15 +113,25 @@ pub(super) fn cursor() -> Option<Vec<u8>> {
         min: bytes_of(0),
         max: bytes_of(1024),
     };
+    metadata(SPA_META_Cursor, choice(size))
+}
+
+/// Whether a picture is of use, with each buffer. `None`: as before.
+pub(super) fn header() -> Option<Vec<u8>> {
+    let bytes = i32::try_from(size_of::<spa_meta_header>()).ok()?;
+    metadata(SPA_META_Header, Value::Int(bytes))
+}
+
+fn metadata(kind: u32, size: Value) -> Option<Vec<u8>> {
     bytes(Object {
         type_: SpaTypes::ObjectParamMeta.as_raw(),
         id: ParamType::Meta.as_raw(),
         properties: vec![
             Property::new(
                 SPA_PARAM_META_type,
-                Value::Id(pipewire::spa::utils::Id(SPA_META_Cursor)),
+                Value::Id(pipewire::spa::utils::Id(kind)),
             ),
-            Property::new(SPA_PARAM_META_size, choice(size)),
+            Property::new(SPA_PARAM_META_size, size),
         ],
     })
 }
