@@ -26,8 +26,14 @@ mod made_up_portal;
 #[path = "../support/mutter.rs"]
 mod mutter;
 #[cfg(target_os = "linux")]
+#[path = "../support/network.rs"]
+mod network;
+#[cfg(target_os = "linux")]
 #[path = "../support/portal.rs"]
 mod portal;
+#[cfg(target_os = "linux")]
+#[path = "../../core/link/tests/processes/proxy.rs"]
+mod proxy;
 #[path = "../support/pty.rs"]
 mod pty;
 #[path = "../support/screen.rs"]
@@ -93,6 +99,8 @@ mod live;
 mod loading;
 mod machines;
 mod machines_death;
+#[cfg(target_os = "linux")]
+mod machines_network;
 mod machines_tls;
 #[cfg(target_os = "linux")]
 mod messages;

@@ -1,11 +1,11 @@
-//! A proxy that delays, stalls and cuts connections.
+//! A proxy that delays, stalls, reorders and cuts connections.
+
+#![allow(dead_code, reason = "each test file uses some of it")]
 
 use std::io::{Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-
-use crate::LOOPBACK;
 
 /// Passes connections on to an address.
 pub struct Proxy {
@@ -15,24 +15,29 @@ pub struct Proxy {
 }
 
 impl Proxy {
+    /// At any free port of this machine.
     pub fn start(target: SocketAddr) -> Self {
-        let listener = TcpListener::bind(LOOPBACK).unwrap();
+        Self::start_at((Ipv4Addr::LOCALHOST, 0).into(), target)
+    }
+
+    pub fn start_at(address: SocketAddr, target: SocketAddr) -> Self {
+        let listener = TcpListener::bind(address).unwrap();
         let address = listener.local_addr().unwrap();
         let open: Arc<Mutex<Vec<_>>> = Arc::default();
         let own = open.clone();
         std::thread::spawn(move || {
             for stream in listener.incoming() {
-                let (stream, other) = (stream.unwrap(), TcpStream::connect(target));
-                // The target has ended.
-                let Ok(other) = other else {
-                    continue;
-                };
-                stream.set_nodelay(true).unwrap();
-                other.set_nodelay(true).unwrap();
-                let ends = [stream.try_clone().unwrap(), other.try_clone().unwrap()];
-                own.lock().unwrap().push(ends);
-                pass_on(stream.try_clone().unwrap(), other.try_clone().unwrap());
-                pass_on(other, stream);
+                let (stream, own) = (stream.unwrap(), own.clone());
+                std::thread::spawn(move || {
+                    // A later connection overtakes it.
+                    if fastrand::u32(0..8) == 0 {
+                        std::thread::sleep(Duration::from_millis(fastrand::u64(0..300)));
+                    }
+                    // The target may have ended.
+                    if let Ok(other) = TcpStream::connect(target) {
+                        connect(&own, stream, other);
+                    }
+                });
             }
         });
         Self { address, open }
@@ -57,7 +62,16 @@ impl Proxy {
     }
 }
 
-/// Passes one direction on, now and then with a delay.
+fn connect(open: &Mutex<Vec<[TcpStream; 2]>>, stream: TcpStream, other: TcpStream) {
+    stream.set_nodelay(true).unwrap();
+    other.set_nodelay(true).unwrap();
+    let ends = [stream.try_clone().unwrap(), other.try_clone().unwrap()];
+    open.lock().unwrap().push(ends);
+    pass_on(stream.try_clone().unwrap(), other.try_clone().unwrap());
+    pass_on(other, stream);
+}
+
+/// Passes one direction on, now and then with a delay, and seldom with a long one.
 fn pass_on(mut from: TcpStream, mut to: TcpStream) {
     std::thread::spawn(move || {
         let mut random = fastrand::Rng::new();
@@ -65,6 +79,9 @@ fn pass_on(mut from: TcpStream, mut to: TcpStream) {
         while let Ok(count @ 1..) = from.read(&mut bytes) {
             if random.u32(0..200) == 0 {
                 std::thread::sleep(Duration::from_millis(random.u64(0..5)));
+            }
+            if random.u32(0..20_000) == 0 {
+                std::thread::sleep(Duration::from_millis(random.u64(100..400)));
             }
             if to.write_all(&bytes[..count]).is_err() {
                 break;
