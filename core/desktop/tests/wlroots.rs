@@ -5,6 +5,8 @@
     reason = "a test helper that can't go on should panic"
 )]
 
+#[path = "support/made_up_compositor.rs"]
+mod made_up_compositor;
 #[path = "../../../tests/support/sway.rs"]
 mod sway;
 #[path = "../../../tests/support/wayland_click.rs"]
@@ -12,14 +14,23 @@ mod wayland_click;
 #[path = "../../../tests/support/wayland_window.rs"]
 mod wayland_window;
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use flowpipe_desktop::input::{Input, PlaceReports};
 use flowpipe_desktop::{Capture, Desktop, Grabber, Rect, WindowId};
+use made_up_compositor::{Flaws, MadeUpCompositor};
 use sway::Sway;
 use wayland_click::{click, press_key, wait_for};
 use wayland_window::{LEFT, PointerEvent, WaylandWindow};
 
 const RED: [u8; 3] = [200, 10, 20];
 const GREEN: [u8; 3] = [30, 180, 40];
+const CORNER: Rect = Rect {
+    x: 0,
+    y: 0,
+    width: 100,
+    height: 100,
+};
 
 fn connect(sway: &Sway) -> Desktop {
     Desktop::connect_wlroots(&sway.wayland_socket(), Some(sway.own_socket())).unwrap()
@@ -228,16 +239,10 @@ fn a_compositor_that_stands_still_is_reported() {
     let mut grabber = desktop.grabber().unwrap();
     input.put([40, 40]).unwrap();
     input.press(Input::Button(1)).unwrap();
-    let place = Rect {
-        x: 0,
-        y: 0,
-        width: 100,
-        height: 100,
-    };
     sway.stand_still(true);
     let answers = [
         desktop.input().err(),
-        grabber.grab(place).err(),
+        grabber.grab(CORNER).err(),
         input.release(Input::Button(1)).err(),
     ];
     sway.stand_still(false);
@@ -245,6 +250,60 @@ fn a_compositor_that_stands_still_is_reported() {
         let error = answer.expect("nothing answered").to_string();
         assert!(error.contains("has not answered for 2s"), "{error}");
     }
+}
+
+/// Whether a picture of the corner comes.
+fn is_seen(grabber: &mut Grabber) -> Result<bool, String> {
+    let grabbed = grabber.grab(CORNER);
+    let picture = grabbed.map_err(|error| error.to_string())?;
+    Ok(picture.is_some_and(|it| it.place == CORNER))
+}
+
+#[test]
+fn a_monitor_that_gives_no_picture_for_a_moment_does_not_end_the_capture() {
+    let compositor = MadeUpCompositor::start(Flaws { failed_copies: 5 });
+    let desktop = Desktop::connect_wlroots(&compositor.socket(), None).unwrap();
+    assert_eq!(is_seen(&mut desktop.grabber().unwrap()), Ok(true));
+    let compositor = MadeUpCompositor::start(Flaws {
+        failed_copies: u32::MAX,
+    });
+    let desktop = Desktop::connect_wlroots(&compositor.socket(), None).unwrap();
+    let error = is_seen(&mut desktop.grabber().unwrap()).unwrap_err();
+    let words = "no picture of MADE-UP for 2s: switch the monitor on";
+    assert!(error.contains(words), "{error}");
+}
+
+#[test]
+fn changes_of_a_monitor_do_not_end_the_capture() {
+    let sway = Sway::start([1280, 1000], "1");
+    let desktop = connect(&sway);
+    let mut grabber = desktop.grabber().unwrap();
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let grabs = scope.spawn(|| {
+            let mut pictures = 0;
+            while !is_over.load(Ordering::Relaxed) {
+                // While there is no monitor, there is nothing to see.
+                pictures += usize::from(is_seen(&mut grabber)?);
+            }
+            Ok::<_, String>(pictures)
+        });
+        for change in [
+            "disable",
+            "enable",
+            "resolution 800x600",
+            "position -100 0",
+            "scale 2",
+            "resolution 1280x1000",
+            "position 0 0",
+        ]
+        .repeat(5)
+        {
+            sway.command(&format!("output HEADLESS-1 {change}"));
+        }
+        is_over.store(true, Ordering::Relaxed);
+        assert!(grabs.join().unwrap().unwrap() > 0);
+    });
 }
 
 #[test]

@@ -2,6 +2,8 @@
 //! frame later. The pointer is in it only where the compositor draws it itself, without the display's hardware.
 
 use std::sync::Arc;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use wayland_client::globals::GlobalListContents;
 use wayland_client::protocol::wl_buffer::WlBuffer;
@@ -53,6 +55,10 @@ enum CopyEnd {
 
 /// The newest version that is used here. Later ones add damage and memory of graphics cards.
 const SCREENCOPY_VERSION: u32 = 1;
+/// How long the compositor may give no picture of a monitor, as while the monitor is changed or switched on.
+const SETTLING: Duration = Duration::from_secs(2);
+/// How long it is given between two attempts.
+const PAUSE: Duration = Duration::from_millis(20);
 
 impl WlrootsGrabber {
     pub(super) fn new(wlroots: Arc<Wlroots>) -> Result<Self> {
@@ -149,23 +155,35 @@ impl WlrootsGrabber {
 
 impl Grab for WlrootsGrabber {
     fn grab(&mut self, rect: Rect) -> Result<Option<Picture<'_>>> {
-        let outputs = self.outputs.all()?;
-        // A picture is of one monitor: of the one that has most of the part asked for.
-        let places = outputs.iter().map(|output| (output.monitor.place, output));
-        let Some((part, output)) = rect.largest_part(places) else {
-            return Ok(None);
+        let end = Instant::now() + SETTLING;
+        let (part, copying) = loop {
+            let outputs = self.outputs.all()?;
+            // A picture is of one monitor: of the one that has most of the part asked for.
+            let places = outputs.iter().map(|output| (output.monitor.place, output));
+            let Some((part, output)) = rect.largest_part(places) else {
+                return Ok(None);
+            };
+            let name = &output.monitor.name;
+            if !output.is_upright {
+                return Err(DesktopError::Grab {
+                    reason: format!(
+                        "the monitor {name} is turned or mirrored: set its transform to normal"
+                    ),
+                });
+            }
+            match self.copy(output, part)? {
+                Some(copying) => break (part, copying),
+                None if Instant::now() < end => sleep(PAUSE),
+                None => {
+                    return Err(DesktopError::Grab {
+                        reason: format!(
+                            "the compositor has given no picture of {name} for {SETTLING:?}: switch the monitor on, and \
+                             let nothing switch it off while flowpipe runs"
+                        ),
+                    });
+                }
+            }
         };
-        if !output.is_upright {
-            return Err(DesktopError::Grab {
-                reason: format!(
-                    "the monitor {} is turned or mirrored: set its transform to normal",
-                    output.monitor.name
-                ),
-            });
-        }
-        let copying = self.copy(output, part)?.ok_or_else(|| DesktopError::Grab {
-            reason: format!("the compositor gave no picture of {}", output.monitor.name),
-        })?;
         Ok(self.picture(part, copying.is_upside_down))
     }
 
