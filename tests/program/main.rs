@@ -90,6 +90,7 @@ mod interrupt;
 mod invented_domain;
 #[cfg(unix)]
 mod isolation;
+mod jsonl;
 mod kinds;
 mod kinds_live;
 #[cfg(unix)]

@@ -83,6 +83,7 @@ pages! {
     sdk: "docs/sdk.md",
     seeing: "docs/seeing.md",
     solving: "docs/solving.md",
+    standard_stages: "docs/standard-stages.md",
     stages_in_any_language: "docs/stages-in-any-language.md",
     stage_in_c: "docs/tutorials/stage-in-c.md",
     vision_in_python: "docs/tutorials/vision-in-python.md",

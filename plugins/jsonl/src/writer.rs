@@ -1,0 +1,166 @@
+//! The lines to a sink's end.
+
+use std::io::{self, IsTerminal, Write};
+
+use flowpipe_plugin::{Context, Error, Result};
+
+use crate::address::Address;
+use crate::config::IfExists;
+use crate::readiness::wait_writable;
+use crate::stream::{Listener, Stream, is_for_later, standard_output};
+use crate::target_file::TargetFile;
+
+/// What a pipe takes at once, if it takes anything.
+const PIPE_BUFFER: usize = 4096;
+/// Between two checks for a connection, in nanoseconds.
+const ACCEPT_EVERY_NS: i64 = 10_000_000;
+
+/// An open end.
+pub struct Writer {
+    address: Address,
+    end: End,
+}
+
+enum End {
+    File(TargetFile),
+    Standard { stream: Stream, is_terminal: bool },
+    Connection(Option<Stream>),
+    Listener(Listener, Option<Stream>),
+}
+
+impl Writer {
+    /// Opens an end: creates the file, connects, or listens.
+    ///
+    /// # Errors
+    /// When it can't be opened.
+    pub fn open(address: Address, if_exists: IfExists, listen: bool) -> Result<Self> {
+        let end = match (&address, listen) {
+            (Address::File(path), _) => End::File(TargetFile::open(path, if_exists)?),
+            (Address::Standard(_), _) => End::Standard {
+                stream: standard_output()?,
+                is_terminal: io::stdout().is_terminal(),
+            },
+            (_, true) => End::Listener(Listener::bind(&address)?, None),
+            (_, false) => End::Connection(Some(Stream::connect(&address)?)),
+        };
+        Ok(Self { address, end })
+    }
+
+    /// Writes a line, with its line feed, at once.
+    ///
+    /// # Errors
+    /// When it can't be written, and when the call is cancelled. A connection is given up then; the next line needs
+    /// another one.
+    pub fn write_line(&mut self, line: &mut Vec<u8>, context: &mut Context<'_>) -> Result<()> {
+        let written = match &mut self.end {
+            End::File(file) => Ok(file.write_line(line)?),
+            End::Standard {
+                stream,
+                is_terminal,
+            } => {
+                if *is_terminal {
+                    escape_for_terminal(line);
+                }
+                write_all(stream, line, context)
+            }
+            End::Connection(stream) => {
+                if stream.is_none() {
+                    *stream = Some(Stream::connect(&self.address)?);
+                }
+                write_or_give_up(stream, line, context)
+            }
+            End::Listener(listener, stream) => {
+                while stream.is_none() {
+                    *stream = listener.accept()?;
+                    if stream.is_none() {
+                        let now_ns = context.host().now_ns();
+                        context.wait_until(now_ns.saturating_add(ACCEPT_EVERY_NS))?;
+                    }
+                }
+                write_or_give_up(stream, line, context)
+            }
+        };
+        written.map_err(|error| match error.status() {
+            flowpipe_plugin::abi::CANCELLED => error,
+            _ => error.context(format!("can't write to {}", self.address)),
+        })
+    }
+}
+
+fn write_or_give_up(stream: &mut Option<Stream>, line: &[u8], context: &Context<'_>) -> Result<()> {
+    let written = match stream {
+        Some(stream) => write_all(stream, line, context),
+        None => Err(Error::new("there is no connection")),
+    };
+    if written.is_err() {
+        // Half of the line may be under way.
+        *stream = None;
+    }
+    written
+}
+
+fn write_all(stream: &mut Stream, line: &[u8], context: &Context<'_>) -> Result<()> {
+    let mut rest = line;
+    while !rest.is_empty() {
+        if !wait_writable(stream)? {
+            if context.cancel().is_cancelled() {
+                return Err(Error::cancelled());
+            }
+            continue;
+        }
+        let part = &rest[..rest.len().min(PIPE_BUFFER)];
+        match stream.write(part) {
+            Ok(0) => return Err(io::Error::from(io::ErrorKind::WriteZero).into()),
+            Ok(count) => rest = &rest[count..],
+            Err(error) if is_for_later(&error) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+/// Escapes, as JSON does, the characters of a JSON text that could act on a terminal.
+fn escape_for_terminal(line: &mut Vec<u8>) {
+    let Ok(text) = std::str::from_utf8(line) else {
+        return;
+    };
+    let acts = |character: char| {
+        (character.is_control() && character != '\n')
+            || matches!(character, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+    };
+    if !text.contains(acts) {
+        return;
+    }
+    let mut escaped = String::with_capacity(text.len() + 16);
+    for character in text.chars() {
+        match character {
+            // White space between values.
+            '\t' | '\r' => escaped.push(' '),
+            character if acts(character) => escaped += &format!("\\u{:04x}", u32::from(character)),
+            character => escaped.push(character),
+        }
+    }
+    *line = escaped.into_bytes();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_in_a_line_acts_on_a_terminal() {
+        let mut line = "{\"a\": \"x\u{9b}31m\u{202e}\u{7f}ä\"}\n"
+            .as_bytes()
+            .to_vec();
+        let before: serde_json::Value = serde_json::from_slice(&line).unwrap();
+        escape_for_terminal(&mut line);
+        assert_eq!(
+            String::from_utf8(line.clone()).unwrap(),
+            "{\"a\": \"x\\u009b31m\\u202e\\u007fä\"}\n"
+        );
+        assert_eq!(
+            serde_json::from_slice::<serde_json::Value>(&line).unwrap(),
+            before
+        );
+    }
+}

@@ -1,0 +1,199 @@
+//! Messages as JSON lines, in and out of the program.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::Stdio;
+
+use flowpipe_tests::{flowpipe, pipeline, project, run, with_input};
+use serde_json::{Value, json};
+
+/// A pipeline that passes lines on.
+fn passes(folder: &Path, keys: &str, source: &str, sink: &str) -> String {
+    let text = format!(
+        "[stages.in]\nplugin = \"source-jsonl\"\n{keys}\nconfig = {{ {source} }}\n\
+         [stages.out]\nplugin = \"sink-jsonl\"\nfrom = \"in\"\nconfig = {{ {sink} }}\n"
+    );
+    pipeline(folder, &text)
+}
+
+#[test]
+fn standard_input_becomes_standard_output() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = passes(
+        folder.path(),
+        "on_error = \"skip\"",
+        "stdin = true, schema = \"x.a/1\"",
+        "stdout = true",
+    );
+    let ran = with_input(&["run", &file], "{\"a\":1}\n{\"b\" 2}\n\n[3]").expect(0);
+    assert!(ran.stdout.starts_with("{\"a\":1}\n[3]\n\n"), "{ran:#?}");
+    let why = "standard input, line 2: column 6: expected `:`";
+    assert!(ran.stderr.contains(why), "{ran:#?}");
+}
+
+#[test]
+fn a_wrong_line_ends_the_run_unless_the_pipeline_says_otherwise() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("in.jsonl"), "1\n2\nx\n4\n").unwrap();
+    let file = passes(
+        folder.path(),
+        "",
+        "path = \"in.jsonl\", schema = \"x.a/1\"",
+        "path = \"out.jsonl\"",
+    );
+    let ran = run(&["run", &file]).expect(1);
+    assert!(
+        ran.stderr.contains("in.jsonl, line 3: column 1"),
+        "{ran:#?}"
+    );
+    let out = folder.path().join("out.jsonl");
+    assert_eq!(std::fs::read_to_string(&out).unwrap(), "1\n2\n");
+    // What is there is kept.
+    let ran = run(&["run", &file]).expect(1);
+    assert!(
+        ran.stderr.contains("out.jsonl is there already"),
+        "{ran:#?}"
+    );
+    assert_eq!(std::fs::read_to_string(&out).unwrap(), "1\n2\n");
+}
+
+#[test]
+fn a_dry_run_writes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("in.jsonl"), "1\n").unwrap();
+    let source = "path = \"in.jsonl\", schema = \"x.a/1\"";
+    let file = passes(folder.path(), "", source, "path = \"out.jsonl\"");
+    run(&["run", &file, "--dry-run"]).expect(0);
+    assert!(!folder.path().join("out.jsonl").exists());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn confined_stages_reach_the_files_and_addresses_of_their_configs() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("in.jsonl"), "1\n2\n").unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let tcp = listener.local_addr().unwrap();
+    for sink in [
+        format!("tcp = \"{tcp}\""),
+        "path = \"out.jsonl\"".to_owned(),
+    ] {
+        let file = passes(
+            folder.path(),
+            "isolation = \"process\"",
+            "path = \"in.jsonl\", schema = \"x.a/1\"",
+            &sink,
+        );
+        let text = std::fs::read_to_string(&file).unwrap();
+        let text = text.replace("from = \"in\"", "from = \"in\"\nisolation = \"process\"");
+        std::fs::write(&file, text).unwrap();
+        run(&["run", &file]).expect(0);
+    }
+    let (peer, _) = listener.accept().unwrap();
+    let lines: Vec<_> = BufReader::new(peer).lines().map(Result::unwrap).collect();
+    assert_eq!(lines, ["1", "2"]);
+    let written = std::fs::read_to_string(folder.path().join("out.jsonl")).unwrap();
+    assert_eq!(written, "1\n2\n");
+}
+
+/// An endless source ends with the run, and a line that arrives is written without waiting for others.
+#[cfg(unix)]
+#[test]
+fn lines_pass_at_once_and_a_stopped_run_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let free = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let source =
+        format!("tcp = \"{free}\", listen = true, keep_listening = true, schema = \"x.a/1\"");
+    let file = passes(folder.path(), "", &source, "stdout = true");
+    let mut child = flowpipe(&["run", &file])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    for number in 0..3 {
+        let mut peer = loop {
+            match TcpStream::connect(free) {
+                Ok(peer) => break peer,
+                Err(_) => std::thread::sleep(std::time::Duration::from_millis(20)),
+            }
+        };
+        writeln!(peer, "{number}").unwrap();
+        let mut line = String::new();
+        stdout.read_line(&mut line).unwrap();
+        assert_eq!(line, format!("{number}\n"));
+    }
+    let id = i32::try_from(child.id()).unwrap();
+    let id = rustix::process::Pid::from_raw(id).unwrap();
+    rustix::process::kill_process(id, rustix::process::Signal::INT).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+}
+
+#[test]
+fn both_ends_of_a_config_are_checked_before_a_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = passes(
+        folder.path(),
+        "",
+        "schema = \"x.a/1\"",
+        "path = \"a\", stdout = true",
+    );
+    let ran = run(&["check", &file]).expect(78);
+    assert!(ran.stderr.contains("flowpipe: 2 errors"), "{ran:#?}");
+    let file = passes(
+        folder.path(),
+        "",
+        "tcp = \"0.0.0.0:7000\", schema = \"x.a/1\"",
+        "path = \"a\"",
+    );
+    let ran = run(&["run", &file]).expect(78);
+    assert!(ran.stderr.contains("Set allow_remote = true"), "{ran:#?}");
+}
+
+/// The pipelines of the chapter are those of the examples.
+#[test]
+fn the_chapters_pipelines_are_the_examples() {
+    let chapter = std::fs::read_to_string(project().join("docs/standard-stages.md")).unwrap();
+    let mut examples = 0;
+    for entry in std::fs::read_dir(project().join("examples/readings")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|it| it == "toml") {
+            let text = std::fs::read_to_string(&path).unwrap();
+            assert!(
+                chapter.contains(&format!("```toml\n{text}```")),
+                "{}",
+                path.display()
+            );
+            examples += 1;
+        }
+    }
+    assert!(examples > 0);
+}
+
+#[test]
+fn what_a_sink_wrote_is_read_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let copy = project().join("examples/readings/copy.toml");
+    let ran = run(&["run", &copy.display().to_string()]).expect(0);
+    let (lines, _tables) = ran.stdout.split_once("\n\n").unwrap();
+    let line: Value = serde_json::from_str(lines.lines().nth(1).unwrap()).unwrap();
+    assert_eq!(line["sequence"], 2);
+    assert_eq!(line["body"], json!({ "sensor": "cellar", "celsius": 11.0 }));
+    std::fs::write(folder.path().join("in.jsonl"), lines).unwrap();
+    let file = passes(
+        folder.path(),
+        "",
+        "path = \"in.jsonl\"",
+        "path = \"out.jsonl\"",
+    );
+    run(&["run", &file]).expect(0);
+    let read = |path: &Path| std::fs::read_to_string(path).unwrap();
+    assert_eq!(
+        read(&folder.path().join("out.jsonl")),
+        read(&project().join("examples/readings/readings.jsonl"))
+    );
+}
