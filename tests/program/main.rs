@@ -102,6 +102,7 @@ mod machines;
 mod machines_death;
 #[cfg(target_os = "linux")]
 mod machines_network;
+mod machines_observed;
 mod machines_tls;
 #[cfg(target_os = "linux")]
 mod messages;

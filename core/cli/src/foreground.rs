@@ -11,7 +11,7 @@ use crate::console::steps::Steps;
 use crate::events::RunEvent;
 use crate::exit::Failure;
 use crate::follow::follow;
-use crate::machines::{Bridges, OtherMachines};
+use crate::machines::{EndedMachines, OtherMachines};
 use crate::reload::ReloadOptions;
 use crate::signals;
 use crate::tally::Tally;
@@ -24,8 +24,8 @@ pub struct CompletedRun {
     pub steps: Steps,
     /// Whether a signal stopped it.
     pub interrupted: bool,
-    /// Whether no message to or from another machine was lost.
-    pub has_all: bool,
+    /// The end of the whole run, if other machines were part of it.
+    pub machines: Option<EndedMachines>,
     /// Fails when standard output was closed.
     pub printed: Result<(), Failure>,
 }
@@ -68,7 +68,7 @@ pub fn run(
         bridges.update(&handle);
     }
     let report = handle.wait();
-    let has_all = bridges.is_none_or(Bridges::finish);
+    let machines = bridges.map(|bridges| bridges.finish(report.clone()));
     if let Some(reloading) = reloading {
         reloading.end();
     }
@@ -79,7 +79,7 @@ pub fn run(
         tally,
         steps,
         interrupted: signals::was_asked(),
-        has_all,
+        machines,
         printed: printed.and(ended),
     })
 }

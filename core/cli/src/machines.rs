@@ -1,5 +1,8 @@
 //! A run whose stages are on several machines.
 
+mod ended;
+mod observed;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,15 +11,19 @@ use std::time::Duration;
 
 use flowpipe_abi::{ABI_MAJOR, ABI_MINOR};
 use flowpipe_config::pipeline::{Machines, Pipeline};
+use flowpipe_engine::report::Report;
 use flowpipe_engine::run::remote::RemoteEnds;
 use flowpipe_engine::run::{RunHandle, Stopper};
 use flowpipe_host::catalogue::Catalogue;
 use flowpipe_host::clock::Clock;
-use flowpipe_machines::{AgreementError, Bridge, BridgeEvent, Facts, Peer};
+use flowpipe_machines::{AgreementError, Bridge, BridgeEvent, Facts, Peer, whole_report};
 use flowpipe_recording::{bytes_hash, file_hash};
 use flowpipe_terminal::{eprintln, escape};
 
 use crate::exit::Failure;
+pub use crate::machines::ended::EndedMachines;
+use crate::machines::ended::{EndedLink, EndedMachine};
+use crate::machines::observed::Observations;
 use crate::transports;
 
 /// How long a machine waits for the others at the start.
@@ -28,14 +35,19 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The other machines of a run, which are ready to start.
 pub struct OtherMachines {
-    machines: Machines,
+    pipeline: Pipeline,
     own: usize,
     peers: Vec<(usize, Peer)>,
+    observations: BTreeMap<usize, Arc<Observations>>,
 }
 
 /// The other machines of an active run.
 pub struct Bridges {
-    bridges: Vec<(String, Bridge)>,
+    pipeline: Pipeline,
+    own: usize,
+    /// By machine.
+    bridges: BTreeMap<usize, Bridge>,
+    observations: BTreeMap<usize, Arc<Observations>>,
     /// Whether the others know that the run ends here.
     has_stopped: bool,
     has_lost: Arc<AtomicBool>,
@@ -133,16 +145,20 @@ impl OtherMachines {
             eprintln!("waiting for machine {}", escape(name));
             agree(link, name, facts).map_err(refused)?;
         }
+        let observations = peers.iter_mut();
+        let observations =
+            observations.map(|(peer, link)| (*peer, Observations::of(link, pipeline)));
         Ok(Self {
-            machines: machines.clone(),
+            pipeline: pipeline.clone(),
             own,
+            observations: observations.collect(),
             peers,
         })
     }
 
     /// The stages that they run.
     pub fn stages(&self) -> BTreeSet<usize> {
-        let of_stages = self.machines.of_stages.iter().enumerate();
+        let of_stages = self.pipeline.machines.of_stages.iter().enumerate();
         let others = of_stages.filter(|(_, machine)| **machine != self.own);
         others.map(|(stage, _)| stage).collect()
     }
@@ -154,9 +170,10 @@ impl OtherMachines {
     pub fn start(self, run: &mut RunHandle) -> Result<Bridges, Failure> {
         let mut ends = run.take_remote_ends();
         let has_lost: Arc<AtomicBool> = Arc::default();
-        let mut bridges = Vec::new();
+        let mut bridges = BTreeMap::new();
+        let machines = &self.pipeline.machines;
         for (peer, link) in self.peers {
-            let is_peer = |stage: usize| self.machines.of_stages[stage] == peer;
+            let is_peer = |stage: usize| machines.of_stages[stage] == peer;
             let own_ends = RemoteEnds {
                 outgoing: ends
                     .outgoing
@@ -167,13 +184,16 @@ impl OtherMachines {
                     .extract_if(.., |it| is_peer(it.edge().from.stage))
                     .collect(),
             };
-            let name = self.machines.all[peer].name.clone();
-            let notice = notice(name.clone(), run.stopper(), has_lost.clone());
+            let name = machines.all[peer].name.clone();
+            let notice = notice(name, run.stopper(), has_lost.clone());
             let bridge = Bridge::start(link, own_ends, PATIENCE, notice);
-            bridges.push((name, bridge.map_err(Failure::from)?));
+            bridges.insert(peer, bridge.map_err(Failure::from)?);
         }
         Ok(Bridges {
+            pipeline: self.pipeline,
+            own: self.own,
             bridges,
+            observations: self.observations,
             has_stopped: false,
             has_lost,
         })
@@ -184,24 +204,58 @@ impl Bridges {
     /// Reports to the others when the run here is ending.
     pub fn update(&mut self, run: &RunHandle) {
         if run.is_ending() && !std::mem::replace(&mut self.has_stopped, true) {
-            for (_, bridge) in &self.bridges {
+            for bridge in self.bridges.values() {
                 bridge.stop();
             }
         }
     }
 
-    /// After the end of the run: waits until the others have everything and have ended too. Returns whether they have,
-    /// and whether nothing was lost.
-    pub fn finish(self) -> bool {
+    /// After the end of the run: waits until the others have everything and have ended too. `report`: that of the stages
+    /// here.
+    pub fn finish(self, report: Report) -> EndedMachines {
+        let all = &self.pipeline.machines.all;
+        for bridge in self.bridges.values() {
+            observed::send_last(&bridge.observation_sender(), &report);
+        }
+        let observations = self.observations.iter();
+        let others: BTreeMap<_, _> = observations
+            .filter_map(|(machine, observations)| Some((*machine, observations.wait()?)))
+            .collect();
+        let reports: Vec<_> = (0..all.len())
+            .map(|machine| match machine == self.own {
+                true => Some(&report),
+                false => others.get(&machine),
+            })
+            .collect();
+        let whole = whole_report(&self.pipeline, self.own, &reports);
+        let mut links: BTreeMap<_, _> = self
+            .bridges
+            .iter()
+            .map(|(machine, bridge)| {
+                let (clock, traffic) = (bridge.peer_clock(), bridge.traffic());
+                (*machine, EndedLink::new(clock, traffic, report.seconds))
+            })
+            .collect();
+        let machines = all.iter().zip(&reports).enumerate();
+        let machines = machines.map(|(machine, (it, report))| EndedMachine {
+            name: it.name.clone(),
+            reported: report.is_some(),
+            link: links.remove(&machine),
+        });
+        let machines = machines.collect();
         let mut is_complete = true;
-        for (name, bridge) in self.bridges {
+        for (machine, bridge) in self.bridges {
             if !bridge.finish() {
                 is_complete = false;
-                let name = escape(&name);
+                let name = escape(&all[machine].name);
                 eprintln!("machine {name} was gone before the end");
             }
         }
-        is_complete && !self.has_lost.load(Ordering::Relaxed)
+        EndedMachines {
+            has_all: is_complete && !self.has_lost.load(Ordering::Relaxed),
+            report: whole.unwrap_or(report),
+            machines,
+        }
     }
 }
 

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A problem.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {
     /// Its kind.
     pub kind: ProblemKind,
@@ -20,7 +20,7 @@ pub struct Problem {
 }
 
 /// The kinds of problems.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProblemKind {
     /// The plugin reported a failure, or returned something that is no status.
@@ -56,7 +56,7 @@ impl ProblemKind {
 }
 
 /// The id of a message.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageId {
     /// Its input.
     pub port: String,
@@ -65,7 +65,7 @@ pub struct MessageId {
     /// The number of the frame that it descends from; 0: none.
     pub frame: u64,
     /// Where that frame comes from, such as a file, if who shows the problem knows it.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A run, as its stages see it.
 pub trait RunContext: Send + Sync {
@@ -70,7 +70,7 @@ impl Mode {
 }
 
 /// A stage ended the run on purpose.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ended {
     /// Its name in the pipeline.
     pub stage: String,
@@ -81,7 +81,7 @@ pub struct Ended {
 }
 
 /// How a stage ended a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ending {
     /// The task is done.

@@ -52,6 +52,16 @@ struct State {
     is_closing: bool,
     /// Why the last connection ended, or could not be made.
     failure: Option<io::Error>,
+    traffic: Traffic,
+}
+
+/// What has gone over all connections of a link, in bytes of packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// To the peer.
+    pub sent: u64,
+    /// From the peer.
+    pub received: u64,
 }
 
 impl Link {
@@ -71,6 +81,7 @@ impl Link {
                 senders: 0,
                 is_closing: false,
                 failure: None,
+                traffic: Traffic::default(),
             }),
             outgoing: Condvar::new(),
             incoming: Condvar::new(),
@@ -193,6 +204,12 @@ impl Link {
     pub fn peer_clock(&self) -> Option<Offset> {
         let now = self.shared.now();
         self.shared.lock().session.clock(now)
+    }
+
+    /// What has gone over it so far.
+    #[must_use]
+    pub fn traffic(&self) -> Traffic {
+        self.shared.lock().traffic
     }
 
     /// Sends nothing more, and waits until both ends have everything, at most for this time. Returns whether they have.
@@ -398,6 +415,7 @@ fn send(shared: &Shared, connection: &dyn Connection, id: ConnectionId) -> io::R
                 bytes = 0;
             }
             state = shared.lock();
+            state.traffic.sent += packet.len() as u64;
         };
         if bytes > 0 {
             drop(state);
@@ -421,6 +439,7 @@ fn receive(shared: &Shared, connection: &dyn Connection, id: ConnectionId) -> io
     let mut packet = Vec::new();
     while connection.receive(&mut packet)? {
         let mut state = shared.lock();
+        state.traffic.received += packet.len() as u64;
         let received = state.session.receive(id, &packet, shared.now());
         let is_over = received.is_err();
         if let Err(violation) = received {

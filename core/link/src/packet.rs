@@ -7,7 +7,7 @@ pub const MAX_PACKET: usize = 48 << 10;
 /// The most bytes of a message's body in one packet.
 pub(crate) const MAX_FRAGMENT: usize = 32 << 10;
 /// The version of the packets. Both ends must have the same.
-pub(crate) const VERSION: u16 = 1;
+pub(crate) const VERSION: u16 = 2;
 
 const MAGIC: [u8; 8] = *b"flowlink";
 

@@ -15,12 +15,13 @@ use flowpipe_engine::run::remote::{
 use flowpipe_host::frame::Frame;
 use flowpipe_host::message::Message;
 use flowpipe_link::clock_offset::Offset;
-use flowpipe_link::link::Link;
+use flowpipe_link::link::{Link, Traffic};
 use flowpipe_link::session::{Event, MessageId, Refusal};
 use flowpipe_sync::lock;
 
 use crate::control::{self, CHANNEL, Control};
 use crate::frame_coding::{FrameDecoder, FrameEncoder, FrameTraffic};
+use crate::observations::{self, ObservationSender};
 use crate::peer::Peer;
 use crate::shared_memory::{SharedBlock, Sharing, block_of};
 use crate::wire;
@@ -85,7 +86,9 @@ struct Shared {
     /// By edge: whether the other machine takes no more.
     gone: BTreeMap<usize, AtomicBool>,
     is_closing: AtomicBool,
-    is_dead: AtomicBool,
+    is_dead: Arc<AtomicBool>,
+    /// The channel of what the other machine sends of its stages, and whether it has ended.
+    observations: (u32, AtomicBool),
     /// The other machine is given up after so long without a connection.
     patience: Duration,
     /// `None`: the machines are two.
@@ -150,7 +153,8 @@ impl Bridge {
             sent: Mutex::default(),
             gone: edges.map(|edge| (edge, AtomicBool::new(false))).collect(),
             is_closing: AtomicBool::new(false),
-            is_dead: AtomicBool::new(false),
+            is_dead: peer.is_dead,
+            observations: (peer.observations, AtomicBool::new(false)),
             patience,
             sharing: is_local.then(Sharing::default),
             traffic: Mutex::default(),
@@ -171,6 +175,15 @@ impl Bridge {
             let thread = spawn(move || receive_edge(&own, &mut edge, &receiver))?;
             bridge.others.push(thread);
         }
+        let (sender, receiver) = crossbeam_channel::unbounded();
+        arrivals.insert(peer.observations, sender);
+        let link = &shared.link;
+        link.receive_on(peer.observations, observations::CAPACITY);
+        let (own, observe) = (shared.clone(), peer.observe);
+        bridge.others.push(spawn(move || {
+            let refuse = |reason: &str| own.refuse(None, reason);
+            observations::receive(&own.link, &receiver, observe, &own.observations.1, refuse);
+        })?);
         for edge in ends.outgoing {
             let own = shared.clone();
             let frames = FrameEncoder::new(!is_local);
@@ -195,6 +208,19 @@ impl Bridge {
     #[must_use]
     pub fn frame_traffic(&self) -> BTreeMap<usize, FrameTraffic> {
         lock(&self.shared.traffic).clone()
+    }
+
+    /// Sends the other machine what is observed of the stages here.
+    #[must_use]
+    pub fn observation_sender(&self) -> ObservationSender {
+        let shared = &self.shared;
+        ObservationSender::new(&shared.link, shared.observations.0, &shared.is_dead)
+    }
+
+    /// What has gone over the link so far.
+    #[must_use]
+    pub fn traffic(&self) -> Traffic {
+        self.shared.link.traffic()
     }
 
     /// The clock of the other machine, compared with that of this one.
@@ -505,7 +531,12 @@ fn receive(shared: &Shared, mut arrivals: HashMap<u32, Arrivals>) {
                 }
             }
             Some(Event::Done { first, last }) => shared.note_done(first, last),
-            Some(Event::Ended { channel }) => drop(arrivals.remove(&channel)),
+            Some(Event::Ended { channel }) => {
+                if channel == shared.observations.0 {
+                    shared.observations.1.store(true, Ordering::Relaxed);
+                }
+                drop(arrivals.remove(&channel));
+            }
             Some(Event::Finished) => {
                 // Its run is over: it takes nothing more.
                 has_finished = true;

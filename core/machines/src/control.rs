@@ -30,9 +30,14 @@ pub(crate) fn channel(edge: usize) -> u32 {
     u32::try_from(edge).map_or(u32::MAX, |edge| edge.saturating_add(1))
 }
 
+/// The channel on which machines send each other what they observe of their stages, in a pipeline with so many edges.
+pub(crate) fn observations(edges: usize) -> u32 {
+    channel(edges)
+}
+
 /// How many channels the links of a pipeline with so many edges have.
 pub(crate) fn channels(edges: usize) -> u32 {
-    channel(edges)
+    observations(edges).saturating_add(1)
 }
 
 impl Control {

@@ -4,17 +4,22 @@
 //! which it shares edges. A [`Peer`] is such a machine. Both ends compare what they run ([`Facts`]) before anything
 //! starts. A [`Bridge`] then moves the messages of the edges between them.
 //!
-//! Channel 0 of a link is for the machines themselves. Channel N + 1 is edge N of the pipeline.
+//! Channel 0 of a link is for the machines themselves. Channel N + 1 is edge N of the pipeline. The last channel is for
+//! what they observe of their stages ([`Observed`]), such as their reports ([`whole_report`]).
 
 mod agreement;
 mod bridge;
 mod control;
 mod frame_coding;
+mod observations;
 mod peer;
+mod report;
 mod shared_memory;
 mod wire;
 
 pub use agreement::{Difference, Facts};
 pub use bridge::{Bridge, BridgeEvent};
 pub use frame_coding::FrameTraffic;
+pub use observations::{ObservationSender, Observed};
 pub use peer::{AgreementError, Peer};
+pub use report::{ReportError, read_report, whole_report, write_report};

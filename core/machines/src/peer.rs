@@ -2,6 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use flowpipe_link::link::{Link, LinkClock};
@@ -10,6 +11,7 @@ use flowpipe_link::transport::Transport;
 
 use crate::agreement::{Difference, Facts};
 use crate::control::{self, CHANNEL, Control};
+use crate::observations::{ObservationSender, Observe, Observed};
 
 /// Another machine of the run, and the link to it.
 pub struct Peer {
@@ -18,6 +20,9 @@ pub struct Peer {
     own: String,
     /// Whether both are on one machine.
     pub(crate) is_local: bool,
+    pub(crate) observations: u32,
+    pub(crate) observe: Option<Box<Observe>>,
+    pub(crate) is_dead: Arc<AtomicBool>,
 }
 
 /// Why two machines do not start together.
@@ -71,7 +76,24 @@ impl Peer {
             link: Arc::new(link),
             own: own.to_owned(),
             is_local,
+            observations: control::observations(edges),
+            observe: None,
+            is_dead: Arc::default(),
         })
+    }
+
+    /// What it sends of its stages is passed to `observe`, on a thread of its own, which may wait.
+    pub fn observe(
+        &mut self,
+        observe: impl FnMut(Observed) -> Result<(), String> + Send + Sync + 'static,
+    ) {
+        self.observe = Some(Box::new(observe));
+    }
+
+    /// Sends it what is observed of the stages here.
+    #[must_use]
+    pub fn observation_sender(&self) -> ObservationSender {
+        ObservationSender::new(&self.link, self.observations, &self.is_dead)
     }
 
     /// Waits until the other machine is there, and compares what both run.

@@ -135,7 +135,7 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
         tally,
         steps,
         interrupted,
-        has_all,
+        machines,
         printed,
     } = match completed {
         Ok(completed) => completed,
@@ -145,6 +145,11 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
             return Err(failure);
         }
     };
+    let ended = report.ended.as_ref().map(|ended| ended.how);
+    let has_all = machines.as_ref().is_none_or(|it| it.has_all);
+    if let Some(machines) = &machines {
+        report.clone_from(&machines.report);
+    }
     if let Some(failure) = &mut report.failure {
         forwarder.name_frame(failure);
     }
@@ -162,7 +167,7 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
 
     let mut stdout = flowpipe_terminal::stdout();
     if args.json {
-        let all = json!({
+        let mut all = json!({
             "boards": tally.has_boards().then_some(&tally),
             "dry": args.dry_run,
             "gestures": tally.gestures,
@@ -171,12 +176,18 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
             "report": report,
             "steps": steps.report(),
         });
+        if let Some(machines) = &machines {
+            all["machines"] = json!(machines.machines);
+        }
         serde_json::to_writer(&mut stdout, &all).map_err(std::io::Error::from)?;
         writeln!(stdout)?;
     } else {
         let colours = colour::on_stdout(global);
         let tables = report::tables(&report, drives_mouse, colours);
         writeln!(stdout, "\n{}", tables.trim_end())?;
+        if let Some(machines) = &machines {
+            write!(stdout, "{}", machines.lines())?;
+        }
         write!(stdout, "{}", steps.table())?;
         write!(stdout, "{}", metrics::table(&tally.metrics.rows()))?;
         if let Some(left_out) = tally.metrics.left_out() {
@@ -197,7 +208,6 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
     }
     catalogue.close();
     recorded.and(landed).and(traced)?;
-    let ended = report.ended.as_ref().map(|ended| ended.how);
     let by_user = ended == Some(Ending::Stopped);
     let is_in_vain = ended == Some(Ending::Done) && tally.is_in_vain();
     Ok(if by_user || interrupted {

@@ -77,13 +77,17 @@ fn text(report: &Report, action: Option<&str>, colours: bool) -> String {
 fn stages(report: &Report) -> String {
     let mut table = Table::new();
     table.load_preset(UTF8_BORDERS_ONLY);
-    let names = [
+    let has_machines = report.stages.iter().any(|stage| stage.machine.is_some());
+    let mut names = vec![
         "stage", "in", "out", "dropped", "failed", "p50", "p95", "max", "share",
     ];
+    if has_machines {
+        names.insert(1, "machine");
+    }
     table.set_header(names);
     for stage in &report.stages {
         let time = &stage.time;
-        table.add_row([
+        let mut row = vec![
             escape(&stage.name).into_owned(),
             stage.received.to_string(),
             stage.emitted.to_string(),
@@ -93,9 +97,15 @@ fn stages(report: &Report) -> String {
             duration(time.p95_ns),
             duration(time.max_ns),
             format!("{:.1} %", stage.share * 100.0),
-        ]);
+        ];
+        if has_machines {
+            let machine = stage.machine.as_deref().unwrap_or_default();
+            row.insert(1, escape(machine).into_owned());
+        }
+        table.add_row(row);
     }
-    for column in table.column_iter_mut().skip(1) {
+    let texts = if has_machines { 2 } else { 1 };
+    for column in table.column_iter_mut().skip(texts) {
         column.set_cell_alignment(CellAlignment::Right);
     }
     format!("{table}\n")

@@ -5,12 +5,12 @@ use std::sync::Mutex;
 
 use flowpipe_host::message::Origin;
 use flowpipe_sync::lock;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::report::times::{Distribution, Times};
 
 /// The time from capture to mark.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct MarkReport {
     /// One duration per frame.
     #[serde(flatten)]

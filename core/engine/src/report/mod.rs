@@ -14,7 +14,7 @@ pub use crate::report::marks::MarkReport;
 pub use crate::report::times::Distribution;
 
 /// The report of a finished run.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Report {
     /// The pipeline's name.
     pub pipeline: String,
@@ -42,10 +42,13 @@ pub struct Report {
 }
 
 /// The report of one stage.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct StageReport {
     /// Its name in the pipeline.
     pub name: String,
+    /// The machine that ran it, in a run on several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<String>,
     /// How many messages it processes at once.
     pub workers: usize,
     /// Messages taken.
@@ -76,7 +79,7 @@ pub struct StageReport {
 }
 
 /// The report of one plugin of a stage.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ContestantReport {
     /// The plugin's name.
     pub plugin: String,
@@ -89,7 +92,7 @@ pub struct ContestantReport {
 }
 
 /// The report of one edge: `sent = delivered + dropped + discarded` when the run is over.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct EdgeReport {
     /// Stage and output, such as `screen.out`.
     pub from: String,

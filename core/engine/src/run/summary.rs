@@ -110,6 +110,7 @@ pub(crate) fn report(
     let all: u64 = times.iter().map(|time| time.total_ns).sum();
     let stages = stages.iter().zip(times).map(|(stage, time)| StageReport {
         name: stage.settings.name.clone(),
+        machine: None,
         workers: stage.settings.workers,
         received: get(&stage.counts.received),
         emitted: get(&stage.counts.emitted),

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use flowpipe_sync::lock;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 #[cfg(unix)]
 use crate::frame::memory::Access;
@@ -48,7 +48,7 @@ pub struct Pool {
 }
 
 /// Counters of a pool.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PoolStatistics {
     /// Frames for which memory was allocated.
     pub allocated: usize,

@@ -9,6 +9,7 @@
 mod common;
 #[path = "../../../link/tests/processes/proxy.rs"]
 mod proxy;
+mod report;
 
 use std::collections::BTreeSet;
 use std::io;

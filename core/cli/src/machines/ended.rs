@@ -1,0 +1,125 @@
+//! A run on several machines that has ended.
+
+use std::fmt::Write as _;
+
+use flowpipe_engine::report::Report;
+use flowpipe_link::clock_offset::Offset;
+use flowpipe_link::link::Traffic;
+use flowpipe_terminal::escape;
+use serde::Serialize;
+
+use crate::show::report::duration;
+
+/// A run on several machines that has ended.
+pub struct EndedMachines {
+    /// Whether all machines have ended, and no message between them was lost.
+    pub has_all: bool,
+    /// The report of the whole run.
+    pub report: Report,
+    /// The machines, in the order of the file.
+    pub machines: Vec<EndedMachine>,
+}
+
+/// One machine.
+#[derive(Serialize)]
+pub struct EndedMachine {
+    /// Its name.
+    pub name: String,
+    /// Whether its report is part of the whole one.
+    pub reported: bool,
+    /// The link to it. `None`: it is this machine, or there is none.
+    pub link: Option<EndedLink>,
+}
+
+/// The link to another machine.
+#[derive(Serialize)]
+pub struct EndedLink {
+    /// Its clock minus the one here, in nanoseconds. Each clock starts with its program.
+    pub clock_offset_ns: Option<i64>,
+    /// How wrong that is at most.
+    pub clock_error_ns: Option<i64>,
+    /// Bytes to it.
+    pub sent_bytes: u64,
+    /// Bytes from it.
+    pub received_bytes: u64,
+    /// Bytes in both directions for each second of the run.
+    pub bytes_per_second: u64,
+}
+
+impl EndedLink {
+    /// `seconds`: how long the run took.
+    pub fn new(clock: Option<Offset>, traffic: Traffic, seconds: f64) -> Self {
+        let both = traffic.sent.saturating_add(traffic.received);
+        Self {
+            clock_offset_ns: clock.map(|it| it.offset_ns),
+            clock_error_ns: clock.map(|it| it.error_ns),
+            sent_bytes: traffic.sent,
+            received_bytes: traffic.received,
+            bytes_per_second: (both as f64 / seconds.max(1e-3)) as u64,
+        }
+    }
+}
+
+impl EndedMachines {
+    /// The machines as lines.
+    pub fn lines(&self) -> String {
+        let mut text = String::new();
+        for machine in &self.machines {
+            let name = escape(&machine.name);
+            if let Some(link) = &machine.link {
+                let (sent, received) = (size(link.sent_bytes), size(link.received_bytes));
+                let rate = size(link.bytes_per_second);
+                let clock = match (link.clock_offset_ns, link.clock_error_ns) {
+                    (Some(offset), Some(error)) => {
+                        let sign = if offset < 0 { "-" } else { "+" };
+                        let offset = duration(offset.unsigned_abs());
+                        let error = duration(error.unsigned_abs());
+                        format!(", its clock {sign}{offset} ± {error}")
+                    }
+                    _ => String::new(),
+                };
+                // Writing to a text can't fail.
+                let _ = writeln!(
+                    text,
+                    "machine {name}: {sent} sent, {received} received, {rate}/s{clock}"
+                );
+            }
+            if !machine.reported {
+                let _ = writeln!(text, "machine {name}: no report, its counts are missing");
+            }
+        }
+        text
+    }
+}
+
+/// A number of bytes with three digits.
+fn size(bytes: u64) -> String {
+    let units = ["B", "kB", "MB", "GB", "TB"];
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    while value >= 999.5 && unit + 1 < units.len() {
+        value /= 1e3;
+        unit += 1;
+    }
+    let unit_name = units[unit];
+    match value {
+        _ if unit == 0 => format!("{bytes} {unit_name}"),
+        ..9.995 => format!("{value:.2} {unit_name}"),
+        ..99.95 => format!("{value:.1} {unit_name}"),
+        _ => format!("{value:.0} {unit_name}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_three_digits() {
+        let shown = [0, 999, 1_234, 56_789, 999_700, 123_456_789].map(size);
+        assert_eq!(
+            shown,
+            ["0 B", "999 B", "1.23 kB", "56.8 kB", "1.00 MB", "123 MB"]
+        );
+    }
+}

@@ -1,0 +1,257 @@
+//! The report of a run on two machines.
+
+use flowpipe_config::pipeline::{Machine, Machines, WhenFull};
+use flowpipe_engine::report::Report;
+use flowpipe_host::problem::{Problem, ProblemKind};
+use flowpipe_machines::{Observed, read_report, whole_report, write_report};
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+
+/// `desk` has the first and the last stage, `rack` a slow one. Between them, a queue that drops.
+fn pipeline(count: u64) -> Builder {
+    let mut pipeline = Builder::line(count, "counter", json!({ "delay_us": 2_000 }));
+    pipeline.0.edges[0].queue = queue(2, WhenFull::DropOldest);
+    let machine = |name: &str| Machine {
+        name: name.to_owned(),
+        listen: None,
+        connect: None,
+        certificates: String::new(),
+    };
+    pipeline.0.machines = Machines {
+        all: vec![machine("desk"), machine("rack")],
+        of_stages: vec![0, 1, 0],
+    };
+    pipeline
+}
+
+/// The reports of both machines.
+fn reports(pipeline: &Builder) -> [Report; 2] {
+    let machines = machines(pipeline.0.edges.len(), None);
+    for agreed in agree(&machines, [facts(), facts()]) {
+        agreed.unwrap();
+    }
+    let [desk, rack] = machines;
+    let desk = desk.start(pipeline, &[0, 2], LONG);
+    let rack = rack.start(pipeline, &[1], LONG);
+    let rack = std::thread::spawn(move || rack.finish());
+    let (desk, ..) = desk.finish();
+    let (rack, ..) = rack.join().unwrap();
+    [desk, rack]
+}
+
+#[test]
+fn the_report_of_a_run_has_the_stages_of_all_machines() {
+    const COUNT: u64 = 200;
+    let pipeline = pipeline(COUNT);
+    let [desk, rack] = reports(&pipeline);
+    let read = |report| read_report(&write_report(report), &pipeline.0).unwrap();
+    let (desk, rack) = (read(&desk), read(&rack));
+    let all = [Some(&desk), Some(&rack)];
+    for own in [0, 1] {
+        let whole = whole_report(&pipeline.0, own, &all).unwrap();
+        let machines: Vec<_> = whole
+            .stages
+            .iter()
+            .map(|it| it.machine.as_deref())
+            .collect();
+        assert_eq!(machines, [Some("desk"), Some("rack"), Some("desk")]);
+        let [source, middle, last] = &whole.stages[..] else {
+            panic!("{whole:#?}");
+        };
+        assert_eq!(source.emitted, COUNT);
+        assert!(middle.dropped > 0, "{middle:?}");
+        // Each of them was dropped on one machine.
+        assert_eq!(middle.received + middle.dropped, COUNT);
+        assert_eq!((last.received, last.dropped), (middle.emitted, 0));
+        edges_add_up(&whole);
+        assert_eq!(whole.edges[0].delivered, middle.received);
+        assert_eq!(whole.edges[1].sent, middle.emitted);
+        let shares: f64 = whole.stages.iter().map(|it| it.share).sum();
+        assert!((shares - 1.0).abs() < 1e-6, "{shares}");
+        // It works; the others do next to nothing.
+        assert!(middle.share > 0.5, "{middle:?}");
+        assert_eq!(whole.seconds, desk.seconds.max(rack.seconds));
+    }
+    // Without the other one, what is known here remains.
+    let alone = whole_report(&pipeline.0, 0, &[Some(&desk), None]).unwrap();
+    assert_eq!(alone.stages[0].emitted, COUNT);
+    assert_eq!(alone.stages[1].received, 0);
+    assert_eq!(alone.stages[1].machine.as_deref(), Some("rack"));
+}
+
+/// A problem of a stage.
+fn problem(stage: &str) -> Problem {
+    Problem {
+        kind: ProblemKind::Failed,
+        stage: stage.to_owned(),
+        plugin: String::new(),
+        message: None,
+        text: "on purpose".to_owned(),
+    }
+}
+
+#[test]
+fn a_machine_reports_nothing_of_the_stages_of_others() {
+    let pipeline = pipeline(3);
+    let [desk, mut rack] = reports(&pipeline);
+    let own = desk.stages[0].clone();
+    let (here, there) = (desk.stages[0].name.clone(), rack.stages[1].name.clone());
+    for stage in &mut rack.stages {
+        stage.received = u64::MAX;
+        stage.time.total_ns = u64::MAX;
+    }
+    for edge in &mut rack.edges {
+        (edge.sent, edge.dropped, edge.delivered) = (u64::MAX, u64::MAX, u64::MAX);
+        (edge.discarded, edge.longest) = (u64::MAX, u64::MAX);
+        edge.from = "forged".to_owned();
+    }
+    rack.problems = vec![problem(&here), problem(&there)];
+    rack.failure = Some(problem(&here));
+    rack.seconds = f64::NAN;
+    let whole = whole_report(&pipeline.0, 0, &[Some(&desk), Some(&rack)]).unwrap();
+    let counts = |it: &flowpipe_engine::report::StageReport| (it.received, it.emitted, it.dropped);
+    assert_eq!(counts(&whole.stages[0]), counts(&own));
+    assert_eq!(whole.stages[1].received, u64::MAX, "it is its own");
+    assert_eq!(whole.problems, [problem(&there)]);
+    assert_eq!(whole.failure, None);
+    assert_eq!(whole.seconds, desk.seconds);
+    assert_eq!(whole.edges[0].sent, desk.edges[0].sent);
+    assert_eq!(whole.edges[0].from, desk.edges[0].from);
+}
+
+#[test]
+fn a_report_of_another_pipeline_is_refused() {
+    let ours = pipeline(3);
+    let [report, _] = reports(&ours);
+    let refusal = |report: &Report| {
+        let error = read_report(&write_report(report), &ours.0).unwrap_err();
+        error.to_string()
+    };
+    let mut other = report.clone();
+    other.stages.pop();
+    assert_eq!(
+        refusal(&other),
+        "its report is not of this pipeline: it has other stages"
+    );
+    let mut other = report.clone();
+    other.stages[0].name = "x".to_owned();
+    assert_eq!(
+        refusal(&other),
+        "its report is not of this pipeline: it has other stages"
+    );
+    let mut other = report.clone();
+    other.edges.pop();
+    assert_eq!(
+        refusal(&other),
+        "its report is not of this pipeline: it has other edges"
+    );
+    let long = read_report(&vec![b' '; 5 << 20], &ours.0).unwrap_err();
+    assert_eq!(
+        long.to_string(),
+        "its report has 5242880 bytes, where at most 4194304 are read"
+    );
+    // A report with long problems is sent without them.
+    let mut long = report.clone();
+    long.problems = vec![problem(&"x".repeat(1 << 20)); 8];
+    assert!(
+        read_report(&write_report(&long), &ours.0)
+            .unwrap()
+            .problems
+            .is_empty()
+    );
+}
+
+#[test]
+fn what_a_machine_observes_arrives_in_order_and_ends() {
+    let pipeline = line(1);
+    let mut machines = machines(2, None);
+    let (sender, arrived) = std::sync::mpsc::channel();
+    machines[0].peer.observe(move |observed| {
+        sender.send(observed).unwrap();
+        Ok(())
+    });
+    for agreed in agree(&machines, [facts(), facts()]) {
+        agreed.unwrap();
+    }
+    let [desk, rack] = machines;
+    let early = rack.peer.observation_sender();
+    let desk = desk.start(&pipeline, &[0, 2], LONG);
+    let rack = rack.start(&pipeline, &[1], LONG);
+    for number in 0..100 {
+        assert!(early.send(vec![number]));
+    }
+    let to_rack = desk.bridge.observation_sender();
+    // Nobody there takes it.
+    assert!(to_rack.send(vec![1]));
+    for sender in [early, to_rack] {
+        sender.end();
+        assert!(!sender.send(vec![1]));
+    }
+    let rack = std::thread::spawn(move || rack.finish());
+    desk.finish();
+    rack.join().unwrap();
+    for number in 0..100 {
+        let Observed::Sent(body) = arrived.recv().unwrap() else {
+            panic!("{number}");
+        };
+        assert_eq!(body, [number]);
+    }
+    assert!(matches!(arrived.recv().unwrap(), Observed::Ended));
+}
+
+#[test]
+fn a_death_ends_what_is_observed_early() {
+    let pipeline = line(1_000_000);
+    let mut machines = machines(2, None);
+    let (sender, arrived) = std::sync::mpsc::channel();
+    machines[0].peer.observe(move |observed| {
+        sender.send(observed).unwrap();
+        Ok(())
+    });
+    for agreed in agree(&machines, [facts(), facts()]) {
+        agreed.unwrap();
+    }
+    let [desk, rack] = machines;
+    let desk = desk.start(&pipeline, &[0, 2], Duration::from_millis(300));
+    let rack = rack.start(&pipeline, &[1], LONG);
+    assert!(rack.bridge.observation_sender().send(vec![1]));
+    assert!(matches!(arrived.recv().unwrap(), Observed::Sent(_)));
+    let to_rack = desk.bridge.observation_sender();
+    drop(rack.bridge);
+    drop(rack.run);
+    assert!(matches!(
+        arrived.recv_timeout(LONG).unwrap(),
+        Observed::Lost
+    ));
+    assert!(!to_rack.send(vec![1]), "it is dead");
+    let _ = finish(desk.run);
+    assert!(!desk.bridge.finish());
+}
+
+proptest! {
+    #[test]
+    fn fuzz_reports(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..5),
+        cut in any::<prop::sample::Index>(),
+    ) {
+        static REPORT: std::sync::OnceLock<(flowpipe_config::pipeline::Pipeline, [Report; 2])> =
+            std::sync::OnceLock::new();
+        let (pipeline, [desk, rack]) = REPORT.get_or_init(|| {
+            let pipeline = pipeline(3);
+            let reports = reports(&pipeline);
+            (pipeline.0, reports)
+        });
+        let mut bytes = write_report(rack);
+        for (index, byte) in changes {
+            let index = index.index(bytes.len());
+            bytes[index] = byte;
+        }
+        if let Ok(forged) = read_report(&bytes, pipeline) {
+            whole_report(pipeline, 0, &[Some(desk), Some(&forged)]).unwrap();
+        }
+        let cut = cut.index(bytes.len());
+        let _ = read_report(&bytes[..cut], pipeline);
+    }
+}
