@@ -67,10 +67,13 @@ fn both_machines_report_the_whole_run() {
             let link = &machine["link"];
             assert_eq!(link.is_object(), machine["name"] == other, "{machine:#}");
             if link.is_object() {
-                // A frame is a megabyte and more.
                 let bytes = ["sent_bytes", "received_bytes"].map(|key| link[key].as_u64().unwrap());
                 assert!(bytes.iter().all(|bytes| *bytes > 1_000), "{link:#}");
-                assert!(bytes.iter().sum::<u64>() > 1_000_000, "{link:#}");
+                // A frame is a megabyte and more.
+                let frames = &link["frames"];
+                let [count, bytes] = ["count", "bytes"].map(|key| frames[key].as_u64().unwrap());
+                assert_eq!(count > 0, other == "rack", "{link:#}");
+                assert!(bytes >= count * 1_000_000, "{link:#}");
                 assert!(link["bytes_per_second"].as_u64() > Some(0));
                 // Both programs are on one machine, and started at about the same time.
                 assert!(link["clock_offset_ns"].as_i64().unwrap().abs() < 60_000_000_000);
@@ -105,6 +108,8 @@ fn the_table_has_a_column_for_the_machine() {
             .lines()
             .find(|it| it.starts_with(&format!("machine {other}: ")));
         let line = line.unwrap_or_else(|| panic!("{ran:#?}"));
+        let has_frames = ran.stdout.contains("machine rack: ") && ran.stdout.contains(" sent as ");
+        assert_eq!(has_frames, other == "rack", "{ran:#?}");
         for text in [" sent, ", " received, ", "/s, its clock ", " ± "] {
             assert!(line.contains(text), "{line}");
         }

@@ -233,7 +233,9 @@ impl Bridges {
             .iter()
             .map(|(machine, bridge)| {
                 let (clock, traffic) = (bridge.peer_clock(), bridge.traffic());
-                (*machine, EndedLink::new(clock, traffic, report.seconds))
+                let frames = bridge.frame_traffic().into_values();
+                let link = EndedLink::new(clock, traffic, frames, report.seconds);
+                (*machine, link)
             })
             .collect();
         let machines = all.iter().zip(&reports).enumerate();

@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use flowpipe_engine::report::Report;
 use flowpipe_link::clock_offset::Offset;
 use flowpipe_link::link::Traffic;
-use flowpipe_terminal::escape;
+use flowpipe_machines::FrameTraffic;
+use flowpipe_terminal::{counted, escape};
 use serde::Serialize;
 
 use crate::show::report::duration;
@@ -44,11 +45,31 @@ pub struct EndedLink {
     pub received_bytes: u64,
     /// Bytes in both directions for each second of the run.
     pub bytes_per_second: u64,
+    /// What was sent of frames to it.
+    pub frames: EndedFrames,
+}
+
+/// The frames that were sent to another machine.
+#[derive(Default, Serialize)]
+pub struct EndedFrames {
+    /// How many there were.
+    pub count: u64,
+    /// How many of them it has read in the memory of this one.
+    pub shared: u64,
+    /// Bytes of all.
+    pub bytes: u64,
+    /// Bytes that were sent for them.
+    pub sent_bytes: u64,
 }
 
 impl EndedLink {
     /// `seconds`: how long the run took.
-    pub fn new(clock: Option<Offset>, traffic: Traffic, seconds: f64) -> Self {
+    pub fn new(
+        clock: Option<Offset>,
+        traffic: Traffic,
+        frames: impl IntoIterator<Item = FrameTraffic>,
+        seconds: f64,
+    ) -> Self {
         let both = traffic.sent.saturating_add(traffic.received);
         Self {
             clock_offset_ns: clock.map(|it| it.offset_ns),
@@ -56,7 +77,28 @@ impl EndedLink {
             sent_bytes: traffic.sent,
             received_bytes: traffic.received,
             bytes_per_second: (both as f64 / seconds.max(1e-3)) as u64,
+            frames: frames
+                .into_iter()
+                .fold(EndedFrames::default(), |all, it| EndedFrames {
+                    count: all.count + it.frames,
+                    shared: all.shared + it.shared,
+                    bytes: all.bytes + it.bytes,
+                    sent_bytes: all.sent_bytes + it.sent_bytes,
+                }),
         }
+    }
+}
+
+impl EndedFrames {
+    /// What was saved. `None`: there were no frames.
+    fn line(&self) -> Option<String> {
+        let frames = counted(self.count, "frame");
+        let (bytes, sent) = (size(self.bytes), size(self.sent_bytes));
+        let shared = match self.shared {
+            0 => String::new(),
+            shared => format!(", and {shared} read in this machine's memory"),
+        };
+        (self.count > 0).then(|| format!("{frames} of {bytes} sent as {sent}{shared}"))
     }
 }
 
@@ -83,6 +125,9 @@ impl EndedMachines {
                     text,
                     "machine {name}: {sent} sent, {received} received, {rate}/s{clock}"
                 );
+                if let Some(frames) = link.frames.line() {
+                    let _ = writeln!(text, "machine {name}: {frames}");
+                }
             }
             if !machine.reported {
                 let _ = writeln!(text, "machine {name}: no report, its counts are missing");
