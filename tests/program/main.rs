@@ -100,6 +100,7 @@ mod live;
 mod loading;
 mod machines;
 mod machines_death;
+mod machines_live;
 #[cfg(target_os = "linux")]
 mod machines_network;
 mod machines_observed;

@@ -1,6 +1,7 @@
 //! A run whose stages are on several machines.
 
 mod ended;
+mod loops;
 mod observed;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,6 +24,7 @@ use flowpipe_terminal::{eprintln, escape};
 use crate::exit::Failure;
 pub use crate::machines::ended::EndedMachines;
 use crate::machines::ended::{EndedLink, EndedMachine};
+use crate::machines::loops::{IdleMachines, Loops};
 use crate::machines::observed::Observations;
 use crate::transports;
 
@@ -48,6 +50,7 @@ pub struct Bridges {
     /// By machine.
     bridges: BTreeMap<usize, Bridge>,
     observations: BTreeMap<usize, Arc<Observations>>,
+    loops: Loops,
     /// Whether the others know that the run ends here.
     has_stopped: bool,
     has_lost: Arc<AtomicBool>,
@@ -172,6 +175,7 @@ impl OtherMachines {
         let has_lost: Arc<AtomicBool> = Arc::default();
         let mut bridges = BTreeMap::new();
         let machines = &self.pipeline.machines;
+        let loops = Loops::new(std::mem::take(&mut ends.cycles), machines, self.own);
         for (peer, link) in self.peers {
             let is_peer = |stage: usize| machines.of_stages[stage] == peer;
             let own_ends = RemoteEnds {
@@ -183,9 +187,11 @@ impl OtherMachines {
                     .incoming
                     .extract_if(.., |it| is_peer(it.edge().from.stage))
                     .collect(),
+                cycles: loops.cycles().to_vec(),
             };
             let name = machines.all[peer].name.clone();
-            let notice = notice(name, run.stopper(), has_lost.clone());
+            let idle = loops.idle_machines();
+            let notice = notice(name, run.stopper(), has_lost.clone(), idle);
             let bridge = Bridge::start(link, own_ends, PATIENCE, notice);
             bridges.insert(peer, bridge.map_err(Failure::from)?);
         }
@@ -194,6 +200,7 @@ impl OtherMachines {
             own: self.own,
             bridges,
             observations: self.observations,
+            loops,
             has_stopped: false,
             has_lost,
         })
@@ -201,8 +208,9 @@ impl OtherMachines {
 }
 
 impl Bridges {
-    /// Reports to the others when the run here is ending.
+    /// Reports to the others when the run here is ending, and ends loops.
     pub fn update(&mut self, run: &RunHandle) {
+        self.loops.update(self.bridges.values());
         if run.is_ending() && !std::mem::replace(&mut self.has_stopped, true) {
             for bridge in self.bridges.values() {
                 bridge.stop();
@@ -291,6 +299,7 @@ fn notice(
     machine: String,
     stopper: Stopper,
     has_lost: Arc<AtomicBool>,
+    idle: IdleMachines,
 ) -> impl Fn(BridgeEvent) + Send + Sync {
     let machine = escape(&machine).into_owned();
     move |event| match event {
@@ -316,6 +325,7 @@ fn notice(
             has_lost.store(true, Ordering::Relaxed);
             eprintln!("a message of {length} bytes is too long for machine {machine}");
         }
+        BridgeEvent::Idle { cycle, machine } => idle.add(cycle, machine),
         BridgeEvent::Stopped => stopper.stop(),
     }
 }

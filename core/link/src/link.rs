@@ -166,6 +166,12 @@ impl Link {
         }
     }
 
+    /// As [`Session::arrived`].
+    #[must_use]
+    pub fn arrived(&self, channel: u32) -> u64 {
+        self.shared.lock().session.arrived(channel)
+    }
+
     /// As [`Session::take`].
     pub fn take(&self, channel: u32) {
         self.change(|session| session.take(channel));

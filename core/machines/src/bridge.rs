@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, Sender};
 use flowpipe_config::pipeline::{PortRef, WhenFull};
 use flowpipe_engine::run::remote::{
-    Delivery, IncomingEdge, OutgoingEdge, Receipt, RemoteEnds, Taken,
+    Delivery, FinishedCount, IncomingEdge, OutgoingEdge, Receipt, RemoteEnds, Taken,
 };
 use flowpipe_host::frame::Frame;
 use flowpipe_host::message::Message;
@@ -66,6 +66,13 @@ pub enum BridgeEvent {
         /// Its length in bytes.
         length: usize,
     },
+    /// A machine of the pipeline, by its place in the file, has been idle in a cycle.
+    Idle {
+        /// The cycle.
+        cycle: usize,
+        /// The machine.
+        machine: usize,
+    },
     /// The run was stopped on the other machine, or has failed there.
     Stopped,
 }
@@ -112,6 +119,8 @@ struct Unfinished {
     source: PortRef,
     /// Their numbers on the output, by those on the channel, with the frames that the other machine may still read here.
     sequences: BTreeMap<u64, (u64, Option<Frame>)>,
+    /// Counts those that are finished.
+    finished: FinishedCount,
     /// What those keep that have not arrived.
     receipts: BTreeMap<u64, Receipt>,
 }
@@ -171,8 +180,18 @@ impl Bridge {
             let (sender, receiver) = crossbeam_channel::unbounded();
             arrivals.insert(channel, sender);
             shared.link.receive_on(channel, edge.capacity() as u64);
+            let accepted = Arc::new(AtomicU64::new(0));
+            for cycle in &ends.cycles {
+                if cycle.stages().contains(&edge.edge().to.stage) {
+                    let (link, accepted) = (shared.link.clone(), accepted.clone());
+                    // The dead have a new count.
+                    cycle.watch_arrivals(move || {
+                        link.arrived(channel) > accepted.load(Ordering::SeqCst)
+                    });
+                }
+            }
             let own = shared.clone();
-            let thread = spawn(move || receive_edge(&own, &mut edge, &receiver))?;
+            let thread = spawn(move || receive_edge(&own, &mut edge, &receiver, &accepted))?;
             bridge.others.push(thread);
         }
         let (sender, receiver) = crossbeam_channel::unbounded();
@@ -202,6 +221,11 @@ impl Bridge {
     /// Reports to the other machine that the run is stopped here.
     pub fn stop(&self) {
         self.shared.send_control(&Control::Stop);
+    }
+
+    /// Reports to the other machine that a machine has been idle in a cycle.
+    pub fn send_idle(&self, cycle: usize, machine: usize) {
+        self.shared.send_control(&Control::Idle { cycle, machine });
     }
 
     /// What was sent of the frames of each edge, by its index in the pipeline.
@@ -304,6 +328,7 @@ impl Shared {
                     let unfinished = sent.entry(channel).or_insert_with(|| Unfinished {
                         edge: edge.index(),
                         source: edge.edge().from,
+                        finished: edge.finished_count(),
                         sequences: BTreeMap::new(),
                         receipts: BTreeMap::new(),
                     });
@@ -325,6 +350,7 @@ impl Shared {
                         edge: edge.index(),
                         length: body.len(),
                     });
+                    edge.finished_count().add(1);
                     return SendOutcome::TooLong;
                 }
                 Refusal::Ended => return SendOutcome::Ended,
@@ -371,9 +397,12 @@ impl Shared {
     /// The other machine has finished these messages.
     fn note_done(&self, first: MessageId, last: u64) {
         if let Some(unfinished) = lock(&self.sent).get_mut(&first.channel) {
+            let count = unfinished.sequences.len();
             let rest = unfinished.sequences.split_off(&first.number);
             let later = rest.into_iter().filter(|(number, _)| *number > last);
             unfinished.sequences.extend(later);
+            let finished = count - unfinished.sequences.len();
+            unfinished.finished.add(finished as u64);
         }
     }
 
@@ -444,6 +473,7 @@ fn receive_edge(
     shared: &Shared,
     edge: &mut IncomingEdge,
     arrivals: &Receiver<(MessageId, Vec<u8>)>,
+    accepted: &AtomicU64,
 ) {
     let number = edge.index();
     let mut frames = FrameDecoder::default();
@@ -469,9 +499,12 @@ fn receive_edge(
             }
         };
         shared.link.take(id.channel);
+        accepted.fetch_add(1, Ordering::SeqCst);
         match delivery {
             Ok(Delivery::Queued) => {}
             Ok(Delivery::Gone) => {
+                // What arrives now goes nowhere.
+                accepted.store(u64::MAX, Ordering::SeqCst);
                 shared.send_control(&Control::Gone { edge: number });
                 return;
             }
@@ -510,6 +543,9 @@ fn receive(shared: &Shared, mut arrivals: HashMap<u32, Arrivals>) {
                 match Control::decode(&body) {
                     Some(Control::Gone { edge }) => shared.set_gone(edge),
                     Some(Control::Stop) => (shared.report)(BridgeEvent::Stopped),
+                    Some(Control::Idle { cycle, machine }) => {
+                        (shared.report)(BridgeEvent::Idle { cycle, machine });
+                    }
                     Some(Control::Share(step)) if shared.sharing.is_some() => {
                         let next = shared.sharing.as_ref().and_then(|it| it.receive(step));
                         if let Some(next) = next {

@@ -21,6 +21,8 @@ pub(crate) enum Control {
     Gone { edge: usize },
     /// The run was stopped there, or has failed.
     Stop,
+    /// A machine of the pipeline has been idle in a cycle: see [`flowpipe_engine::run::remote::DividedCycle`].
+    Idle { cycle: usize, machine: usize },
     /// Between machines that are one: a step towards shared memory.
     Share(Handshake),
 }

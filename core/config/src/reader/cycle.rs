@@ -1,4 +1,4 @@
-//! Cycles, above all of blocking queues.
+//! Cycles of blocking queues.
 
 use std::collections::VecDeque;
 
@@ -34,15 +34,6 @@ pub fn blocking_cycles(stages: usize, edges: &[Edge]) -> Vec<Vec<usize>> {
         }
     }
     cycles
-}
-
-/// Whether messages of a stage, or what descends from them, come to another one.
-pub(super) fn reaches(stages: usize, edges: &[Edge], from: usize, to: usize) -> bool {
-    let mut leaving = vec![Vec::new(); stages];
-    for (index, edge) in edges.iter().enumerate() {
-        leaving[edge.from.stage].push(index);
-    }
-    search(from, edges, &leaving)[to].is_some()
 }
 
 /// For every stage the last edge of a shortest way to it of at least one edge.

@@ -5,14 +5,13 @@ use std::net::{IpAddr, SocketAddr};
 
 use toml::Spanned;
 
-use super::cycle;
 use super::error::Findings;
 use super::problem::Problem;
 use super::suggest;
 use super::wiring::Wire;
 use super::written::Written;
 use super::written::machine::WrittenMachine;
-use crate::pipeline::{Address, Edge, Machine, Machines};
+use crate::pipeline::{Address, Machine, Machines};
 
 /// The machines of a file. They are valid only if nothing was reported.
 pub(super) fn resolve(
@@ -78,7 +77,7 @@ pub(super) fn resolve(
     machines
 }
 
-/// Reports machines without stages or without a way to each other, and loops that are on several.
+/// Reports machines without stages or without a way to each other.
 fn check(written: &Written<'_, '_>, machines: &Machines, wires: &[Wire], findings: &mut Findings) {
     for (index, machine) in written.machines.iter().enumerate() {
         if !machines.of_stages.contains(&index) {
@@ -87,7 +86,6 @@ fn check(written: &Written<'_, '_>, machines: &Machines, wires: &[Wire], finding
         }
     }
     let of = |stage: usize| machines.of_stages[stage];
-    let edges: Vec<Edge> = wires.iter().map(|wire| wire.edge).collect();
     let mut reported = BTreeSet::new();
     for wire in wires {
         let (from, to) = (wire.edge.from.stage, wire.edge.to.stage);
@@ -102,14 +100,6 @@ fn check(written: &Written<'_, '_>, machines: &Machines, wires: &[Wire], finding
                 other: name(other),
             };
             findings.report(&written.machines[one].name.span(), problem);
-        }
-        if cycle::reaches(written.stages.len(), &edges, to, from) {
-            let name = |stage: usize| written.stages[stage].name.get_ref().clone();
-            let problem = Problem::LoopOfMachines {
-                from: name(from),
-                to: name(to),
-            };
-            findings.report(&wire.span, problem);
         }
     }
 }

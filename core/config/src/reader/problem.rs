@@ -99,8 +99,6 @@ pub enum Problem {
     TooManyMachines { found: usize },
     #[error("`{one}` and `{other}` exchange messages, and neither listens")]
     NobodyListens { one: String, other: String },
-    #[error("`{from}` and `{to}` are in a loop, and on different machines")]
-    LoopOfMachines { from: String, to: String },
     #[error("{name:?} can't be the name of a pipeline")]
     BadPipelineName { name: String },
     #[error("{text} is no value that a plugin can be given")]
@@ -241,7 +239,6 @@ impl Problem {
             Self::NobodyListens { .. } => {
                 "give one of them an address: listen = \"tls/0.0.0.0:7447\", connect = \"tls/HOST:7447\""
             }
-            Self::LoopOfMachines { .. } => "put all stages of a loop on one machine",
             Self::BadPipelineName { .. } => "without `name` the file's name is taken",
             Self::NotText { .. } => "save the file as UTF-8",
             Self::NotJson { .. } => "JSON has no nan, no inf and no larger integers than 64 bits",

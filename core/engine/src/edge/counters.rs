@@ -74,6 +74,11 @@ impl Counters {
         );
     }
 
+    /// Marks so many messages as processed, of an edge to another machine.
+    pub(crate) fn finish(&self, count: u64) {
+        self.receiver.done.fetch_add(count, Ordering::SeqCst);
+    }
+
     pub(crate) fn close(&self) {
         self.receiver.closed.store(true, Ordering::SeqCst);
     }

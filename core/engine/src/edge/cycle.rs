@@ -2,8 +2,14 @@
 //!
 //! In a cycle every stage waits for another to end first. The cycle has ended when its edges from outside are closed
 //! and drained and every message inside has been processed: then no stage can emit another one.
+//!
+//! A cycle can be divided among machines. A machine is idle once its edges from outside are closed and drained, every
+//! message inside it has been processed, and every message that it has sent is finished: all that its own edges from
+//! outside have caused has ended, everywhere. What others cause there later is counted by them. So the cycle has ended
+//! when each machine has been idle once (Dijkstra and Scholten 1980, "Termination detection for diffusing computations").
 
 use std::convert::Infallible;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use crossbeam_channel::{Receiver, Sender};
@@ -14,8 +20,14 @@ use crate::edge::counters::{Counters, EdgeCounts};
 
 /// Stages that can reach each other.
 pub(crate) struct Cycle {
-    /// The edges into its stages.
+    /// The edges into its stages here, and those from here to its stages elsewhere.
     edges: Vec<Inlet>,
+    /// Each says whether there are messages that have arrived here and are in no queue yet.
+    arrivals: Mutex<Vec<Box<dyn Fn() -> bool + Send + Sync>>>,
+    /// All was at rest here once.
+    is_idle: AtomicBool,
+    /// The other machines with stages of it, if there are any, have been idle.
+    are_others_idle: AtomicBool,
     open: Mutex<Option<Sender<Infallible>>>,
     /// Disconnected when the cycle has ended.
     ended: Receiver<Infallible>,
@@ -30,9 +42,17 @@ pub(crate) struct Inlet {
 
 impl Cycle {
     pub(crate) fn new(edges: Vec<Inlet>) -> Arc<Self> {
+        Self::divided(edges, false)
+    }
+
+    /// `is_divided`: other machines have stages of it.
+    pub(crate) fn divided(edges: Vec<Inlet>, is_divided: bool) -> Arc<Self> {
         let (sender, ended) = crossbeam_channel::bounded(0);
         Arc::new(Self {
             edges,
+            arrivals: Mutex::default(),
+            is_idle: AtomicBool::new(false),
+            are_others_idle: AtomicBool::new(!is_divided),
             open: Mutex::new(Some(sender)),
             ended,
         })
@@ -56,10 +76,34 @@ impl Cycle {
             .iter()
             .zip(&before)
             .all(|(edge, counts)| edge.is_at_rest(counts));
-        if at_rest && before == self.snapshot() {
+        // A message that arrives between the snapshots is in the second one.
+        if at_rest && !self.has_arrivals() && before == self.snapshot() {
+            self.is_idle.store(true, Ordering::SeqCst);
+        }
+        if self.is_idle() && self.are_others_idle.load(Ordering::SeqCst) {
             lock(&self.open).take();
         }
         lock(&self.open).is_none()
+    }
+
+    /// Whether all was at rest here once.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.is_idle.load(Ordering::SeqCst)
+    }
+
+    /// The other machines have been idle.
+    pub(crate) fn others_are_idle(&self) {
+        self.are_others_idle.store(true, Ordering::SeqCst);
+        self.check();
+    }
+
+    /// Adds messages that have arrived here and are in no queue yet, if `are_there` returns true.
+    pub(crate) fn watch_arrivals(&self, are_there: impl Fn() -> bool + Send + Sync + 'static) {
+        lock(&self.arrivals).push(Box::new(are_there));
+    }
+
+    fn has_arrivals(&self) -> bool {
+        lock(&self.arrivals).iter().any(|are_there| are_there())
     }
 
     fn snapshot(&self) -> Vec<EdgeCounts> {
@@ -202,6 +246,38 @@ mod tests {
         assert!(cycle_of(&inside).check());
         inside.offer();
         assert!(!cycle_of(&inside).check(), "a new message is queued");
+    }
+
+    #[test]
+    fn a_divided_cycle_ends_when_each_machine_has_been_idle() {
+        let (inside, sent) = (Arc::new(Counters::default()), Arc::new(Counters::default()));
+        let inlet = |counters: &Arc<Counters>| Inlet {
+            counters: counters.clone(),
+            inside: true,
+        };
+        let cycle = Cycle::divided(vec![inlet(&inside), inlet(&sent)], true);
+        sent.offer();
+        sent.take();
+        assert!(
+            !cycle.check() && !cycle.is_idle(),
+            "it is not finished there"
+        );
+        let arrived = Arc::new(AtomicBool::new(true));
+        let own = arrived.clone();
+        cycle.watch_arrivals(move || own.load(Ordering::SeqCst));
+        sent.finish(1);
+        assert!(!cycle.check() && !cycle.is_idle(), "an answer has arrived");
+        inside.offer();
+        arrived.store(false, Ordering::SeqCst);
+        assert!(!cycle.check() && !cycle.is_idle(), "it is queued");
+        inside.take();
+        inside.finish_taken();
+        assert!(!cycle.check() && cycle.is_idle());
+        // What another machine has caused does not matter any more.
+        inside.offer();
+        assert!(!cycle.check() && cycle.is_idle());
+        cycle.others_are_idle();
+        assert!(cycle.check());
     }
 
     fn cycle_of(inside: &Arc<Counters>) -> Arc<Cycle> {

@@ -24,7 +24,7 @@ use crate::run::error::StartError;
 use crate::run::event::ControlEvent;
 use crate::run::message_schemas;
 use crate::run::names::Names;
-use crate::run::remote::{self, FromOther, RemoteEnds, ToOther};
+use crate::run::remote::{self, DividedCycle, FromOther, RemoteEnds, ToOther};
 use crate::run::replay::{Replay, fed_inputs};
 use crate::run::shared::Shared;
 use crate::run::stage::{Ports, Stage};
@@ -70,6 +70,7 @@ impl Plan {
             summaries: edges,
             to_others,
             from_others,
+            divided,
         } = join(&pipeline, &manifests, &elsewhere);
         let services = Arc::new(Services {
             clock: options.clock,
@@ -102,7 +103,7 @@ impl Plan {
         if let Some(replay) = &shared.replay {
             fed_inputs::connect(replay.recording(), &pipeline, &stages, &found, catalogue);
         }
-        let remote = RemoteEnds::new(&stages, to_others, from_others);
+        let remote = RemoteEnds::new(&stages, to_others, from_others, divided);
         // Other machines create these stages. Here their manifests are of use, and the checks of their messages.
         for &stage in &elsewhere {
             found[stage].clear();
@@ -258,6 +259,7 @@ struct Joined {
     summaries: Vec<Arc<EdgeSummary>>,
     to_others: Vec<ToOther>,
     from_others: Vec<FromOther>,
+    divided: Vec<DividedCycle>,
 }
 
 /// Creates the edges and gives their ends to the stages. `elsewhere`: the stages that other machines run.
@@ -321,11 +323,14 @@ fn join(pipeline: &Pipeline, manifests: &[&Manifest], elsewhere: &BTreeSet<usize
             (false, false) => {}
         }
     }
-    let cycles = make_cycles(pipeline, &summaries);
+    let of = cycles(pipeline.stages.len(), &pipeline.edges);
+    let all = make_cycles(pipeline, &summaries, &of, elsewhere);
+    let divided = remote::divided_cycles(&of, &all, elsewhere);
+    let of_stages = of.iter().map(|cycle| cycle.map(|cycle| all[cycle].clone()));
     let ports = heads
         .into_iter()
         .zip(outputs)
-        .zip(cycles)
+        .zip(of_stages)
         .map(|((heads, outputs), cycle)| Ports {
             inputs: Inputs::new(heads, cycle),
             outputs: Outputs::new(outputs),
@@ -336,6 +341,7 @@ fn join(pipeline: &Pipeline, manifests: &[&Manifest], elsewhere: &BTreeSet<usize
         summaries,
         to_others,
         from_others,
+        divided,
     }
 }
 
@@ -349,25 +355,29 @@ pub(crate) fn names(pipeline: &Pipeline, manifests: &[&Manifest], edge: &Edge) -
     )
 }
 
-/// The cycle of each stage.
-fn make_cycles(pipeline: &Pipeline, edges: &[Arc<EdgeSummary>]) -> Vec<Option<Arc<Cycle>>> {
-    let of = cycles(pipeline.stages.len(), &pipeline.edges);
+/// The cycles, of which this is the one of each stage.
+fn make_cycles(
+    pipeline: &Pipeline,
+    edges: &[Arc<EdgeSummary>],
+    of: &[Option<usize>],
+    elsewhere: &BTreeSet<usize>,
+) -> Vec<Arc<Cycle>> {
     let count = of.iter().flatten().max().map_or(0, |last| last + 1);
-    let cycles: Vec<_> = (0..count)
+    let is_here = |stage: usize| !elsewhere.contains(&stage);
+    (0..count)
         .map(|cycle| {
-            let inlets = pipeline.edges.iter().zip(edges);
-            let inlets = inlets.filter(|(edge, _)| of[edge.to.stage] == Some(cycle));
-            Cycle::new(
-                inlets
-                    .map(|(edge, summary)| Inlet {
-                        counters: summary.counters.clone(),
-                        inside: of[edge.from.stage] == Some(cycle),
-                    })
-                    .collect(),
-            )
+            let is_of = |stage: usize| of[stage] == Some(cycle);
+            let inlets = pipeline.edges.iter().zip(edges).filter(|(edge, _)| {
+                let [from, to] = [edge.from.stage, edge.to.stage];
+                // An edge from outside is counted where its receiver is.
+                is_of(to) && (is_here(to) || is_of(from) && is_here(from))
+            });
+            let inlets = inlets.map(|(edge, summary)| Inlet {
+                counters: summary.counters.clone(),
+                inside: is_of(edge.from.stage),
+            });
+            let is_divided = elsewhere.iter().any(|&stage| is_of(stage));
+            Cycle::divided(inlets.collect(), is_divided)
         })
-        .collect();
-    of.into_iter()
-        .map(|cycle| cycle.map(|cycle| cycles[cycle].clone()))
         .collect()
 }

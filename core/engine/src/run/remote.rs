@@ -17,7 +17,8 @@ use flowpipe_recording::LATEST_TIME;
 
 use crate::check::Judgement;
 pub use crate::edge::Receipt;
-use crate::edge::cycle::cycles;
+use crate::edge::counters::Counters;
+use crate::edge::cycle::Cycle;
 use crate::edge::gate::Gate;
 use crate::edge::outputs::{OutEdge, Sending};
 use crate::edge::{Head, Item, Received};
@@ -33,6 +34,16 @@ pub struct RemoteEnds {
     pub outgoing: Vec<OutgoingEdge>,
     /// To stages here.
     pub incoming: Vec<IncomingEdge>,
+    /// The cycles of which other machines have stages too.
+    pub cycles: Vec<DividedCycle>,
+}
+
+/// A cycle of which other machines have stages too. It ends when each of these machines has been idle.
+#[derive(Clone)]
+pub struct DividedCycle {
+    index: usize,
+    stages: Vec<usize>,
+    cycle: Arc<Cycle>,
 }
 
 /// The receiving end of an edge to a stage that another machine runs.
@@ -146,24 +157,41 @@ pub(crate) fn check(pipeline: &Pipeline, options: &Options) -> Result<(), StartE
     if options.replay.is_some() {
         return refuse(last, "a replay runs all stages on one machine");
     }
-    let cycles = cycles(pipeline.stages.len(), &pipeline.edges);
-    let is_cut = |edge: &&Edge| {
-        let [from, to] = [edge.from.stage, edge.to.stage];
-        cycles[from].is_some()
-            && cycles[from] == cycles[to]
-            && elsewhere.contains(&from) != elsewhere.contains(&to)
+    Ok(())
+}
+
+/// The cycles that have stages here and elsewhere. `of`: the cycle of each stage.
+pub(crate) fn divided_cycles(
+    of: &[Option<usize>],
+    cycles: &[Arc<Cycle>],
+    elsewhere: &BTreeSet<usize>,
+) -> Vec<DividedCycle> {
+    let all = cycles
+        .iter()
+        .enumerate()
+        .map(|(index, cycle)| DividedCycle {
+            index,
+            stages: (0..of.len()).filter(|&it| of[it] == Some(index)).collect(),
+            cycle: cycle.clone(),
+        });
+    let is_divided = |it: &DividedCycle| {
+        let count = it
+            .stages
+            .iter()
+            .filter(|stage| elsewhere.contains(stage))
+            .count();
+        count > 0 && count < it.stages.len()
     };
-    match pipeline.edges.iter().find(is_cut) {
-        Some(edge) => refuse(
-            edge.to.stage,
-            "it is in a loop with a stage on another machine: the stages of a loop must be on one machine",
-        ),
-        None => Ok(()),
-    }
+    all.filter(is_divided).collect()
 }
 
 impl RemoteEnds {
-    pub(crate) fn new(stages: &[Arc<Stage>], to: Vec<ToOther>, from: Vec<FromOther>) -> Self {
+    pub(crate) fn new(
+        stages: &[Arc<Stage>],
+        to: Vec<ToOther>,
+        from: Vec<FromOther>,
+        cycles: Vec<DividedCycle>,
+    ) -> Self {
         let mut observed = HashSet::new();
         let outgoing = to.into_iter().map(|it| OutgoingEdge {
             pool: stages[it.edge.from.stage].run.services.pool.clone(),
@@ -183,7 +211,39 @@ impl RemoteEnds {
         Self {
             outgoing: outgoing.collect(),
             incoming: incoming.collect(),
+            cycles,
         }
+    }
+}
+
+impl DividedCycle {
+    /// Its number in the pipeline, which is the same on all machines.
+    #[must_use]
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// All its stages.
+    #[must_use]
+    pub fn stages(&self) -> &[usize] {
+        &self.stages
+    }
+
+    /// Whether this machine has been idle: all that was caused here has ended, everywhere.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.cycle.is_idle()
+    }
+
+    /// Does not let this machine be idle while `are_there` returns true: while messages of one of its edges have arrived
+    /// that [`IncomingEdge::accept`] has not accepted. It is called from any thread.
+    pub fn watch_arrivals(&self, are_there: impl Fn() -> bool + Send + Sync + 'static) {
+        self.cycle.watch_arrivals(are_there);
+    }
+
+    /// All other machines with stages of it have been idle.
+    pub fn others_are_idle(&self) {
+        self.cycle.others_are_idle();
     }
 }
 
@@ -212,6 +272,12 @@ impl OutgoingEdge {
         self.receiver.take(&Gate::default()).into()
     }
 
+    /// Counts what the other machine has finished.
+    #[must_use]
+    pub fn finished_count(&self) -> FinishedCount {
+        FinishedCount(self.receiver.counters.clone())
+    }
+
     /// Takes a message if there is one.
     #[must_use]
     pub fn try_take(&self) -> Taken {
@@ -226,6 +292,17 @@ impl From<Received> for Taken {
             Received::Empty => Self::Empty,
             Received::Ended => Self::Ended,
         }
+    }
+}
+
+/// How many messages of an edge another machine has finished.
+#[derive(Clone)]
+pub struct FinishedCount(Arc<Counters>);
+
+impl FinishedCount {
+    /// It has finished so many more, or they were not sent.
+    pub fn add(&self, count: u64) {
+        self.0.finish(count);
     }
 }
 

@@ -55,6 +55,12 @@ impl Incoming {
         self.received
     }
 
+    /// How many messages of a channel have arrived.
+    pub(crate) fn arrived(&self, channel: u32) -> u64 {
+        let channel = self.channels.get(channel as usize);
+        channel.map_or(0, |it| it.arrived)
+    }
+
     /// Whether the peer's last item has arrived.
     pub(crate) fn is_finished(&self) -> bool {
         self.is_finished

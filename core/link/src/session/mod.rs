@@ -192,6 +192,12 @@ impl Session {
         self.outgoing.refusal(channel, length)
     }
 
+    /// How many messages of a channel have arrived, whether or not their events were taken.
+    #[must_use]
+    pub fn arrived(&self, channel: u32) -> u64 {
+        self.incoming.arrived(channel)
+    }
+
     /// Frees the place of a message that has arrived: there is room for another one.
     pub fn take(&mut self, channel: u32) {
         self.incoming.take(channel);

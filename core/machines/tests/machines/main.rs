@@ -7,6 +7,7 @@
 
 #[path = "../../../engine/tests/common/mod.rs"]
 mod common;
+mod loops;
 #[path = "../../../link/tests/processes/proxy.rs"]
 mod proxy;
 mod report;
@@ -19,6 +20,7 @@ use std::time::Duration;
 
 use flowpipe_config::pipeline::WhenFull;
 use flowpipe_engine::report::Report;
+use flowpipe_engine::run::remote::DividedCycle;
 use flowpipe_engine::run::{Options, Run};
 use flowpipe_host::clock::Clock;
 use flowpipe_link::tcp::{TcpAcceptor, TcpDialer};
@@ -43,6 +45,7 @@ struct Machine {
 struct Running {
     run: flowpipe_engine::run::RunHandle,
     bridge: Bridge,
+    cycles: Vec<DividedCycle>,
     watcher: Arc<Watcher>,
     events: Arc<Mutex<Vec<BridgeEvent>>>,
 }
@@ -128,10 +131,12 @@ impl Machine {
         let own = events.clone();
         let report = move |event| own.lock().unwrap().push(event);
         let ends = run.take_remote_ends();
+        let cycles = ends.cycles.clone();
         let bridge = Bridge::start(self.peer, ends, patience, report).unwrap();
         Running {
             run,
             bridge,
+            cycles,
             watcher,
             events,
         }

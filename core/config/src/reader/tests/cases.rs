@@ -423,19 +423,4 @@ machine = "desk"
 plugin = "vision-opencv"
 from = "screen"
 machine = "rack"
-#:: a loop on two machines
-[machines.desk]
-listen = "tcp/127.0.0.1:7447"
-[machines.rack]
-[stages.screen]
-plugin = "capture-screen"
-machine = "desk"
-[stages.echo]
-plugin = "echo"
-from = ["screen", { stage = "second", queue = { when_full = "latest" } }]
-machine = "desk"
-[stages.second]
-plugin = "echo"
-from = "echo"
-machine = "rack"
 "##;

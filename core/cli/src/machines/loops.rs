@@ -1,0 +1,93 @@
+//! The ends of loops whose stages are on several machines.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use flowpipe_config::pipeline::Machines;
+use flowpipe_engine::run::remote::DividedCycle;
+use flowpipe_machines::Bridge;
+
+/// The loops of which this machine has a part.
+pub struct Loops {
+    own: usize,
+    cycles: Vec<DividedCycle>,
+    /// The machines of each loop.
+    machines: Vec<BTreeSet<usize>>,
+    idle: IdleMachines,
+    /// What the others know.
+    sent: BTreeSet<(usize, usize)>,
+}
+
+/// The loops and the machines that have been idle in them. Other machines report them.
+#[derive(Clone, Default)]
+pub struct IdleMachines {
+    known: Arc<Mutex<BTreeSet<(usize, usize)>>>,
+    /// How many machines there are.
+    machines: usize,
+    /// How many loops there are at most.
+    loops: usize,
+}
+
+impl Loops {
+    /// `cycles`: the loops. `own`: this machine.
+    pub fn new(cycles: Vec<DividedCycle>, machines: &Machines, own: usize) -> Self {
+        let of_stages = &machines.of_stages;
+        let of = |cycle: &DividedCycle| cycle.stages().iter().map(|it| of_stages[*it]).collect();
+        Self {
+            own,
+            machines: cycles.iter().map(of).collect(),
+            cycles,
+            idle: IdleMachines {
+                known: Arc::default(),
+                machines: machines.all.len(),
+                loops: of_stages.len(),
+            },
+            sent: BTreeSet::new(),
+        }
+    }
+
+    /// The loops, for each bridge.
+    pub fn cycles(&self) -> &[DividedCycle] {
+        &self.cycles
+    }
+
+    /// What other machines report is added here.
+    pub fn idle_machines(&self) -> IdleMachines {
+        self.idle.clone()
+    }
+
+    /// Passes on what is new, and ends the loops whose machines have all been idle. A machine without a link to this one
+    /// is reported by one between them.
+    pub fn update<'a>(&mut self, bridges: impl Iterator<Item = &'a Bridge> + Clone) {
+        for cycle in self.cycles.iter().filter(|it| it.is_idle()) {
+            self.idle.add(cycle.index(), self.own);
+        }
+        let known = self.idle.lock().clone();
+        for &(cycle, machine) in known.difference(&self.sent) {
+            for bridge in bridges.clone() {
+                bridge.send_idle(cycle, machine);
+            }
+        }
+        for (cycle, machines) in self.cycles.iter().zip(&self.machines) {
+            let is_idle = |machine: &usize| known.contains(&(cycle.index(), *machine));
+            if machines.iter().all(is_idle) {
+                cycle.others_are_idle();
+            }
+        }
+        self.sent = known;
+    }
+}
+
+impl IdleMachines {
+    /// A machine has been idle in a loop. What the pipeline does not have is ignored.
+    pub fn add(&self, cycle: usize, machine: usize) {
+        if cycle < self.loops && machine < self.machines {
+            self.lock().insert((cycle, machine));
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeSet<(usize, usize)>> {
+        // Nothing here can be left half done.
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

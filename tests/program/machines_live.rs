@@ -1,0 +1,49 @@
+//! A live game whose solver is on another machine.
+
+use std::process::Stdio;
+
+use flowpipe_tests::{flowpipe, pipeline};
+
+use crate::live_play::{Table, ready};
+use crate::machines::{Machine, address};
+
+/// The live pipeline with the solver on `rack`: in the loop with the referee.
+fn divided() -> String {
+    let text = ready("live.toml", &[("referee", "boards = 5")]);
+    let mut pipeline: toml::Table = text.parse().unwrap();
+    for (name, stage) in pipeline["stages"].as_table_mut().unwrap() {
+        let machine = if name == "solver" { "rack" } else { "desk" };
+        stage
+            .as_table_mut()
+            .unwrap()
+            .insert("machine".to_owned(), machine.into());
+    }
+    let machines = format!(
+        "[machines.desk]\nlisten = \"{}\"\n[machines.rack]\n",
+        address()
+    );
+    pipeline.extend(machines.parse::<toml::Table>().unwrap());
+    pipeline.to_string()
+}
+
+#[test]
+fn a_solver_on_another_machine_solves_what_is_played() {
+    let table = Table::set(&["--size", "5,7,9", "--seed", "1"]);
+    let folder = tempfile::tempdir().unwrap();
+    let divided = divided();
+    let file = pipeline(folder.path(), &divided);
+    let rack = flowpipe(&["run", &file, "--machine", "rack", "--json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    let rack = Machine(rack.unwrap());
+    let player = table.play(&divided, &["--machine", "desk", "--json"]);
+    let (desk, rack) = (player.ended().expect(0).json(), rack.end().expect(0).json());
+    assert_eq!(desk["boards"]["accepted"], 5, "{desk:#}");
+    for json in [&desk, &rack] {
+        let stages = json["report"]["stages"].as_array().unwrap();
+        let solver = stages.iter().find(|it| it["name"] == "solver").unwrap();
+        assert!(solver["out"].as_u64() >= Some(5), "{solver:#}");
+    }
+    table.wait_for("solved", 5);
+}
