@@ -261,16 +261,34 @@ fn is_seen(grabber: &mut Grabber) -> Result<bool, String> {
 
 #[test]
 fn a_monitor_that_gives_no_picture_for_a_moment_does_not_end_the_capture() {
-    let compositor = MadeUpCompositor::start(Flaws { failed_copies: 5 });
+    let compositor = MadeUpCompositor::start(Flaws {
+        failed_copies: 5,
+        ..Flaws::default()
+    });
     let desktop = Desktop::connect_wlroots(&compositor.socket(), None).unwrap();
     assert_eq!(is_seen(&mut desktop.grabber().unwrap()), Ok(true));
     let compositor = MadeUpCompositor::start(Flaws {
         failed_copies: u32::MAX,
+        ..Flaws::default()
     });
     let desktop = Desktop::connect_wlroots(&compositor.socket(), None).unwrap();
     let error = is_seen(&mut desktop.grabber().unwrap()).unwrap_err();
     let words = "no picture of MADE-UP for 2s: switch the monitor on";
     assert!(error.contains(words), "{error}");
+}
+
+#[test]
+fn endless_globals_are_refused() {
+    for are_removed in [false, true] {
+        let compositor = MadeUpCompositor::start(Flaws {
+            has_endless_globals: true,
+            are_removed,
+            ..Flaws::default()
+        });
+        let connected = Desktop::connect_wlroots(&compositor.socket(), None);
+        let error = connected.err().unwrap().to_string();
+        assert!(error.contains("announces more than"), "{error}");
+    }
 }
 
 #[test]

@@ -9,10 +9,8 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use wayland_client::backend::protocol::Message;
 use wayland_client::backend::{Backend, ObjectData, ObjectId, WaylandError};
-use wayland_client::globals::{GlobalList, GlobalListContents, registry_queue_init};
 use wayland_client::protocol::wl_display;
-use wayland_client::protocol::wl_registry::WlRegistry;
-use wayland_client::{Connection, Dispatch, DispatchError, EventQueue};
+use wayland_client::{Connection, DispatchError, EventQueue};
 
 use super::lost;
 use crate::error::{DesktopError, Result};
@@ -121,19 +119,6 @@ fn sent(flushed: std::result::Result<(), WaylandError>) -> std::result::Result<b
         Err(WaylandError::Io(error)) if error.kind() == ErrorKind::WouldBlock => Ok(false),
         flushed => flushed.map(|()| true),
     }
-}
-
-/// The globals of a compositor that answers.
-///
-/// # Errors
-/// [`DesktopError::Lost`] when it does not.
-pub(super) fn globals<S>(connection: &Connection) -> Result<(GlobalList, EventQueue<S>)>
-where
-    S: Dispatch<WlRegistry, GlobalListContents> + 'static,
-{
-    // The library waits without limit.
-    roundtrip(connection, &mut connection.new_event_queue(), &mut ())?;
-    registry_queue_init(connection).map_err(|error| DesktopError::Lost(error.to_string()))
 }
 
 /// Reads events that have come, or that come within a time, and sends what is queued.

@@ -1,23 +1,157 @@
-//! The compositor's globals, for those who look at them once.
+//! The compositor's globals: what it offers, by interface. It is not trusted to come to an end.
 
-use wayland_client::globals::GlobalListContents;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rustix::net::{Shutdown, shutdown};
+use wayland_client::backend::protocol::Message;
+use wayland_client::backend::{Backend, ObjectData, ObjectId};
+use wayland_client::protocol::wl_display;
 use wayland_client::protocol::wl_registry::{self, WlRegistry};
-use wayland_client::{Connection, Dispatch, QueueHandle};
+use wayland_client::{Connection, Dispatch, Proxy, QueueHandle};
 
-/// Ignores globals that come and go later.
-pub(super) struct IgnoredChanges;
+use super::answer;
+use crate::error::{DesktopError, Result};
 
-impl<S> Dispatch<WlRegistry, GlobalListContents, S> for IgnoredChanges
-where
-    S: Dispatch<WlRegistry, GlobalListContents>,
-{
-    fn event(
-        _: &mut S,
-        _: &WlRegistry,
-        _: wl_registry::Event,
-        _: &GlobalListContents,
-        _: &Connection,
-        _: &QueueHandle<S>,
-    ) {
+/// How many a compositor announces at most while this program is connected, those that it has taken back included. Sway
+/// begins with some fifty, and announces one when a monitor is switched on.
+const MOST: usize = 1 << 12;
+
+/// The globals as they are now.
+pub(super) struct Globals {
+    registry: WlRegistry,
+    list: Arc<GlobalList>,
+}
+
+#[derive(Default)]
+struct GlobalList(Mutex<Announced>);
+
+#[derive(Default)]
+struct Announced {
+    globals: Vec<Global>,
+    /// How many came until now.
+    count: usize,
+}
+
+struct Global {
+    number: u32,
+    interface: String,
+    version: u32,
+}
+
+impl Globals {
+    /// Those of a compositor that answers.
+    ///
+    /// # Errors
+    /// [`DesktopError::Lost`] when it does not, or announces too many.
+    pub(super) fn of(connection: &Connection) -> Result<Self> {
+        let list: Arc<GlobalList> = Arc::default();
+        let question = wl_display::Request::GetRegistry {};
+        let registry = connection
+            .display()
+            .send_constructor(question, Arc::clone(&list) as Arc<dyn ObjectData>)
+            .map_err(|error| DesktopError::Lost(error.to_string()))?;
+        let answered = answer::roundtrip(connection, &mut connection.new_event_queue(), &mut ());
+        if list.lock().count > MOST {
+            let why = format!("the compositor announces more than {MOST} globals");
+            return Err(DesktopError::Lost(why));
+        }
+        answered.map(|()| Self { registry, list })
     }
+
+    /// Whether there is one of an interface.
+    pub(super) fn has<I: Proxy>(&self) -> bool {
+        !self.all::<I>().is_empty()
+    }
+
+    /// The number and the version of each of an interface, in their order.
+    pub(super) fn all<I: Proxy>(&self) -> Vec<(u32, u32)> {
+        let list = self.list.lock();
+        let globals = list.globals.iter();
+        let found = globals.filter(|it| it.interface == I::interface().name);
+        found.map(|it| (it.number, it.version)).collect()
+    }
+
+    /// Binds the first one of an interface, in no version beyond the newest that is used here. `None`: there is none.
+    pub(super) fn bind<I, S>(&self, handle: &QueueHandle<S>, newest: u32) -> Option<I>
+    where
+        I: Proxy + 'static,
+        S: Dispatch<I, ()> + 'static,
+    {
+        let &(number, version) = self.all::<I>().first()?;
+        Some(self.bind_one(number, version.min(newest), handle, ()))
+    }
+
+    /// Binds one.
+    pub(super) fn bind_one<I, S, U>(
+        &self,
+        number: u32,
+        version: u32,
+        handle: &QueueHandle<S>,
+        data: U,
+    ) -> I
+    where
+        I: Proxy + 'static,
+        S: Dispatch<I, U> + 'static,
+        U: Send + Sync + 'static,
+    {
+        self.registry.bind(number, version, handle, data)
+    }
+}
+
+impl GlobalList {
+    fn lock(&self) -> MutexGuard<'_, Announced> {
+        // Nothing here can be left half done.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Announced {
+    /// Whether it is not one too many.
+    fn add(&mut self, global: Global) -> bool {
+        self.count = self.count.saturating_add(1);
+        let is_kept = self.count <= MOST;
+        if is_kept {
+            self.globals.push(global);
+        }
+        is_kept
+    }
+}
+
+impl ObjectData for GlobalList {
+    fn event(
+        self: Arc<Self>,
+        backend: &Backend,
+        message: Message<ObjectId, OwnedFd>,
+    ) -> Option<Arc<dyn ObjectData>> {
+        let connection = Connection::from_backend(backend.clone());
+        match WlRegistry::parse_event(&connection, message) {
+            Ok((
+                _,
+                wl_registry::Event::Global {
+                    name,
+                    interface,
+                    version,
+                },
+            )) => {
+                let global = Global {
+                    number: name,
+                    interface,
+                    version,
+                };
+                if !self.lock().add(global) {
+                    // The library reads as long as something comes. That it is shut down already is as good.
+                    let _ = shutdown(backend.poll_fd().as_fd(), Shutdown::Both);
+                }
+            }
+            Ok((_, wl_registry::Event::GlobalRemove { name })) => {
+                self.lock().globals.retain(|it| it.number != name);
+            }
+            // Something else, or malformed.
+            _ => {}
+        }
+        None
+    }
+
+    fn destroyed(&self, _: ObjectId) {}
 }

@@ -5,21 +5,17 @@ use std::sync::Arc;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use wayland_client::globals::GlobalListContents;
 use wayland_client::protocol::wl_buffer::WlBuffer;
-use wayland_client::protocol::wl_registry::WlRegistry;
 use wayland_client::protocol::wl_shm::WlShm;
 use wayland_client::protocol::wl_shm_pool::WlShmPool;
-use wayland_client::{
-    Connection, Dispatch, EventQueue, QueueHandle, WEnum, delegate_dispatch, delegate_noop,
-};
+use wayland_client::{Connection, Dispatch, EventQueue, QueueHandle, WEnum, delegate_noop};
 use wayland_protocols_wlr::screencopy::v1::client::zwlr_screencopy_frame_v1::{
     self, Flags, ZwlrScreencopyFrameV1,
 };
 use wayland_protocols_wlr::screencopy::v1::client::zwlr_screencopy_manager_v1::ZwlrScreencopyManagerV1;
 
 use super::buffer::{BYTES_PER_PIXEL, Buffer, Layout};
-use super::globals::IgnoredChanges;
+use super::globals::Globals;
 use super::outputs::{Output, Outputs};
 use super::{Wlroots, answer};
 use crate::error::{DesktopError, Result};
@@ -63,19 +59,20 @@ const PAUSE: Duration = Duration::from_millis(20);
 impl WlrootsGrabber {
     pub(super) fn new(wlroots: Arc<Wlroots>) -> Result<Self> {
         let connection = wlroots.connection()?;
-        let (globals, queue) = answer::globals::<Copying>(&connection)?;
+        let globals = Globals::of(&connection)?;
+        let queue = connection.new_event_queue();
         let outputs = Outputs::new(&connection)?.ok_or_else(|| DesktopError::Grab {
             reason: "the compositor gives no pictures any more".to_owned(),
         })?;
         let handle = queue.handle();
-        let missing = |error: wayland_client::globals::BindError| DesktopError::Grab {
-            reason: format!("the compositor gives no pictures: {error}"),
+        let missing = |what: &str| DesktopError::Grab {
+            reason: format!("the compositor gives no pictures: it has no {what}"),
         };
-        let shm = globals.bind(&handle, 1..=1, ()).map_err(missing)?;
-        let manager = globals.bind(&handle, 1..=SCREENCOPY_VERSION, ());
+        let shm = globals.bind(&handle, 1);
+        let manager = globals.bind(&handle, SCREENCOPY_VERSION);
         Ok(Self {
-            manager: manager.map_err(missing)?,
-            shm,
+            manager: manager.ok_or_else(|| missing("wlr-screencopy"))?,
+            shm: shm.ok_or_else(|| missing("shared memory"))?,
             queue,
             outputs,
             wlroots,
@@ -239,7 +236,6 @@ impl Dispatch<ZwlrScreencopyFrameV1, ()> for Copying {
     }
 }
 
-delegate_dispatch!(Copying: [WlRegistry: GlobalListContents] => IgnoredChanges);
 delegate_noop!(Copying: ignore WlShm);
 delegate_noop!(Copying: ignore WlShmPool);
 delegate_noop!(Copying: ignore WlBuffer);

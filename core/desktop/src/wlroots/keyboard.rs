@@ -5,7 +5,6 @@ use std::io::Write as _;
 use std::os::fd::{AsFd as _, OwnedFd};
 
 use rustix::fs::{MemfdFlags, memfd_create};
-use wayland_client::globals::GlobalList;
 use wayland_client::protocol::wl_keyboard::{KeyState, KeymapFormat};
 use wayland_client::protocol::wl_seat::WlSeat;
 use wayland_client::{Dispatch, Proxy as _, QueueHandle};
@@ -14,6 +13,7 @@ use wayland_protocols_misc::zwp_virtual_keyboard_v1::client::zwp_virtual_keyboar
 
 use flowpipe_guardian::Input;
 
+use super::globals::Globals;
 use crate::error::{DesktopError, Result};
 use crate::key_code;
 
@@ -27,7 +27,7 @@ impl VirtualKeyboard {
     ///
     /// # Errors
     /// When the compositor has no virtual keyboards.
-    pub(super) fn new<S>(globals: &GlobalList, handle: &QueueHandle<S>) -> Result<Self>
+    pub(super) fn new<S>(globals: &Globals, handle: &QueueHandle<S>) -> Result<Self>
     where
         S: Dispatch<WlSeat, ()>
             + Dispatch<ZwpVirtualKeyboardManagerV1, ()>
@@ -40,11 +40,11 @@ impl VirtualKeyboard {
             ))
         };
         let seat: WlSeat = globals
-            .bind(handle, 1..=1, ())
-            .map_err(|error| refused(&error))?;
+            .bind(handle, 1)
+            .ok_or_else(|| refused(&"it has no seat"))?;
         let manager: ZwpVirtualKeyboardManagerV1 = globals
-            .bind(handle, 1..=1, ())
-            .map_err(|error| refused(&error))?;
+            .bind(handle, 1)
+            .ok_or_else(|| refused(&"it has no virtual keyboards"))?;
         let text = keymap();
         let file = file(&text).map_err(|error| refused(&error))?;
         let keyboard = manager.create_virtual_keyboard(&seat, handle, ());

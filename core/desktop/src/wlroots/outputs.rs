@@ -1,9 +1,7 @@
 //! The monitors, and which protocols the compositor has.
 
-use wayland_client::globals::{BindError, GlobalListContents};
 use wayland_client::protocol::wl_output::{self, WlOutput};
-use wayland_client::protocol::wl_registry::{self, WlRegistry};
-use wayland_client::{Connection, Dispatch, EventQueue, Proxy as _, QueueHandle, WEnum};
+use wayland_client::{Connection, Dispatch, EventQueue, QueueHandle, WEnum};
 use wayland_protocols::xdg::xdg_output::zv1::client::zxdg_output_manager_v1::ZxdgOutputManagerV1;
 use wayland_protocols::xdg::xdg_output::zv1::client::zxdg_output_v1::{self, ZxdgOutputV1};
 #[cfg(feature = "input")]
@@ -11,6 +9,7 @@ use wayland_protocols_misc::zwp_virtual_keyboard_v1::client::zwp_virtual_keyboar
 use wayland_protocols_wlr::screencopy::v1::client::zwlr_screencopy_manager_v1::ZwlrScreencopyManagerV1;
 
 use super::answer;
+use super::globals::Globals;
 use crate::error::Result;
 use crate::monitor::Monitor;
 use crate::rect::Rect;
@@ -18,11 +17,10 @@ use crate::rect::Rect;
 /// The monitors.
 pub(crate) struct Outputs {
     connection: Connection,
+    globals: Globals,
     queue: EventQueue<State>,
+    manager: ZxdgOutputManagerV1,
     state: State,
-    /// Whether the compositor lets programs have keyboards of their own.
-    #[cfg(feature = "input")]
-    has_keyboards: bool,
 }
 
 /// A monitor.
@@ -43,7 +41,6 @@ pub(crate) struct Output {
 #[derive(Default)]
 struct State {
     outputs: Vec<Described>,
-    manager: Option<ZxdgOutputManagerV1>,
 }
 
 /// What the compositor has said of a monitor.
@@ -70,44 +67,56 @@ impl Outputs {
     }
 
     fn of(connection: &Connection, needs_pictures: bool) -> Result<Option<Self>> {
-        let (globals, queue) = answer::globals::<State>(connection)?;
-        let handle = queue.handle();
-        let has = |name: &str| {
-            let all = globals.contents();
-            all.with_list(|list| list.iter().any(|global| global.interface == name))
-        };
-        let has_pictures = has(ZwlrScreencopyManagerV1::interface().name);
-        #[cfg(feature = "input")]
-        let has_keyboards = has(ZwpVirtualKeyboardManagerV1::interface().name);
-        let manager: std::result::Result<ZxdgOutputManagerV1, BindError> =
-            globals.bind(&handle, 1..=XDG_OUTPUT_VERSION, ());
-        let (true, Ok(manager)) = (has_pictures || !needs_pictures, manager) else {
+        let globals = Globals::of(connection)?;
+        if needs_pictures && !globals.has::<ZwlrScreencopyManagerV1>() {
+            return Ok(None);
+        }
+        let queue = connection.new_event_queue();
+        let Some(manager) = globals.bind(&queue.handle(), XDG_OUTPUT_VERSION) else {
             return Ok(None);
         };
-        let mut state = State {
-            manager: Some(manager),
-            ..State::default()
-        };
-        let registry = globals.registry();
-        globals.contents().with_list(|list| {
-            for global in list {
-                if global.interface == WlOutput::interface().name {
-                    state.add(registry, global.name, global.version, &handle);
-                }
-            }
-        });
-        Ok(Some(Self {
+        let mut outputs = Self {
             connection: connection.clone(),
+            globals,
             queue,
-            state,
-            #[cfg(feature = "input")]
-            has_keyboards,
-        }))
+            manager,
+            state: State::default(),
+        };
+        outputs.follow();
+        Ok(Some(outputs))
+    }
+
+    /// Adds the monitors that have come, and removes those that have gone.
+    fn follow(&mut self) {
+        let there = self.globals.all::<WlOutput>();
+        let outputs = &mut self.state.outputs;
+        outputs.retain(|it| there.iter().any(|(global, _)| *global == it.global));
+        let handle = self.queue.handle();
+        for (global, version) in there {
+            if outputs.iter().any(|it| it.global == global) {
+                continue;
+            }
+            let version = version.min(OUTPUT_VERSION);
+            let proxy: WlOutput = self.globals.bind_one(global, version, &handle, global);
+            self.manager.get_xdg_output(&proxy, &handle, global);
+            outputs.push(Described {
+                global,
+                output: Output {
+                    proxy,
+                    monitor: Monitor {
+                        name: String::new(),
+                        place: Rect::default(),
+                    },
+                    pixels: [0; 2],
+                    is_upright: true,
+                },
+            });
+        }
     }
 
     #[cfg(feature = "input")]
     pub(super) fn has_keyboards(&self) -> bool {
-        self.has_keyboards
+        self.globals.has::<ZwpVirtualKeyboardManagerV1>()
     }
 
     /// The monitors as they are now, the first one first.
@@ -115,6 +124,7 @@ impl Outputs {
         // What has come since is handled before the answer. Of a monitor that has come, the compositor says more then.
         for _ in 0..2 {
             answer::roundtrip(&self.connection, &mut self.queue, &mut self.state)?;
+            self.follow();
             if self.state.is_complete() {
                 break;
             }
@@ -129,6 +139,7 @@ impl Outputs {
     #[cfg(feature = "input")]
     pub(super) fn layout(&mut self) -> Result<Rect> {
         answer::read_what_has_come(&mut self.queue, &mut self.state)?;
+        self.follow();
         if !self.state.is_complete() {
             self.all()?;
         }
@@ -143,30 +154,6 @@ impl Outputs {
 }
 
 impl State {
-    fn add(
-        &mut self,
-        registry: &WlRegistry,
-        global: u32,
-        version: u32,
-        handle: &QueueHandle<Self>,
-    ) {
-        let Some(manager) = &self.manager else { return };
-        let proxy: WlOutput = registry.bind(global, version.min(OUTPUT_VERSION), handle, global);
-        manager.get_xdg_output(&proxy, handle, global);
-        self.outputs.push(Described {
-            global,
-            output: Output {
-                proxy,
-                monitor: Monitor {
-                    name: String::new(),
-                    place: Rect::default(),
-                },
-                pixels: [0; 2],
-                is_upright: true,
-            },
-        });
-    }
-
     /// Whether the place of each monitor is known. One that is off has none.
     fn is_complete(&self) -> bool {
         let mut places = self.outputs.iter().map(|it| it.output.monitor.place);
@@ -178,31 +165,6 @@ impl State {
         outputs
             .find(|it| it.global == global)
             .map(|it| &mut it.output)
-    }
-}
-
-impl Dispatch<WlRegistry, GlobalListContents> for State {
-    fn event(
-        state: &mut Self,
-        registry: &WlRegistry,
-        event: wl_registry::Event,
-        _: &GlobalListContents,
-        _: &Connection,
-        handle: &QueueHandle<Self>,
-    ) {
-        match event {
-            wl_registry::Event::Global {
-                name,
-                interface,
-                version,
-            } if interface == WlOutput::interface().name => {
-                state.add(registry, name, version, handle);
-            }
-            wl_registry::Event::GlobalRemove { name } => {
-                state.outputs.retain(|it| it.global != name);
-            }
-            _ => {}
-        }
     }
 }
 

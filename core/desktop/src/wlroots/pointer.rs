@@ -6,18 +6,16 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use flowpipe_guardian::{PreparedReleases, button_code};
-use wayland_client::globals::{GlobalList, GlobalListContents};
 use wayland_client::protocol::wl_keyboard::KeyState;
 use wayland_client::protocol::wl_pointer::ButtonState;
-use wayland_client::protocol::wl_registry::WlRegistry;
 use wayland_client::protocol::wl_seat::WlSeat;
-use wayland_client::{Connection, EventQueue, delegate_dispatch, delegate_noop};
+use wayland_client::{Connection, EventQueue, delegate_noop};
 use wayland_protocols_misc::zwp_virtual_keyboard_v1::client::zwp_virtual_keyboard_manager_v1::ZwpVirtualKeyboardManagerV1;
 use wayland_protocols_misc::zwp_virtual_keyboard_v1::client::zwp_virtual_keyboard_v1::ZwpVirtualKeyboardV1;
 use wayland_protocols_wlr::virtual_pointer::v1::client::zwlr_virtual_pointer_manager_v1::ZwlrVirtualPointerManagerV1;
 use wayland_protocols_wlr::virtual_pointer::v1::client::zwlr_virtual_pointer_v1::ZwlrVirtualPointerV1;
 
-use super::globals::IgnoredChanges;
+use super::globals::Globals;
 use super::keyboard::VirtualKeyboard;
 use super::outputs::Outputs;
 use super::{Wlroots, answer};
@@ -31,7 +29,7 @@ pub(super) struct WlrootsPointer {
     socket: PathBuf,
     connection: Connection,
     outputs: Outputs,
-    globals: GlobalList,
+    globals: Globals,
     queue: EventQueue<Nothing>,
     manager: ZwlrVirtualPointerManagerV1,
     /// `None`: it was neither moved nor pressed yet.
@@ -56,14 +54,13 @@ struct Nothing;
 impl WlrootsPointer {
     pub(super) fn new(wlroots: &Wlroots) -> Result<Self> {
         let connection = wlroots.connection()?;
-        let (globals, queue) = answer::globals::<Nothing>(&connection)?;
-        let handle = queue.handle();
-        let manager: ZwlrVirtualPointerManagerV1 =
-            globals
-                .bind(&handle, 1..=1, ())
-                .map_err(|error| DesktopError::NoInput {
-                    reason: format!("the compositor lets no program move the pointer: {error}"),
-                })?;
+        let globals = Globals::of(&connection)?;
+        let queue = connection.new_event_queue();
+        let manager = globals.bind(&queue.handle(), 1);
+        let manager = manager.ok_or_else(|| DesktopError::NoInput {
+            reason: "the compositor lets no program move the pointer: it has no virtual pointers"
+                .to_owned(),
+        })?;
         let outputs = Outputs::new(&connection)?;
         let mut outputs = outputs.ok_or_else(|| DesktopError::NoInput {
             reason: "the compositor does not say where its monitors are".to_owned(),
@@ -260,7 +257,6 @@ impl Drop for WlrootsPointer {
     }
 }
 
-delegate_dispatch!(Nothing: [WlRegistry: GlobalListContents] => IgnoredChanges);
 delegate_noop!(Nothing: ignore WlSeat);
 delegate_noop!(Nothing: ignore ZwpVirtualKeyboardManagerV1);
 delegate_noop!(Nothing: ignore ZwpVirtualKeyboardV1);

@@ -11,6 +11,10 @@ use std::path::PathBuf;
 pub struct Flaws {
     /// So many attempts to copy its picture fail.
     pub failed_copies: u32,
+    /// It announces globals as long as somebody listens.
+    pub has_endless_globals: bool,
+    /// It takes each of these back at once.
+    pub are_removed: bool,
 }
 
 /// It runs until the test ends, and has one monitor.
@@ -133,6 +137,14 @@ impl Client {
         self.objects.insert(registry, "wl_registry".to_owned());
         for (number, (interface, version)) in GLOBALS.into_iter().enumerate() {
             self.global(registry, number as u32, interface, version)?;
+        }
+        if self.flaws.has_endless_globals {
+            for number in 1000.. {
+                self.global(registry, number, "wl_output", 3)?;
+                if self.flaws.are_removed {
+                    self.send(registry, 1, &[number])?;
+                }
+            }
         }
         Some(())
     }
