@@ -1,25 +1,47 @@
 //! A run on two machines is observed as one.
 
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::process::Stdio;
+use std::time::Duration;
 
+use flowpipe_recording::{Entry, Recording};
 use flowpipe_tests::{Ran, flowpipe, run};
 use serde_json::Value;
 
-use crate::machines::{Machine, free_address, on_two};
+use crate::machines::{Machine, free_address, on_two, without_end};
+
+/// Starts a machine. `more`: more arguments.
+fn start(file: &str, machine: &str, more: &[&str]) -> Machine {
+    let mut args = vec!["run", file, "--machine", machine];
+    args.extend(more);
+    let command = flowpipe(&args)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    Machine(command.unwrap())
+}
 
 /// Runs a pipeline on both machines. `desk`: more arguments of the one that listens.
 fn on_both(file: &str, desk: &[&str]) -> [Ran; 2] {
-    let start = |machine: &str, more: &[&str]| {
-        let mut args = vec!["run", file, "--machine", machine];
-        args.extend(more);
-        let command = flowpipe(&args)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn();
-        Machine(command.unwrap())
-    };
-    let (desk, rack) = (start("desk", desk), start("rack", &[]));
+    let (desk, rack) = (start(file, "desk", desk), start(file, "rack", &[]));
     [desk.end(), rack.end()]
+}
+
+/// A pipeline on two machines, of which `rack` runs these stages.
+fn pipeline_with(folder: &Path, rack: &[&str]) -> String {
+    on_two(folder, &format!("tcp/{}", free_address()), rack)
+}
+
+/// The messages of a recording, by topic.
+fn messages(recording: &Recording) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    for entry in recording.entries() {
+        if let Entry::Message(message) = entry {
+            *counts.entry(message.topic().to_string()).or_default() += 1;
+        }
+    }
+    counts
 }
 
 #[test]
@@ -114,4 +136,116 @@ fn the_table_has_a_column_for_the_machine() {
             assert!(line.contains(text), "{line}");
         }
     }
+}
+
+#[test]
+fn a_recording_of_one_machine_has_the_whole_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let alone = at("alone.mcap");
+    let ready = "pipelines/replay.toml";
+    run(&["run", ready, "-q", "--record", alone.to_str().unwrap()]).expect(0);
+    let alone = messages(&Recording::open(&alone).unwrap());
+    for (number, rack) in [vec!["vision", "solver"], vec!["frames", "planner"]]
+        .iter()
+        .enumerate()
+    {
+        let file = pipeline_with(folder.path(), rack);
+        let path = at(&format!("{number}.mcap"));
+        let [desk, rack_ran] = on_both(&file, &["-q", "--record", path.to_str().unwrap()]);
+        let (desk, rack_ran) = (desk.expect(0), rack_ran.expect(0));
+        assert!(
+            desk.stderr.contains("recorded 55 messages, 11 pictures"),
+            "{desk:#?}"
+        );
+        assert!(
+            rack_ran
+                .stderr
+                .contains("the clock is set to that of machine desk ± "),
+            "{rack_ran:#?}"
+        );
+        let recording = Recording::open(&path).unwrap();
+        assert!(!recording.is_cut_off());
+        assert_eq!(messages(&recording), alone, "{rack:?}");
+        // One time axis: no call began before the message that it took was emitted, up to the error of the clock.
+        let mut emitted = BTreeMap::new();
+        for call in recording.calls() {
+            for it in &call.emitted {
+                emitted.insert((call.stage.clone(), it.port.clone(), it.sequence), it.at_ns);
+            }
+        }
+        let mut taken = 0;
+        for call in recording.calls() {
+            let Some(took) = &call.took else { continue };
+            let key = (took.from.clone(), took.output.clone(), took.sequence);
+            assert!(call.taken_ns > emitted[&key] - 50_000_000, "{call:?}");
+            taken += 1;
+        }
+        assert_eq!(taken, 44);
+        let text = path.to_str().unwrap();
+        let replayed = run(&["replay", text, "--verify", "-q"]).expect(0);
+        assert!(
+            replayed
+                .stdout
+                .contains("44 messages: the same, byte for byte"),
+            "{replayed:#?}"
+        );
+    }
+}
+
+#[test]
+fn a_recording_ends_where_another_machine_died() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = pipeline_with(folder.path(), &["vision", "solver"]);
+    let file = without_end(folder.path(), &file);
+    let path = folder.path().join("a.mcap");
+    let text = path.to_str().unwrap();
+    let desk = start(&file, "desk", &["-q", "--record", text]);
+    let mut rack = start(&file, "rack", &[]);
+    std::thread::sleep(Duration::from_secs(6));
+    rack.0.kill().unwrap();
+    rack.0.wait().unwrap();
+    let ran = desk.end().expect(1);
+    let why =
+        "the recording ends early: what the stages of machine rack did from here on is missing";
+    assert!(ran.stderr.contains(why), "{ran:#?}");
+    let recording = Recording::open(&path).unwrap();
+    assert!(recording.is_cut_off());
+    let counts = messages(&recording);
+    assert!(counts["/solver/out"] > 1, "{counts:?}");
+    let replayed = run(&["replay", text, "--verify", "-q"]).expect(0);
+    assert!(
+        replayed.stdout.contains("the recording ends early"),
+        "{replayed:#?}"
+    );
+    assert!(
+        replayed.stdout.contains("the same, byte for byte"),
+        "{replayed:#?}"
+    );
+}
+
+#[test]
+fn one_machine_records() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = pipeline_with(folder.path(), &["solver"]);
+    let record = |name: &str| {
+        let path = folder.path().join(name);
+        path.to_str().unwrap().to_owned()
+    };
+    let desk = start(&file, "desk", &["--record", &record("a.mcap")]);
+    let rack = start(&file, "rack", &["--record", &record("b.mcap")]);
+    for ran in [desk.end().expect(2), rack.end().expect(2)] {
+        let why = "machine desk and machine rack are both to record or trace the run";
+        assert!(ran.stderr.contains(why), "{ran:#?}");
+    }
+    assert!(!Path::new(&record("a.mcap")).exists());
+    // The file is that of all machines.
+    let text = std::fs::read_to_string(&file).unwrap();
+    let text = format!("record = {{ file = \"c.mcap\" }}\n{text}");
+    let file = flowpipe_tests::pipeline(folder.path(), &text);
+    let ran = run(&["run", &file, "--machine", "desk"]).expect(2);
+    assert!(
+        ran.stderr.contains("give --record to one machine"),
+        "{ran:#?}"
+    );
 }

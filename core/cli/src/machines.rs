@@ -3,6 +3,7 @@
 mod ended;
 mod loops;
 mod observed;
+mod observer;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,10 +15,11 @@ use flowpipe_abi::{ABI_MAJOR, ABI_MINOR};
 use flowpipe_config::pipeline::{Machines, Pipeline};
 use flowpipe_engine::report::Report;
 use flowpipe_engine::run::remote::RemoteEnds;
-use flowpipe_engine::run::{RunHandle, Stopper};
+use flowpipe_engine::run::{Options, RunHandle, Stopper};
 use flowpipe_host::catalogue::Catalogue;
 use flowpipe_host::clock::Clock;
-use flowpipe_machines::{AgreementError, Bridge, BridgeEvent, Facts, Peer, whole_report};
+use flowpipe_machines::{AgreementError, Bridge, BridgeEvent, Facts, Peer, Wanted, whole_report};
+use flowpipe_recorder::record::{Recorder, Recording};
 use flowpipe_recording::{bytes_hash, file_hash};
 use flowpipe_terminal::{eprintln, escape};
 
@@ -25,7 +27,8 @@ use crate::exit::Failure;
 pub use crate::machines::ended::EndedMachines;
 use crate::machines::ended::{EndedLink, EndedMachine};
 use crate::machines::loops::{IdleMachines, Loops};
-use crate::machines::observed::Observations;
+use crate::machines::observed::{Observations, RecordedMachine};
+use crate::record::{LossMode, RecordedRun};
 use crate::transports;
 
 /// How long a machine waits for the others at the start.
@@ -41,6 +44,10 @@ pub struct OtherMachines {
     own: usize,
     peers: Vec<(usize, Peer)>,
     observations: BTreeMap<usize, Arc<Observations>>,
+    /// The clock of the run here.
+    clock: Clock,
+    /// The recording that another machine writes.
+    sent: Vec<Recording>,
 }
 
 /// The other machines of an active run.
@@ -51,6 +58,7 @@ pub struct Bridges {
     bridges: BTreeMap<usize, Bridge>,
     observations: BTreeMap<usize, Arc<Observations>>,
     loops: Loops,
+    sent: Vec<Recording>,
     /// Whether the others know that the run ends here.
     has_stopped: bool,
     has_lost: Arc<AtomicBool>,
@@ -115,7 +123,8 @@ pub fn facts(pipeline: &Pipeline, catalogue: &Catalogue, text: &str, settings: &
 }
 
 impl OtherMachines {
-    /// Connects to the other machines, and waits until all are there and run the same.
+    /// Connects to the other machines, and waits until all are there and run the same. `wanted`: what this one wants to
+    /// have of the whole run.
     ///
     /// # Errors
     /// When one does not come, or runs something else.
@@ -124,6 +133,7 @@ impl OtherMachines {
         own: usize,
         clock: Clock,
         facts: &Facts,
+        wanted: Wanted,
     ) -> Result<Self, Failure> {
         let machines = &pipeline.machines;
         let mut peers = Vec::new();
@@ -141,12 +151,25 @@ impl OtherMachines {
             let names = [own, peer].map(|it| machines.all[it].name.as_str());
             let now = Arc::new(move || clock.now());
             let peer_link = Peer::connect(names, pipeline.edges.len(), opens, transport, now);
-            peers.push((peer, peer_link.map_err(Failure::from)?));
+            let mut peer_link = peer_link.map_err(Failure::from)?;
+            peer_link.set_wanted(wanted);
+            peers.push((peer, peer_link));
         }
         for (peer, link) in &peers {
             let name = &machines.all[*peer].name;
             eprintln!("waiting for machine {}", escape(name));
             agree(link, name, facts).map_err(refused)?;
+        }
+        let mut clock = clock;
+        let observer = observer::find(machines, own, wanted, &peers)?;
+        if let Some((machine, peer)) = peers.iter().find(|(it, _)| Some(*it) == observer) {
+            clock = observer::set_clock(clock, peer, &machines.all[*machine].name)?;
+        }
+        if observer == Some(own) {
+            std::thread::sleep(observer::MEASURED);
+        }
+        if observer.is_some() {
+            peers.iter_mut().for_each(|(_, peer)| peer.set_same_clock());
         }
         let observations = peers.iter_mut();
         let observations =
@@ -156,7 +179,48 @@ impl OtherMachines {
             own,
             observations: observations.collect(),
             peers,
+            clock,
+            sent: Vec::new(),
         })
+    }
+
+    /// The clock of the run here.
+    pub fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    /// Records the whole run: with this recorder what the others send, and what happens here for another machine that
+    /// records it.
+    ///
+    /// # Errors
+    /// When a thread can't be started.
+    pub fn record(
+        &mut self,
+        recorder: Option<Arc<Recorder>>,
+        run: &RecordedRun<'_>,
+        mode: impl Fn() -> LossMode,
+        options: &mut Options,
+    ) -> Result<(), Failure> {
+        let machines = &self.pipeline.machines;
+        for (&machine, observations) in &self.observations {
+            if let Some(recorder) = &recorder {
+                let of_stages = machines.of_stages.iter().enumerate();
+                let stages = of_stages.filter(|(_, it)| **it == machine);
+                let stages = stages.map(|(stage, _)| stage).collect();
+                let (name, recorder) = (&machines.all[machine].name, recorder.clone());
+                observations.record(RecordedMachine::new(name, recorder, self.clock, stages));
+            }
+        }
+        for (_, peer) in &self.peers {
+            if peer.its_wanted().recording {
+                let send = observed::send_recorded(peer.observation_sender());
+                let started = Recorder::to_other(send, run.about().0, mode().settings());
+                let (recorder, recording) = started.map_err(Failure::from)?;
+                options.observers.push(recorder);
+                self.sent.push(recording);
+            }
+        }
+        Ok(())
     }
 
     /// The stages that they run.
@@ -201,6 +265,7 @@ impl OtherMachines {
             bridges,
             observations: self.observations,
             loops,
+            sent: self.sent,
             has_stopped: false,
             has_lost,
         })
@@ -222,6 +287,10 @@ impl Bridges {
     /// here.
     pub fn finish(self, report: Report) -> EndedMachines {
         let all = &self.pipeline.machines.all;
+        for recording in self.sent {
+            // An error has been printed, and the recording lacks its end.
+            let _ = recording.finish();
+        }
         for bridge in self.bridges.values() {
             observed::send_last(&bridge.observation_sender(), &report);
         }

@@ -32,6 +32,17 @@ impl Clock {
     pub fn now(&self) -> i64 {
         self.began.elapsed()
     }
+
+    /// This clock, set ahead by so many nanoseconds: as if it had started earlier.
+    #[must_use]
+    pub fn set_ahead(self, by_ns: i64) -> Self {
+        Self {
+            began: self.began.earlier(by_ns),
+            start_unix_ns: self
+                .start_unix_ns
+                .saturating_add_signed(by_ns.saturating_neg()),
+        }
+    }
 }
 
 #[cfg(unix)]
@@ -64,7 +75,11 @@ impl Moment {
     }
 
     fn elapsed(self) -> i64 {
-        Self::now().0 - self.0
+        Self::now().0.saturating_sub(self.0)
+    }
+
+    fn earlier(self, by_ns: i64) -> Self {
+        Self(self.0.saturating_sub(by_ns))
     }
 }
 
@@ -82,10 +97,36 @@ impl Moment {
         // 2^63 nanoseconds are 292 years.
         i64::try_from(self.0.elapsed().as_nanos()).unwrap_or(i64::MAX)
     }
+
+    fn earlier(self, by_ns: i64) -> Self {
+        let by = std::time::Duration::from_nanos(by_ns.unsigned_abs());
+        let moved = match by_ns < 0 {
+            true => self.0.checked_add(by),
+            false => self.0.checked_sub(by),
+        };
+        Self(moved.unwrap_or(self.0))
+    }
 }
 
 impl Default for Clock {
     fn default() -> Self {
         Self::start()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_is_set_ahead_has_started_earlier() {
+        let clock = Clock::start();
+        for by_ns in [5_000_000_000, -5_000_000_000] {
+            let other = clock.set_ahead(by_ns);
+            let before = clock.now() + by_ns;
+            assert!((before..=before + 1_000_000_000).contains(&other.now()));
+            let unix = clock.start_unix_ns() as i64 - by_ns;
+            assert_eq!(other.start_unix_ns() as i64, unix);
+        }
     }
 }

@@ -83,6 +83,12 @@ impl ClockOffset {
 }
 
 impl Offset {
+    /// Both clocks show the same time.
+    pub const NONE: Self = Self {
+        offset_ns: 0,
+        error_ns: 0,
+    };
+
     /// A time of the other clock, by the own one.
     #[must_use]
     pub fn to_own(self, other_ns: i64) -> i64 {

@@ -96,6 +96,8 @@ struct Shared {
     is_dead: Arc<AtomicBool>,
     /// The channel of what the other machine sends of its stages, and whether it has ended.
     observations: (u32, AtomicBool),
+    /// The other clock shows the same time as the one here.
+    has_same_clock: bool,
     /// The other machine is given up after so long without a connection.
     patience: Duration,
     /// `None`: the machines are two.
@@ -164,6 +166,7 @@ impl Bridge {
             is_closing: AtomicBool::new(false),
             is_dead: peer.is_dead,
             observations: (peer.observations, AtomicBool::new(false)),
+            has_same_clock: peer.has_same_clock,
             patience,
             sharing: is_local.then(Sharing::default),
             traffic: Mutex::default(),
@@ -483,6 +486,7 @@ fn receive_edge(
         // The first connection measures it.
         let clock = loop {
             match shared.link.peer_clock() {
+                _ if shared.has_same_clock => break Offset::NONE,
                 Some(clock) => break clock,
                 None if shared.is_closing() => return,
                 None => std::thread::sleep(Duration::from_millis(1)),

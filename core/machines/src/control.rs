@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::agreement::Facts;
+use crate::agreement::{Facts, Wanted};
 use crate::shared_memory::Handshake;
 
 /// The channel of [`Control`].
@@ -14,7 +14,11 @@ pub(crate) const CAPACITY: u64 = 64;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Control {
     /// The first one: what the machine runs.
-    Introduction { machine: String, facts: Facts },
+    Introduction {
+        machine: String,
+        facts: Facts,
+        wanted: Wanted,
+    },
     /// The facts agree: the machine is ready to start.
     Ready,
     /// The receiving stage of an edge has ended: nothing is sent on it any more.

@@ -17,7 +17,7 @@ mod report;
 mod shared_memory;
 mod wire;
 
-pub use agreement::{Difference, Facts};
+pub use agreement::{Difference, Facts, Wanted};
 pub use bridge::{Bridge, BridgeEvent};
 pub use frame_coding::FrameTraffic;
 pub use observations::{ObservationSender, Observed};

@@ -1,15 +1,16 @@
 //! Another machine of a run, before it starts.
 
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use flowpipe_link::clock_offset::Offset;
 use flowpipe_link::link::{Link, LinkClock};
 use flowpipe_link::session::{Event, Settings};
 use flowpipe_link::transport::Transport;
 
-use crate::agreement::{Difference, Facts};
+use crate::agreement::{Difference, Facts, Wanted};
 use crate::control::{self, CHANNEL, Control};
 use crate::observations::{ObservationSender, Observe, Observed};
 
@@ -23,6 +24,10 @@ pub struct Peer {
     pub(crate) observations: u32,
     pub(crate) observe: Option<Box<Observe>>,
     pub(crate) is_dead: Arc<AtomicBool>,
+    wanted: Wanted,
+    its_wanted: OnceLock<Wanted>,
+    /// Its clock shows the same time as the one here.
+    pub(crate) has_same_clock: bool,
 }
 
 /// Why two machines do not start together.
@@ -79,7 +84,32 @@ impl Peer {
             observations: control::observations(edges),
             observe: None,
             is_dead: Arc::default(),
+            wanted: Wanted::default(),
+            its_wanted: OnceLock::new(),
+            has_same_clock: false,
         })
+    }
+
+    /// What this machine wants to have of the whole run. Call it before [`Self::agree`].
+    pub fn set_wanted(&mut self, wanted: Wanted) {
+        self.wanted = wanted;
+    }
+
+    /// What the other machine wants to have of the whole run. Nothing before [`Self::agree`].
+    #[must_use]
+    pub fn its_wanted(&self) -> Wanted {
+        self.its_wanted.get().copied().unwrap_or_default()
+    }
+
+    /// The clock of the other machine. `None`: it was not measured yet.
+    #[must_use]
+    pub fn clock(&self) -> Option<Offset> {
+        self.link.peer_clock()
+    }
+
+    /// The clocks of both runs were set to the same time: nothing is converted.
+    pub fn set_same_clock(&mut self) {
+        self.has_same_clock = true;
     }
 
     /// What it sends of its stages is passed to `observe`, on a thread of its own, which may wait.
@@ -110,6 +140,7 @@ impl Peer {
         let introduction = Control::Introduction {
             machine: self.own.clone(),
             facts: facts.clone(),
+            wanted: self.wanted,
         };
         self.send(&introduction, deadline).ok_or_else(absent)?;
         match self.receive(deadline).ok_or_else(absent)? {
@@ -119,7 +150,12 @@ impl Peer {
                     name: machine,
                 });
             }
-            Some(Control::Introduction { facts: theirs, .. }) => {
+            Some(Control::Introduction {
+                facts: theirs,
+                wanted,
+                ..
+            }) => {
+                let _ = self.its_wanted.set(wanted);
                 let differences = facts.differences(&self.own, &theirs, &self.name);
                 if !differences.is_empty() {
                     // It can't be sure that this end has its introduction unless all arrives.

@@ -37,6 +37,30 @@ fn list<T>(list: &mut Vec<T>) -> usize {
     }
 }
 
+impl Call {
+    /// Whether a reader accepts it: its times and sequence numbers are within the limits.
+    #[must_use]
+    pub fn is_readable(&self) -> bool {
+        self.is_in_range()
+    }
+}
+
+impl Dropped {
+    /// Whether a reader accepts it.
+    #[must_use]
+    pub fn is_readable(&self) -> bool {
+        self.is_in_range()
+    }
+}
+
+impl Trouble {
+    /// Whether a reader accepts it.
+    #[must_use]
+    pub fn is_readable(&self) -> bool {
+        self.is_in_range()
+    }
+}
+
 impl EntryLimits for Call {
     fn settle(&mut self, _: &[u8], names: &mut Names) -> usize {
         let mut size = size_of::<Self>() + ALLOCATION + REPLAYED;

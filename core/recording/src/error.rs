@@ -20,6 +20,12 @@ pub enum WriteError {
     Write(#[from] mcap::McapError),
 }
 
+impl From<std::io::Error> for WriteError {
+    fn from(error: std::io::Error) -> Self {
+        Self::Write(mcap::McapError::Io(error))
+    }
+}
+
 /// The library only reports that there was a system error; this is the error.
 fn why(error: &mcap::McapError) -> &dyn std::fmt::Display {
     match error {

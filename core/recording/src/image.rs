@@ -50,7 +50,7 @@ impl Encoding {
         }
     }
 
-    fn word(self) -> &'static str {
+    pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Bgra8 => "bgra8",
             Self::Rgba8 => "rgba8",
@@ -60,7 +60,7 @@ impl Encoding {
         }
     }
 
-    fn of(word: &str) -> Option<Self> {
+    pub(crate) fn of(word: &str) -> Option<Self> {
         [
             Self::Bgra8,
             Self::Rgba8,
@@ -91,7 +91,7 @@ struct RawImage {
 }
 
 /// A longer side, in pixels, is no screen's: work on a picture can take memory for each of its columns and rows.
-const LONGEST_SIDE: u32 = 1 << 15;
+pub(crate) const LONGEST_SIDE: u32 = 1 << 15;
 
 /// Field 6, bytes.
 const DATA_KEY: u8 = 6 << 3 | 2;

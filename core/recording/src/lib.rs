@@ -56,7 +56,7 @@ pub use image::{Encoding, Pixels};
 pub use mcap::MAGIC;
 pub use message::RecordedMessage;
 pub use name::Name;
-pub use packed::Packed;
+pub use packed::{Packed, PackedLayout};
 pub use reader::Recording;
 pub use topic::{CALLS, Topic};
 pub use writer::{Schemas, Writer};

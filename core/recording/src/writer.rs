@@ -264,6 +264,17 @@ impl<W: Write> Writer<W> {
         Ok(to)
     }
 
+    /// Ends the recording without its index: what follows is missing, and readers say so.
+    ///
+    /// # Errors
+    /// When it can't be written.
+    pub fn end_early(mut self) -> Result<W, WriteError> {
+        self.mcap.flush()?;
+        let mut to = self.mcap.into_inner().into_inner();
+        to.flush().map_err(mcap::McapError::from)?;
+        Ok(to)
+    }
+
     fn entry(
         &mut self,
         kind: ChannelKind,

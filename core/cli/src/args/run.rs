@@ -27,7 +27,7 @@ pub struct Run {
     #[arg(long, value_name = "NAME")]
     pub profile: Option<String>,
     /// Which of the pipeline's machines this is: its stages run here. Run the same command on the others, with theirs.
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["watch", "record", "flight"])]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["watch", "flight"])]
     pub machine: Option<String>,
     /// Set a config key of a stage, such as screen.rate=30 (may be given several times). VALUE is TOML; a bare word is
     /// a string. Where plugins race: STAGE.PLUGIN.KEY=VALUE.
@@ -46,7 +46,8 @@ pub struct Run {
     /// without this.
     #[arg(long)]
     pub watch: bool,
-    /// Record the run (MCAP), for replay, compare and report. {name} and {time} in it are replaced.
+    /// Record the run (MCAP), for replay, compare and report. {name} and {time} in it are replaced. Of several machines,
+    /// one records all.
     #[arg(long, value_name = "FILE")]
     pub record: Option<String>,
     /// Make the run wait when the recorder can't keep up. Without it, whole lineages are dropped: all that descends

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use flowpipe_engine::report::Ending;
 use flowpipe_engine::run::Options;
+use flowpipe_machines::Wanted;
 use flowpipe_terminal::{eprintln, escape};
 use serde_json::json;
 
@@ -38,7 +39,8 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
     let pipeline = file.pipeline;
     let own = machines::own(&pipeline.machines, args.machine.as_deref())?;
     if own.is_some() && pipeline.record.is_some() {
-        let why = "a run on several machines can't be recorded: leave [record] out";
+        let why =
+            "all machines read the same file: leave [record] out, and give --record to one machine";
         return Err(Failure::Usage(why.to_owned()));
     }
     outputs::note_input(&path);
@@ -64,9 +66,15 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
         let settings = format!("{settings:?} {numbers:?} {set:?}");
         machines::facts(&pipeline, &catalogue, &file.text, &settings)
     };
-    let others = own.map(|own| OtherMachines::connect(&pipeline, own, options.clock, &facts()));
-    let others = others.transpose()?;
+    let wanted = Wanted {
+        recording: args.record.is_some(),
+        trace: false,
+    };
+    let others =
+        own.map(|own| OtherMachines::connect(&pipeline, own, options.clock, &facts(), wanted));
+    let mut others = others.transpose()?;
     if let Some(others) = &others {
+        options.clock = others.clock();
         options.elsewhere = others.stages();
     }
     let recorded_run = RecordedRun {
@@ -80,14 +88,20 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
     let configured = pipeline.record.as_ref();
     let of_command = args.record.as_deref().map(RecordingFile::OfCommand);
     let to = of_command.or(configured.map(|record| RecordingFile::OfPipeline(&record.file)));
-    let recording = to.map(|to| {
-        let mode = LossMode {
-            lossless: args.record_lossless || configured.is_some_and(|record| record.lossless),
-            events: sender.clone(),
-        };
-        RunRecording::create(to, &recorded_run, mode)
-    });
+    // Of several machines, each would drop other lineages.
+    let lossless =
+        args.record_lossless || own.is_some() || configured.is_some_and(|record| record.lossless);
+    let mode = || LossMode {
+        lossless,
+        has_others: own.is_some(),
+        events: sender.clone(),
+    };
+    let recording = to.map(|to| RunRecording::create(to, &recorded_run, mode()));
     let mut recording = recording.transpose()?;
+    if let Some(others) = &mut others {
+        let recorder = recording.as_ref().map(RunRecording::recorder);
+        others.record(recorder, &recorded_run, mode, &mut options)?;
+    }
     if args.record_lossless && recording.is_none() {
         let why = "--record-lossless needs --record, or [record] in the pipeline";
         return Err(Failure::Usage(why.to_owned()));

@@ -61,6 +61,8 @@ pub enum RecordingFile<'a> {
 pub struct LossMode {
     /// The run waits, and nothing is lost.
     pub lossless: bool,
+    /// Whether other machines send what their stages do.
+    pub has_others: bool,
     /// Receives the error when the recording fails.
     pub events: Sender<RunEvent>,
 }
@@ -69,10 +71,16 @@ pub struct LossMode {
 const NOTICE_DELAY: Duration = Duration::from_secs(2);
 
 impl LossMode {
-    fn settings(self) -> Settings {
-        let Self { lossless, events } = self;
+    /// The settings of a recorder.
+    pub fn settings(self) -> Settings {
+        let Self {
+            lossless,
+            has_others,
+            events,
+        } = self;
         Settings {
             lossless,
+            has_others,
             failed: Box::new(move |error| {
                 let then = match lossless {
                     true => "the run ends, because it was to be recorded without loss",
@@ -151,6 +159,7 @@ impl RunRecording {
         }
         let mode = LossMode {
             lossless: true,
+            has_others: false,
             events,
         };
         let place = Place::new(to, &about.name, about.started_unix_ns);
@@ -237,7 +246,7 @@ impl RunRecording {
 
 impl RecordedRun<'_> {
     /// The description of the run in a recording, and the text of its file.
-    fn about(&self) -> (About, String) {
+    pub fn about(&self) -> (About, String) {
         let shown = self.file.display().to_string();
         let about = record::about(self.pipeline, self.catalogue, &shown, &self.clock, self.dry);
         (about, self.text.to_owned())
@@ -293,7 +302,12 @@ mod tests {
     fn the_notice_of_a_failure_is_escaped() {
         for lossless in [false, true] {
             let (events, received) = crossbeam_channel::unbounded();
-            let settings = LossMode { lossless, events }.settings();
+            let mode = LossMode {
+                lossless,
+                has_others: false,
+                events,
+            };
+            let settings = mode.settings();
             let error = std::io::Error::other("full\nFORGED \u{1b}[2J");
             let path = "a\u{1b}]0;owned\u{7}".into();
             (settings.failed)(&WriteError::Create { path, error });

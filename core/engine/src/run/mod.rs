@@ -98,6 +98,12 @@ pub trait Observer: Send + Sync {
         let _ = (stage, port, message);
     }
 
+    /// A message of a stage on another machine has arrived, which an observer there has seen too. By default the same as
+    /// one of a stage here.
+    fn arrived(&self, stage: usize, port: usize, message: &Arc<Message>) {
+        self.message(stage, port, message);
+    }
+
     /// Whether stages have to wait before they emit more, as they do for a full queue.
     fn wants_time(&self) -> bool {
         false

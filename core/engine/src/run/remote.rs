@@ -358,7 +358,7 @@ impl IncomingEdge {
         if self.is_observed {
             for observer in &self.stage.run.observers {
                 observer.accepted(&message);
-                observer.message(self.stage.index, self.edge.from.port, &message);
+                observer.arrived(self.stage.index, self.edge.from.port, &message);
             }
         }
         match self.sender.send(Item { message, receipt }, &NoClock) {

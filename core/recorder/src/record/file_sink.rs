@@ -100,4 +100,8 @@ impl<W: Write + Send> Sink for FileSink<W> {
     fn finish(self: Box<Self>) -> Result<(), WriteError> {
         self.writer.finish().map(drop)
     }
+
+    fn end_early(self: Box<Self>) -> Result<(), WriteError> {
+        self.writer.end_early().map(drop)
+    }
 }

@@ -84,18 +84,18 @@ fn contains(of: &HashMap<PortRef, Numbers>, message: MessageKey) -> bool {
 
 /// A set of mostly consecutive numbers: the end of each range by its start.
 #[derive(Debug, Default)]
-struct Numbers(BTreeMap<u64, u64>);
+pub(crate) struct Numbers(BTreeMap<u64, u64>);
 
 /// The most ranges. Beyond that the oldest two are merged: the lineages between them ended long ago.
 const MOST_RANGES: usize = 100_000;
 
 impl Numbers {
-    fn contains(&self, number: u64) -> bool {
+    pub(crate) fn contains(&self, number: u64) -> bool {
         let range = self.0.range(..=number).next_back();
         range.is_some_and(|(_, last)| number <= *last)
     }
 
-    fn insert(&mut self, number: u64) {
+    pub(crate) fn insert(&mut self, number: u64) {
         if self.contains(number) {
             return;
         }

@@ -14,9 +14,11 @@ mod lineages;
 mod queue;
 #[cfg(test)]
 mod tests;
+mod transfer;
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -30,16 +32,32 @@ use flowpipe_host::message::Message;
 use flowpipe_host::problem::Problem;
 use flowpipe_recording::entry::{About, Call, Dropped, DroppedLineages, Event, Trouble};
 use flowpipe_recording::{Packed, Topic, WriteError, Writer};
+use flowpipe_sync::lock;
+pub use transfer::{SendBatch, TransferError, TransferReader};
 
 use crate::record::change::PendingChange;
 use crate::record::file_sink::FileSink;
+use crate::record::lineages::{MessageKey, Numbers};
 use crate::record::queue::{Dependency, Popped, Queue};
+use crate::record::transfer::{Arrived, TransferSink};
 
 /// Observes a run and records it.
 pub struct Recorder {
     /// With all stages and queues that the run has had so far.
     about: RwLock<About>,
     to: Arc<Queue>,
+    arrivals: Arrivals,
+    ends_early: Arc<AtomicBool>,
+}
+
+/// What becomes of messages that arrive from stages of other machines.
+enum Arrivals {
+    /// They are recorded like any other.
+    Recorded,
+    /// Their own machine records them.
+    Ignored,
+    /// Recorders there send them too: each is recorded once. Its number, by output.
+    Once(Mutex<HashMap<PortRef, Numbers>>),
 }
 
 /// A handle of the recorder's thread, to wait for when the run is over.
@@ -57,6 +75,8 @@ pub struct Settings {
     pub limit: usize,
     /// Called at once when writing fails, on the thread that writes. [`Recording::finish`] returns the error too.
     pub failed: Box<dyn FnOnce(&WriteError) + Send>,
+    /// Recorders of other machines send what their stages do: see [`Recorder::add`].
+    pub has_others: bool,
 }
 
 /// The counts of a finished recording.
@@ -117,6 +137,7 @@ impl Default for Settings {
             lossless: false,
             limit: MOST_WAITING,
             failed: Box::new(|_| {}),
+            has_others: false,
         }
     }
 }
@@ -129,6 +150,10 @@ pub(crate) trait Sink: Send {
     fn flush(&mut self) -> Result<(), WriteError>;
     /// Completes the recording, when the run is over.
     fn finish(self: Box<Self>) -> Result<(), WriteError>;
+    /// Ends the recording where the rest is missing.
+    fn end_early(self: Box<Self>) -> Result<(), WriteError> {
+        self.finish()
+    }
 }
 
 /// How an item was stored.
@@ -170,17 +195,46 @@ impl Recorder {
         Self::start(about, Box::new(sink), Settings::default())
     }
 
+    /// Starts a recorder of the stages here that sends everything to that of another machine, in batches. It is to be
+    /// lossless.
+    ///
+    /// # Errors
+    /// When the system can't create a thread.
+    pub fn to_other(
+        send: SendBatch,
+        about: About,
+        settings: Settings,
+    ) -> std::io::Result<(Arc<Self>, Recording)> {
+        let sink = Box::new(TransferSink::new(send));
+        Self::start_with(about, sink, settings, Arrivals::Ignored)
+    }
+
     fn start(
         about: About,
         sink: Box<dyn Sink>,
         settings: Settings,
     ) -> std::io::Result<(Arc<Self>, Recording)> {
+        let arrivals = match settings.has_others {
+            true => Arrivals::Once(Mutex::default()),
+            false => Arrivals::Recorded,
+        };
+        Self::start_with(about, sink, settings, arrivals)
+    }
+
+    fn start_with(
+        about: About,
+        sink: Box<dyn Sink>,
+        settings: Settings,
+        arrivals: Arrivals,
+    ) -> std::io::Result<(Arc<Self>, Recording)> {
         let queue = Queue::new(settings.limit, settings.lossless);
+        let ends_early: Arc<AtomicBool> = Arc::default();
         let counts = Arc::new(Counts::default());
         let writer_thread = RecorderThread {
             items: queue.clone(),
             sink,
             counts: counts.clone(),
+            ends_early: ends_early.clone(),
         };
         let failed = settings.failed;
         let thread = std::thread::Builder::new()
@@ -189,6 +243,8 @@ impl Recorder {
         let recorder = Self {
             about: RwLock::new(about),
             to: queue.clone(),
+            arrivals,
+            ends_early,
         };
         let recording = Recording {
             thread,
@@ -196,6 +252,55 @@ impl Recorder {
             counts,
         };
         Ok((Arc::new(recorder), recording))
+    }
+
+    /// Adds a batch of another machine, waiting for room. Returns whether its last entry has come.
+    ///
+    /// # Errors
+    /// When an entry is malformed, or not one of that machine. Those before it are added.
+    pub fn add(&self, reader: &mut TransferReader, batch: &[u8]) -> Result<bool, TransferError> {
+        let mut rest = batch;
+        loop {
+            let next = reader.next(&mut rest, &self.about())?;
+            match next {
+                Some(Arrived::Item(item)) => {
+                    if let Item::Message(_, message, _) = &*item
+                        && !self.is_new(message.key())
+                    {
+                        continue;
+                    }
+                    self.to.wait_for_room(&|| false);
+                    self.to.push(*item, Dependency::Always);
+                }
+                Some(Arrived::End) => return Ok(true),
+                None => return Ok(false),
+            }
+        }
+    }
+
+    /// What follows is missing: the recording ends without its index, so that readers say so. `why` becomes an entry.
+    pub fn end_early(&self, why: &str, now_ns: i64) {
+        self.ends_early.store(true, Ordering::Relaxed);
+        let trouble = Trouble {
+            kind: "missing".into(),
+            stage: "".into(),
+            plugin: "".into(),
+            text: why.to_owned(),
+            at_ns: now_ns,
+        };
+        self.to.push(Item::Problem(trouble), Dependency::Always);
+    }
+
+    /// Whether a message that another machine sends too is to be recorded.
+    fn is_new(&self, (output, number): MessageKey) -> bool {
+        let Arrivals::Once(seen) = &self.arrivals else {
+            return true;
+        };
+        let mut seen = lock(seen);
+        let numbers = seen.entry(output).or_default();
+        let is_new = !numbers.contains(number);
+        numbers.insert(number);
+        is_new
     }
 
     fn topic(&self, stage: usize, port: usize) -> Option<Topic> {
@@ -233,6 +338,17 @@ impl Observer for Recorder {
         };
         self.to
             .push(Item::Message(topic, message.clone(), picture), dependency);
+    }
+
+    fn arrived(&self, stage: usize, port: usize, message: &Arc<Message>) {
+        let is_recorded = match &self.arrivals {
+            Arrivals::Recorded => true,
+            Arrivals::Ignored => false,
+            Arrivals::Once(_) => self.is_new(message.key()),
+        };
+        if is_recorded {
+            self.message(stage, port, message);
+        }
     }
 
     fn wants_time(&self) -> bool {
@@ -339,6 +455,7 @@ struct RecorderThread {
     items: Arc<Queue>,
     sink: Box<dyn Sink>,
     counts: Arc<Counts>,
+    ends_early: Arc<AtomicBool>,
 }
 
 /// Closes and clears the queue when dropped. After [`Popped::Over`] it is closed and empty already.
@@ -355,7 +472,10 @@ impl RecorderThread {
         // After an error or a panic of the sink too, stages don't wait and the memory is free.
         let _closed = CloseOnDrop(self.items.clone());
         self.write_all()?;
-        self.sink.finish()
+        match self.ends_early.load(Ordering::Relaxed) {
+            true => self.sink.end_early(),
+            false => self.sink.finish(),
+        }
     }
 
     fn write_all(&mut self) -> Result<(), WriteError> {
