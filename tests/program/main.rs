@@ -52,6 +52,8 @@ mod wayland_screens;
 mod wayland_window;
 
 mod any_schema;
+#[cfg(unix)]
+mod batches;
 mod book;
 mod c;
 mod capture_screen;

@@ -20,7 +20,7 @@ use std::path::PathBuf;
 pub use bench::Bench;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 pub use compare::Compare;
-pub use machine::{Machine, MachineCommand};
+pub use machine::{Machine, MachineCommand, MachineWork};
 pub use messages::Messages;
 pub use new::{Language, New, NewRole};
 pub use play::{Play, PlayInput};
@@ -31,6 +31,7 @@ pub use replay::{Replay, Speed};
 pub use report::Report;
 pub use run::Run;
 pub use see::See;
+use serde::{Deserialize, Serialize};
 pub use top::Top;
 
 const EXIT_CODES: &str = "\
@@ -117,7 +118,7 @@ pub enum Command {
     /// List the plugins found and the files refused; show one; check a file; install and remove plugins.
     #[command(visible_alias = "plugin")]
     Plugins(Plugins),
-    /// Create certificates for a pipeline on several machines.
+    /// Create certificates for several machines, or work for another machine.
     Machine(Machine),
     /// Create a plugin: a folder that builds and runs as it is.
     New(New),
@@ -266,6 +267,9 @@ pub struct Solve {
     /// Solve this many puzzles in parallel. Without it, as many as there are processors.
     #[arg(long, value_name = "NUMBER", value_parser = number::from_one::<u16>)]
     pub jobs: Option<u16>,
+    /// Let the machines of this file solve them, on each of which `flowpipe machine work` runs.
+    #[arg(long, value_name = "FILE", conflicts_with = "jobs")]
+    pub machines: Option<PathBuf>,
     /// Print JSON Lines: one object for each puzzle.
     #[arg(long)]
     pub json: bool,
@@ -336,12 +340,16 @@ pub struct Generate {
     /// Generate this many in parallel; the puzzles are the same. Without it, as many as there are processors.
     #[arg(long, value_name = "NUMBER", value_parser = number::from_one::<u16>)]
     pub jobs: Option<u16>,
+    /// Let the machines of this file generate them, on each of which `flowpipe machine work` runs. The puzzles are the
+    /// same.
+    #[arg(long, value_name = "FILE", conflicts_with = "jobs")]
+    pub machines: Option<PathBuf>,
     /// The format to write. The title of each puzzle is its difficulty. Level lines and JSON hold the solution.
     #[arg(long, value_enum, default_value_t = PuzzleFormat::Level, value_name = "FORMAT")]
     pub format: PuzzleFormat,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 pub enum PuzzleKind {
     /// Cells in which two flows cross.
     Bridges,
@@ -355,7 +363,7 @@ pub enum PuzzleKind {
     Holes,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 pub enum DifficultyArg {
     /// No branching.
     Easy,

@@ -19,12 +19,14 @@
 //!   [`tally`]: the counts of it; [`metrics`]: what the stages publish of their work; [`visibility`]: of which stages.
 //! - [`top`]: watching a run from another process.
 //! - [`reference`]: the reference pages of the book. [`json_schema`]: JSON Schemas as text.
+//! - [`batch`]: batches that several machines share.
 //! - [`machines`]: runs on several machines; [`transports`]: how they connect, with [`certificates`].
 //! - [`follow`]: reads events until a run ends. [`signals`]: Ctrl-C. [`reload`]: hot reload.
 //! - [`show`]: boards, tables and colours on the terminal. [`quantile`]: medians and percentiles.
 
 mod accepted;
 mod args;
+mod batch;
 mod bench;
 mod certificates;
 mod commands;
@@ -123,7 +125,7 @@ fn main() -> ExitCode {
         Command::See(see) => commands::see::run(&args.global, &see),
         Command::Solve(solve) => commands::solve::run(&args.global, &solve),
         Command::Convert(convert) => commands::convert::run(&convert),
-        Command::Generate(generate) => commands::generate::run(&generate),
+        Command::Generate(generate) => commands::generate::run(&args.global, &generate),
         Command::Bench(bench) => commands::bench::run(&args.global, &bench),
         Command::Play(play) => commands::play::run(&args.global, &play),
         Command::Doctor(doctor) => commands::doctor::run(&args.global, &doctor),

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use flowpipe_puzzle::{Board, Colour, Flow, Puzzle, PuzzleError, Rules, Solution, Terminal};
-use flowpipe_search::{Ended, Limits, Search};
+use flowpipe_search::{Ended, Found, Limits, Search};
 use thiserror::Error;
 
 use crate::difficulty::{Difficulty, Rating};
@@ -204,14 +204,9 @@ impl Generator {
             return Ok(None);
         }
         let (puzzle, solution) = puzzle(board, net, &self.tiling)?;
-        let limits = Limits {
-            solutions: 2,
-            keep: 1,
-            nodes: Some(MOST_BRANCHINGS),
-        };
-        let found = self.search.run(&puzzle, &limits, &|| false);
+        let found = self.search(&puzzle);
         order.work += usize::try_from(found.steps).unwrap_or(usize::MAX);
-        let unique = found.ended == Ended::Complete && found.count == 1;
+        let unique = is_unique(&found);
         let rating = Rating::new(&found, board.cells().count());
         let graded = order
             .difficulty
@@ -221,6 +216,36 @@ impl Generator {
             solution,
             rating,
         }))
+    }
+
+    /// A puzzle that was generated elsewhere, with its only solution and its rating. `None`: it is no puzzle that a recipe
+    /// gives.
+    #[must_use]
+    pub fn verify(&mut self, recipe: &Recipe, puzzle: Puzzle) -> Option<Generated> {
+        if puzzle.rules() != Rules::default() || !recipe.admits(puzzle.board()) {
+            return None;
+        }
+        let mut found = self.search(&puzzle);
+        let rating = Rating::new(&found, puzzle.board().cells().count());
+        let difficulty = recipe.difficulty();
+        let is_graded = difficulty.is_none_or(|it| it == rating.difficulty());
+        let solution = found.solutions.pop();
+        solution
+            .filter(|_| is_unique(&found) && is_graded)
+            .map(|solution| Generated {
+                puzzle,
+                solution,
+                rating,
+            })
+    }
+
+    fn search(&mut self, puzzle: &Puzzle) -> Found {
+        let limits = Limits {
+            solutions: 2,
+            keep: 1,
+            nodes: Some(MOST_BRANCHINGS),
+        };
+        self.search.run(puzzle, &limits, &|| false)
     }
 
     /// Walks to a tiling with a number of flows drawn from the range or, where the walk does not come
@@ -247,6 +272,10 @@ impl Generator {
     }
 }
 
+fn is_unique(found: &Found) -> bool {
+    found.ended == Ended::Complete && found.count == 1
+}
+
 /// The puzzle whose solution a tiling is.
 fn puzzle(board: &Board, net: &Net, tiling: &Tiling) -> Result<(Puzzle, Solution), PuzzleError> {
     let cells = |path: Vec<_>| path.into_iter().map(|node| net.cell_of(node)).collect();
@@ -266,4 +295,38 @@ fn puzzle(board: &Board, net: &Net, tiling: &Tiling) -> Result<(Puzzle, Solution
     }
     let puzzle = Puzzle::new(board.clone(), terminals, Rules::default())?;
     Ok((puzzle, solution))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_generated_is_verified_for_its_own_recipe_alone() {
+        let mut generator = Generator::new();
+        let recipe = |kinds: &[Kind], difficulty| {
+            Recipe::new(Size::new(6, 6).unwrap(), kinds, difficulty).unwrap()
+        };
+        let plain = recipe(&[], None);
+        for kinds in Kind::ALL.map(|kind| vec![kind]).into_iter().chain([vec![]]) {
+            let recipe = recipe(&kinds, None);
+            for seed in 0..5 {
+                let generated = generator.generate(&recipe, seed).unwrap();
+                let puzzle = generated.puzzle.clone();
+                let verified = Generator::new().verify(&recipe, puzzle.clone());
+                assert_eq!(verified, Some(generated), "{kinds:?} {seed}");
+                let is_plain = kinds.is_empty();
+                assert_eq!(generator.verify(&plain, puzzle).is_some(), is_plain);
+            }
+        }
+        let generated = generator.generate(&plain, 1).unwrap();
+        let graded = [Difficulty::Easy, Difficulty::Medium, Difficulty::Hard];
+        let of_it = graded.map(|difficulty| {
+            let recipe = recipe(&[], Some(difficulty));
+            generator
+                .verify(&recipe, generated.puzzle.clone())
+                .is_some()
+        });
+        assert_eq!(of_it.iter().filter(|is_of_it| **is_of_it).count(), 1);
+    }
 }

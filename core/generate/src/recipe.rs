@@ -70,6 +70,22 @@ impl Recipe {
         &self.kinds
     }
 
+    /// Whether a board has this size, and each of the kinds and no other one.
+    #[must_use]
+    pub fn admits(&self, board: &Board) -> bool {
+        let has = |kind| self.kinds.contains(&kind);
+        let made = board.description();
+        // Walls close some edges of boards that warp.
+        let may_have_walls = has(Kind::Walls) || has(Kind::Warps);
+        (made.cols, made.rows) == (self.size.cols(), self.size.rows())
+            && (made.lattice == Lattice::Hex) == has(Kind::Hexes)
+            && made.warps == has(Kind::Warps)
+            && made.holes.is_empty() != has(Kind::Holes)
+            && made.bridges.is_empty() != has(Kind::Bridges)
+            && (made.walls.is_empty() || may_have_walls)
+            && (!made.walls.is_empty() || !has(Kind::Walls))
+    }
+
     /// The difficulty asked for; `None` for any.
     #[must_use]
     pub fn difficulty(&self) -> Option<Difficulty> {

@@ -8,6 +8,7 @@
 //! what they observe of their stages ([`Observed`]), such as their reports ([`whole_report`]).
 
 mod agreement;
+pub mod batch;
 mod bridge;
 mod control;
 mod frame_coding;

@@ -35,6 +35,7 @@
 //! # Ok::<(), text::TextError>(())
 //! ```
 
+pub mod answer_check;
 pub mod board;
 pub mod check;
 pub mod colour;

@@ -1,14 +1,13 @@
 //! Answers of solvers: each solution keeps the rules of the puzzle that was asked.
 
-use std::collections::HashSet;
-
 use flowpipe_plugin::Message;
-use flowpipe_plugin::puzzle::message::{Count, SIGHTING, Sighting, Solved, Verdict};
-use flowpipe_plugin::puzzle::{Puzzle, Solution, check};
+use flowpipe_plugin::puzzle::Puzzle;
+use flowpipe_plugin::puzzle::answer_check::check_answer;
+use flowpipe_plugin::puzzle::message::{SIGHTING, Sighting, Solved, Verdict};
 use serde_json::value::RawValue;
 
 use crate::accepted::AcceptedPuzzles;
-use crate::{Judged, asked, list, sighting};
+use crate::{Judged, asked, sighting};
 
 pub fn judge(
     parent: Option<&Message<'_>>,
@@ -44,63 +43,13 @@ pub fn judge(
 }
 
 fn judge_answer(puzzle: &Puzzle, answer: &Verdict) -> Judged {
-    match answer {
-        Verdict::Solution {
-            solution,
-            unique,
-            count,
-            others,
-            ..
-        } => {
-            check_solutions(puzzle, solution, others)?;
-            check_count(*unique, count.as_ref(), 1 + others.len())?;
-            Ok(None)
-        }
-        Verdict::Unsolvable { reason, .. } => Ok(Some(with_reason("no solution", reason))),
-        Verdict::Unsupported { reason, .. } => Ok(Some(format!("not supported: {reason}"))),
-        Verdict::Unknown { reason, .. } => Ok(Some(format!("gave up: {reason}"))),
-    }
-}
-
-/// Each solution keeps the rules, and no two are the same.
-fn check_solutions(puzzle: &Puzzle, first: &Solution, others: &[Solution]) -> Result<(), String> {
-    let mut seen = HashSet::new();
-    for solution in std::iter::once(first).chain(others) {
-        check(puzzle, solution)
-            .map_err(|breaches| format!("a wrong solution: {}", list(&breaches)))?;
-        if !others.is_empty() && !seen.insert(solution.clone().canonical()) {
-            return Err("the same solution twice".to_owned());
-        }
-    }
-    Ok(())
-}
-
-/// The count of solutions agrees with the given solutions.
-fn check_count(unique: Option<bool>, count: Option<&Count>, given: usize) -> Result<(), String> {
-    if unique == Some(true) && given > 1 {
-        return Err(format!("{given} solutions, declared unique"));
-    }
-    let Some(count) = count else { return Ok(()) };
-    if !count.is_well_formed() {
-        return Err(format!(
-            "a count of {:?}, which is not a number",
-            count.digits
-        ));
-    }
-    // A count that overflows is larger than any list.
-    let counted = count.digits.parse().unwrap_or(u64::MAX);
-    let agrees = match unique {
-        Some(true) => counted == 1 && !count.or_more,
-        Some(false) => counted > 1,
-        None => counted > 0,
-    };
-    if !agrees || counted < given as u64 {
-        return Err(format!(
-            "a count of {} beside {given} solutions given, unique: {unique:?}",
-            count.digits
-        ));
-    }
-    Ok(())
+    check_answer(puzzle, answer).map_err(|error| error.to_string())?;
+    Ok(match answer {
+        Verdict::Solution { .. } => None,
+        Verdict::Unsolvable { reason, .. } => Some(with_reason("no solution", reason)),
+        Verdict::Unsupported { reason, .. } => Some(format!("not supported: {reason}")),
+        Verdict::Unknown { reason, .. } => Some(format!("gave up: {reason}")),
+    })
 }
 
 /// `text: reason`, if there is a reason.

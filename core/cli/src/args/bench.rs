@@ -32,6 +32,10 @@ pub struct Bench {
         conflicts_with = "files"
     )]
     pub seed: u64,
+    /// Measure on the machines of this file, on each of which `flowpipe machine work` runs. Each has a part of the boards,
+    /// and solves one at a time.
+    #[arg(long, value_name = "FILE")]
+    pub machines: Option<PathBuf>,
     /// Draw the median times by size as SVG into this file.
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,

@@ -1,12 +1,16 @@
 //! Measures one solver on the boards of one class.
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use flowpipe_host::catalogue::Catalogue;
 use flowpipe_puzzle::Puzzle;
 use flowpipe_puzzle::message::Verdict;
 
+use crate::batch::solving::{self, SolvingEvent};
+use crate::batch::worker_pool::WorkerPool;
 use crate::bench::sample::{Sample, SampleOutcome};
+use crate::exit::Failure;
 use crate::one_off::OneOffError;
 use crate::solver_run::{self, Reply, SolverOptions, SolverReply};
 
@@ -24,34 +28,86 @@ pub fn measure(
     catalogue: &Catalogue,
 ) -> Result<Vec<Sample>, OneOffError> {
     let puzzles: Vec<&Puzzle> = boards.first().into_iter().chain(boards).collect();
-    let mut samples: Vec<Option<Sample>> = vec![None; puzzles.len()];
-    let mut unanswered = 0;
-    solver_run::run(&puzzles, options, catalogue, |reply| {
-        let Some((at, Reply::Solver(reply))) = reply else {
-            return ControlFlow::Continue(());
-        };
+    let mut samples = ClassSamples::new(puzzles.len());
+    solver_run::run(&puzzles, options, catalogue, |reply| match reply {
+        // The board that is solved twice counts once.
+        Some((at, Reply::Solver(reply))) => samples.add(at, reply, at > 0),
+        _ => ControlFlow::Continue(()),
+    })?;
+    Ok(samples.all.into_iter().skip(1).flatten().collect())
+}
+
+/// The same on other machines, with their names. Each solves its first board of a chunk twice.
+///
+/// # Errors
+/// When the solver can't run.
+pub fn measure_on(
+    pool: &mut WorkerPool,
+    boards: &[Puzzle],
+    options: &SolverOptions<'_>,
+    catalogue: &Catalogue,
+    notice: impl Fn(&str),
+) -> Result<(Vec<Sample>, Vec<String>), OneOffError> {
+    let puzzles: Vec<&Puzzle> = boards.iter().collect();
+    let mut samples = ClassSamples::new(puzzles.len());
+    let mut machines = BTreeSet::new();
+    solving::run_with(pool, &puzzles, options, true, catalogue, |event| {
+        match event {
+            SolvingEvent::Outcome(at, outcome) => {
+                if let Some(reply) = outcome.solver {
+                    machines.insert(outcome.machine.to_string());
+                    return samples.add(at, reply, true);
+                }
+            }
+            SolvingEvent::Notice(text) => notice(&text),
+            SolvingEvent::Idle => {}
+        }
+        ControlFlow::Continue(())
+    })?;
+    let samples = samples.all.into_iter().flatten().collect();
+    Ok((samples, machines.into_iter().collect()))
+}
+
+/// The samples of a class.
+struct ClassSamples {
+    all: Vec<Option<Sample>>,
+    /// Boards in a row without an answer.
+    unanswered: usize,
+}
+
+impl ClassSamples {
+    fn new(boards: usize) -> Self {
+        Self {
+            all: vec![None; boards],
+            unanswered: 0,
+        }
+    }
+
+    /// Adds a reply. Breaks if the rest is skipped.
+    fn add(
+        &mut self,
+        at: usize,
+        reply: SolverReply,
+        counts: bool,
+    ) -> ControlFlow<Result<(), Failure>> {
         let sample = sample(reply);
         // A second reply to the same board (a late problem) is ignored.
-        if samples[at].is_none() {
-            samples[at] = Some(sample);
+        if let Some(place @ None) = self.all.get_mut(at) {
+            *place = Some(sample);
             let gave_up = matches!(
                 sample.outcome,
                 SampleOutcome::GaveUp | SampleOutcome::Failed
             );
-            // The board that is solved twice counts once.
-            unanswered = if gave_up {
-                unanswered + usize::from(at > 0)
-            } else {
-                0
+            self.unanswered = match gave_up {
+                true => self.unanswered + usize::from(counts),
+                false => 0,
             };
         }
-        if unanswered >= MAX_UNANSWERED {
-            ControlFlow::Break(Ok(()))
-        } else {
-            ControlFlow::Continue(())
+        match self.unanswered >= MAX_UNANSWERED {
+            true => ControlFlow::Break(Ok(())),
+            false => ControlFlow::Continue(()),
         }
-    })?;
-    Ok(samples.into_iter().skip(1).flatten().collect())
+    }
 }
 
 fn sample(reply: SolverReply) -> Sample {

@@ -38,6 +38,9 @@ pub struct BenchRow {
     pub median_nodes: Option<f64>,
     /// The median, as a multiple of the first solver's on the same boards.
     pub times_first: Option<f64>,
+    /// The machines that solved them, if it was not this one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub machines: Vec<String>,
 }
 
 impl BenchRow {
@@ -80,7 +83,14 @@ impl BenchRow {
             call_median_us: quantile(&calls, 0.5),
             median_nodes: quantile(&nodes, 0.5),
             times_first,
+            machines: Vec::new(),
         }
+    }
+
+    /// The same, measured on these machines.
+    pub fn on(mut self, machines: Vec<String>) -> Self {
+        self.machines = machines;
+        self
     }
 }
 

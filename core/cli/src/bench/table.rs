@@ -20,12 +20,17 @@ pub fn markdown(rows: &[BenchRow]) -> String {
 fn table(rows: &[BenchRow], preset: &str) -> String {
     let mut table = Table::new();
     table.load_preset(preset);
-    table.set_header([
+    let mut header = vec![
         "boards", "solver", "solved", "median", "p99", "worst", "call", "nodes", "ratio",
-    ]);
+    ];
+    let are_named = rows.iter().any(|row| !row.machines.is_empty());
+    if are_named {
+        header.push("machines");
+    }
+    table.set_header(header);
     for row in rows {
         let time = |us: Option<f64>| us.map_or_else(String::new, |us| duration((us * 1e3) as u64));
-        table.add_row([
+        let mut cells = vec![
             row.class.to_owned(),
             escape(&row.solver).into_owned(),
             solved(row),
@@ -35,7 +40,11 @@ fn table(rows: &[BenchRow], preset: &str) -> String {
             time(row.call_median_us),
             row.median_nodes.map_or_else(String::new, number),
             row.times_first.map_or_else(String::new, ratio),
-        ]);
+        ];
+        if are_named {
+            cells.push(escape(&row.machines.join(", ")).into_owned());
+        }
+        table.add_row(cells);
     }
     for column in table.column_iter_mut().skip(2) {
         column.set_cell_alignment(CellAlignment::Right);

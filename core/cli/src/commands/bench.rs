@@ -7,8 +7,9 @@ use flowpipe_host::catalogue::Catalogue;
 use flowpipe_puzzle::{Puzzle, text};
 
 use crate::args::{Bench, Global};
+use crate::batch::worker_pool::WorkerPool;
 use crate::bench::corpus::{self, Corpus};
-use crate::bench::measure::measure;
+use crate::bench::measure::{measure, measure_on};
 use crate::bench::row::BenchRow;
 use crate::bench::{chart, table};
 use crate::exit::{Ended, Failure};
@@ -35,9 +36,15 @@ pub fn run(global: &Global, args: &Bench) -> Result<Ended, Failure> {
             solvers.join(", ")
         )));
     }
+    let pool = args
+        .machines
+        .as_deref()
+        .map(|it| WorkerPool::open(it, global));
+    let mut pool = pool.transpose()?;
     let line = ProgressLine::new();
     for solver in solvers {
-        match measure_solver(&solver, &corpus, args, &catalogue, &line, &mut rows) {
+        let pool = pool.as_mut();
+        match measure_solver(&solver, &corpus, args, &catalogue, pool, &line, &mut rows) {
             Ok(()) => {}
             Err(OneOffError::Config(errors)) => {
                 line.end();
@@ -82,6 +89,7 @@ fn measure_solver(
     corpus: &Corpus,
     args: &Bench,
     catalogue: &Catalogue,
+    mut pool: Option<&mut WorkerPool>,
     line: &ProgressLine,
     rows: &mut Vec<BenchRow>,
 ) -> Result<(), OneOffError> {
@@ -108,11 +116,17 @@ fn measure_solver(
             counted(boards.len(), "board"),
             class.name
         ));
-        let samples = measure(boards, &options, catalogue)?;
+        let (samples, machines) = match pool.as_deref_mut() {
+            Some(pool) => measure_on(pool, boards, &options, catalogue, |text| {
+                // What can't be printed there can't be reported there.
+                let _ = line.above(|| writeln!(flowpipe_terminal::stderr(), "{text}"));
+            })?,
+            None => (measure(boards, &options, catalogue)?, Vec::new()),
+        };
         let first = rows
             .iter()
             .find(|row| row.solver == FIRST && row.class == class.name);
-        let row = BenchRow::new(solver, class, boards.len(), &samples, first);
+        let row = BenchRow::new(solver, class, boards.len(), &samples, first).on(machines);
         too_large = too_large || class.is_size() && row.solved == 0;
         rows.push(row);
     }

@@ -8,13 +8,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use crossbeam_channel::{Receiver, Sender};
-use flowpipe_generate::{
-    Difficulty, GenerateError, Generated, Generator, Kind, Random, Rating, Recipe,
-};
+use flowpipe_generate::{GenerateError, Generated, Generator, Random, Rating, Recipe};
+use flowpipe_puzzle::Terminal;
+use flowpipe_puzzle::board::Description;
 use flowpipe_puzzle::level::Tag;
 use flowpipe_puzzle::text::{self, Format, Sheet};
 
-use crate::args::{DifficultyArg, Generate, PuzzleFormat, PuzzleKind};
+use crate::args::{Generate, Global, PuzzleFormat};
+use crate::batch::generating;
+use crate::batch::task::GeneratorTask;
 use crate::exit::{Ended, Failure};
 
 /// The capacity of the queue of generated puzzles. Jobs wait while it is full.
@@ -22,8 +24,18 @@ const AHEAD: usize = 64;
 /// After this many duplicates in a row, the search for further puzzles ends.
 const REPEATS: usize = 500;
 
-pub fn run(args: &Generate) -> Result<Ended, Failure> {
-    let recipe = recipe(args)?;
+pub fn run(global: &Global, args: &Generate) -> Result<Ended, Failure> {
+    let task = GeneratorTask::of(args);
+    let recipe = task.recipe()?;
+    let mut printer = PuzzlePrinter::new(args, &recipe);
+    if let Some(file) = &args.machines {
+        if args.count > 0 {
+            generating::run(file, global, task, &recipe, |generated| {
+                printer.add(generated)
+            })?;
+        }
+        return Ok(Ended::Done);
+    }
     let most = usize::try_from(args.count).unwrap_or(usize::MAX);
     let jobs = args.jobs.map_or_else(processors, usize::from).min(most);
     let next = Arc::new(AtomicU64::new(0));
@@ -35,7 +47,7 @@ pub fn run(args: &Generate) -> Result<Ended, Failure> {
         thread::spawn(move || work(&recipe, seed, &next, &sender));
     }
     drop(sender);
-    print(args, &recipe, &made)?;
+    print(&mut printer, &made)?;
     Ok(Ended::Done)
 }
 
@@ -54,13 +66,11 @@ fn work(recipe: &Recipe, seed: u64, next: &AtomicU64, sender: &Sender<Made>) {
     }
 }
 
-/// Prints the requested number of different puzzles, in the order of their places.
-fn print(args: &Generate, recipe: &Recipe, made: &Receiver<Made>) -> Result<(), Failure> {
-    let mut out = BufWriter::new(flowpipe_terminal::plain_stdout());
+/// Prints puzzles in the order of their places, until there are enough.
+fn print(printer: &mut PuzzlePrinter<'_>, made: &Receiver<Made>) -> Result<(), Failure> {
     let mut waiting = BTreeMap::new();
-    let mut seen = HashSet::new();
-    let (mut place, mut number, mut repeats) = (0, 0, 0);
-    while number < args.count {
+    let mut place = 0;
+    while !printer.has_all() {
         let Some(generated) = waiting.remove(&place) else {
             let (at, generated) = made
                 .recv()
@@ -69,36 +79,77 @@ fn print(args: &Generate, recipe: &Recipe, made: &Receiver<Made>) -> Result<(), 
             continue;
         };
         place += 1;
+        printer.add(generated)?;
+    }
+    Ok(())
+}
+
+/// Prints the requested number of different puzzles.
+struct PuzzlePrinter<'a> {
+    args: &'a Generate,
+    recipe: &'a Recipe,
+    out: BufWriter<Box<dyn Write>>,
+    seen: HashSet<(Description, Vec<Terminal>)>,
+    number: u64,
+    /// Duplicates in a row.
+    repeats: usize,
+}
+
+impl<'a> PuzzlePrinter<'a> {
+    fn new(args: &'a Generate, recipe: &'a Recipe) -> Self {
+        Self {
+            args,
+            recipe,
+            out: BufWriter::new(Box::new(flowpipe_terminal::plain_stdout())),
+            seen: HashSet::new(),
+            number: 0,
+            repeats: 0,
+        }
+    }
+
+    fn has_all(&self) -> bool {
+        self.number >= self.args.count
+    }
+
+    /// Prints the next puzzle. Returns whether there are enough now.
+    fn add(&mut self, generated: Result<Generated, GenerateError>) -> Result<bool, Failure> {
         let generated = match generated {
             Ok(generated) => generated,
             Err(error) => {
-                out.flush()?;
+                self.out.flush()?;
                 return Err(Failure::Run(error.to_string()));
             }
         };
         let puzzle = &generated.puzzle;
-        if !seen.insert((
+        if !self.seen.insert((
             puzzle.board().description().clone(),
             puzzle.terminals().to_vec(),
         )) {
-            repeats += 1;
-            if repeats < REPEATS {
-                continue;
+            self.repeats += 1;
+            if self.repeats < REPEATS {
+                return Ok(false);
             }
-            out.flush()?;
-            let what = format!("only {number} different puzzles of {}", recipe.size());
+            self.out.flush()?;
+            let what = format!(
+                "only {} different puzzles of {}",
+                self.number,
+                self.recipe.size()
+            );
             return Err(Failure::Run(format!("{what} were found")));
         }
-        repeats = 0;
-        number += 1;
+        self.repeats = 0;
+        self.number += 1;
         // A blank line ends a grid.
-        if number > 1 && args.format == PuzzleFormat::Grid {
-            writeln!(out)?;
+        if self.number > 1 && self.args.format == PuzzleFormat::Grid {
+            writeln!(self.out)?;
         }
-        out.write_all(write(args, recipe, number, &generated)?.as_bytes())?;
+        let text = write(self.args, self.recipe, self.number, &generated)?;
+        self.out.write_all(text.as_bytes())?;
+        if self.has_all() {
+            self.out.flush()?;
+        }
+        Ok(self.has_all())
     }
-    out.flush()?;
-    Ok(())
 }
 
 fn write(
@@ -136,26 +187,6 @@ fn title(recipe: &Recipe, flows: usize, rating: Rating) -> String {
         counted(flows, "flow"),
         rating.steps_per_cell,
     )
-}
-
-fn recipe(args: &Generate) -> Result<Recipe, Failure> {
-    let kinds: Vec<Kind> = args
-        .kind
-        .iter()
-        .map(|kind| match kind {
-            PuzzleKind::Bridges => Kind::Bridges,
-            PuzzleKind::Hexes => Kind::Hexes,
-            PuzzleKind::Warps => Kind::Warps,
-            PuzzleKind::Walls => Kind::Walls,
-            PuzzleKind::Holes => Kind::Holes,
-        })
-        .collect();
-    let difficulty = args.difficulty.map(|grade| match grade {
-        DifficultyArg::Easy => Difficulty::Easy,
-        DifficultyArg::Medium => Difficulty::Medium,
-        DifficultyArg::Hard => Difficulty::Hard,
-    });
-    Recipe::new(args.size, &kinds, difficulty).map_err(|error| Failure::Usage(error.to_string()))
 }
 
 fn processors() -> usize {

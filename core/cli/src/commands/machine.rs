@@ -1,24 +1,38 @@
-//! `flowpipe machine init FILE`: creates certificates for the machines of a pipeline.
+//! `flowpipe machine init FILE`: creates certificates for the machines of a file. `flowpipe machine work FILE`: works for
+//! one of them.
 
 use std::io::Write as _;
 use std::path::Path;
 
-use flowpipe_terminal::{escape, escaped, stdout};
+use flowpipe_machines::batch::serve;
+use flowpipe_terminal::{eprintln, escape, escaped, stdout};
 
-use crate::args::{Global, Machine, MachineCommand};
+use crate::args::{Global, Machine, MachineCommand, MachineWork};
+use crate::batch::machines_file;
+use crate::batch::serving::{self, Serving};
 use crate::certificates::{self, CertificatePaths};
 use crate::exit::{Ended, Failure};
 use crate::{pipeline_file, plugins, transports};
 
 pub fn run(global: &Global, args: &Machine) -> Result<Ended, Failure> {
-    let MachineCommand::Init(init) = &args.command;
-    let path = pipeline_file::find(&init.file)?;
-    let catalogue = plugins::load(global);
-    let read = pipeline_file::read_or_show(&path, &catalogue, &[], global)?;
-    let Some(file) = read else {
+    match &args.command {
+        MachineCommand::Init(init) => run_init(global, &init.file),
+        MachineCommand::Work(work) => run_work(global, work),
+    }
+}
+
+fn run_init(global: &Global, file: &Path) -> Result<Ended, Failure> {
+    let machines = if machines_file::is_one(file) {
+        machines_file::read_or_show(file, global)?.map(|read| read.machines.all)
+    } else {
+        let path = pipeline_file::find(file)?;
+        let catalogue = plugins::load(global);
+        let read = pipeline_file::read_or_show(&path, &catalogue, &[], global)?;
+        read.map(|file| file.pipeline.machines.all)
+    };
+    let Some(machines) = machines else {
         return Ok(Ended::BadConfig);
     };
-    let machines = file.pipeline.machines.all;
     if machines.is_empty() {
         let why = "the pipeline has no machines: add [machines.NAME] for each";
         return Err(Failure::Usage(why.to_owned()));
@@ -44,4 +58,38 @@ pub fn run(global: &Global, args: &Machine) -> Result<Ended, Failure> {
         "Keep each .key secret, and copy none to another machine than its own."
     )?;
     Ok(Ended::Done)
+}
+
+fn run_work(global: &Global, args: &MachineWork) -> Result<Ended, Failure> {
+    let Some(read) = machines_file::read_or_show(&args.file, global)? else {
+        return Ok(Ended::BadConfig);
+    };
+    let (machines, coordinator) = (read.machines, read.coordinator);
+    let names = machines.all.iter().enumerate();
+    let names = names.filter(|(index, _)| *index != coordinator);
+    let names: Vec<&str> = names.map(|(_, it)| &*it.name).collect();
+    let own = machines.find(&args.machine);
+    let Some(own) = own.filter(|own| *own != coordinator) else {
+        let (name, all) = (&args.machine, names.join(", "));
+        return Err(Failure::Usage(format!(
+            "the file has no machine \"{name}\" that works; it has {all}"
+        )));
+    };
+    let transport = transports::open(&machines, own, coordinator, false)?;
+    let [own, coordinator] = [own, coordinator].map(|it| &machines.all[it]);
+    let lanes = args.jobs.map_or_else(processors, usize::from);
+    let serving = Serving::new(plugins::load(global), lanes);
+    if let Some(address) = &own.listen {
+        let (name, address) = (escape(&own.name), address.to_string());
+        eprintln!("machine {name} listens at {}", escape(&address));
+    }
+    let names = [&*own.name, &*coordinator.name];
+    let print = |event| serving::print(&coordinator.name, &event);
+    // A signal ends the program.
+    serve(names, transport, lanes, &serving, &print, &|| false)?;
+    Ok(Ended::Done)
+}
+
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }

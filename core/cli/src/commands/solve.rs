@@ -4,6 +4,7 @@ use flowpipe_config::reader::duration;
 use flowpipe_puzzle::Puzzle;
 
 use crate::args::{Global, Solve};
+use crate::batch::solving::{self, SolvingEvent};
 use crate::exit::{Ended, Failure};
 use crate::one_off::FlagValue;
 use crate::solve::answer::Answer;
@@ -52,17 +53,25 @@ pub fn run(global: &Global, args: &Solve) -> Result<Ended, Failure> {
         jobs: args.jobs.map_or_else(processors, usize::from),
     };
     let mut printer = AnswerPrinter::new(global, args, &entries);
-    let result = solver_run::run(&puzzles, &options, &catalogue, |reply| {
-        let reply = reply.map(|(place, reply)| (indices.get(place), reply));
-        one_off::control_flow(match reply {
-            Some((Some(&index), Reply::Solver(reply))) => {
-                printer.add(index, Answer::of(reply, timeout_us))
-            }
-            Some((Some(&index), Reply::Planner(plan))) => printer.add_plan(index, plan),
-            Some((None, _)) => Ok(()),
-            None => printer.flush(),
+    let mut each = |event: SolvingEvent| {
+        one_off::control_flow(match event {
+            SolvingEvent::Outcome(place, outcome) => indices.get(place).map_or(Ok(()), |index| {
+                let mut replies = outcome.replies();
+                replies.try_for_each(|reply| match reply {
+                    Reply::Solver(reply) => printer.add(*index, Answer::of(reply, timeout_us)),
+                    Reply::Planner(plan) => printer.add_plan(*index, plan),
+                })
+            }),
+            SolvingEvent::Notice(text) => printer.notice(&text),
+            SolvingEvent::Idle => printer.flush(),
         })
-    });
+    };
+    let result = match &args.machines {
+        Some(file) => solving::run(file, global, &puzzles, &options, &catalogue, each),
+        None => solver_run::run(&puzzles, &options, &catalogue, |reply| {
+            each(SolvingEvent::of(reply))
+        }),
+    };
     // Also where the command fails: these answers are there.
     let written = printer.flush();
     let ended = one_off::ended(result, global, || written.and_then(|()| printer.end()));

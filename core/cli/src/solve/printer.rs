@@ -75,6 +75,12 @@ impl<'a> AnswerPrinter<'a> {
         self.print_ready()
     }
 
+    /// Prints a line about the work on standard error.
+    pub fn notice(&self, text: &str) -> Result<(), Failure> {
+        self.bar.above(|| eprintln!("{text}"));
+        Ok(())
+    }
+
     /// Writes what is printed so far. Call it when no answer comes for a while.
     pub fn flush(&mut self) -> Result<(), Failure> {
         if self.lines.is_empty() {

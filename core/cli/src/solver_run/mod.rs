@@ -33,6 +33,8 @@ const QUEUE: usize = 48;
 
 /// The planner's stage.
 const PLANNER: &str = "planner";
+/// The plugin of the first stage.
+pub const SOURCE: &str = "capture-puzzles";
 
 /// Which plugins run, and how.
 #[derive(Clone, Debug)]
@@ -114,27 +116,55 @@ pub fn run(
     puzzles: &[&Puzzle],
     options: &SolverOptions<'_>,
     catalogue: &Catalogue,
-    mut each: impl FnMut(Option<(usize, Reply)>) -> ControlFlow<Result<(), Failure>>,
+    each: impl FnMut(Option<(usize, Reply)>) -> ControlFlow<Result<(), Failure>>,
 ) -> Result<(), OneOffError> {
-    let jobs = options.jobs.clamp(1, puzzles.len().max(1));
+    let pipeline = prepare(options, catalogue)?;
+    outputs::note_inputs_of(&pipeline, catalogue);
+    let lines = puzzles.iter().map(|it| text::write_line(it)).collect();
+    run_lines(lines, &pipeline, options.jobs, catalogue, each)
+}
+
+/// The pipeline of a solver, and of a planner.
+///
+/// # Errors
+/// When a plugin has another role, or the options are wrong.
+pub fn prepare(
+    options: &SolverOptions<'_>,
+    catalogue: &Catalogue,
+) -> Result<Pipeline, OneOffError> {
     one_off::check_role(&options.solver, "solver", catalogue)?;
     if let Some(planner) = &options.planner {
         one_off::check_role(&planner.name, "planner", catalogue)?;
     }
-    let pipeline = pipeline(options, catalogue).map_err(OneOffError::Config)?;
-    outputs::note_inputs_of(&pipeline, catalogue);
+    pipeline(options, catalogue).map_err(OneOffError::Config)
+}
+
+/// The same as [`run`] with the texts of puzzles and a pipeline that is prepared.
+///
+/// # Errors
+/// See [`OneOffError`].
+pub fn run_lines(
+    lines: Vec<String>,
+    pipeline: &Pipeline,
+    jobs: usize,
+    catalogue: &Catalogue,
+    mut each: impl FnMut(Option<(usize, Reply)>) -> ControlFlow<Result<(), Failure>>,
+) -> Result<(), OneOffError> {
+    let jobs = jobs.clamp(1, lines.len().max(1));
+    let mut shares: Vec<Vec<Value>> = vec![Vec::new(); jobs];
+    for (lane, line) in (0..jobs).cycle().zip(lines) {
+        if let Some(share) = shares.get_mut(lane) {
+            share.push(line.into());
+        }
+    }
     let (sender, events) = crossbeam_channel::unbounded();
     let mut handles: Vec<RunHandle> = Vec::new();
-    for lane in 0..jobs {
+    for (lane, share) in shares.into_iter().enumerate() {
         let mut pipeline = pipeline.clone();
-        let share = puzzles.iter().skip(lane).step_by(jobs);
-        let lines: Vec<Value> = share
-            .map(|puzzle| text::write_line(puzzle).into())
-            .collect();
         let source = pipeline.stages.first_mut();
         if let Some(source) = source.and_then(|it| it.contestants.first_mut()) {
             source.config = json!({});
-            source.config["puzzles"] = lines.into();
+            source.config["puzzles"] = share.into();
         }
         let options = Options {
             observers: vec![Arc::new(SolverObserver::new(lane, sender.clone()))],

@@ -23,19 +23,7 @@ pub(super) fn resolve(
         all: written
             .machines
             .iter()
-            .map(|machine| {
-                let listen = address(machine.listen.as_ref(), findings);
-                let connect = address(machine.connect.as_ref(), findings);
-                check_ends(machine, listen.as_ref(), connect.as_ref(), findings);
-                let certificates = machine.certificates.clone();
-                Machine {
-                    name: machine.name.get_ref().clone(),
-                    connect: connect.or_else(|| listen.clone()),
-                    listen,
-                    certificates: certificates
-                        .unwrap_or_else(|| Machine::DEFAULT_CERTIFICATES.to_owned()),
-                }
-            })
+            .map(|it| machine(it, findings))
             .collect(),
         of_stages: Vec::new(),
     };
@@ -75,6 +63,20 @@ pub(super) fn resolve(
         check(written, &machines, wires, findings);
     }
     machines
+}
+
+/// A machine. It is valid only if nothing was reported.
+pub(super) fn machine(written: &WrittenMachine, findings: &mut Findings) -> Machine {
+    let listen = address(written.listen.as_ref(), findings);
+    let connect = address(written.connect.as_ref(), findings);
+    check_ends(written, listen.as_ref(), connect.as_ref(), findings);
+    let certificates = written.certificates.clone();
+    Machine {
+        name: written.name.get_ref().clone(),
+        connect: connect.or_else(|| listen.clone()),
+        listen,
+        certificates: certificates.unwrap_or_else(|| Machine::DEFAULT_CERTIFICATES.to_owned()),
+    }
 }
 
 /// Reports machines without stages or without a way to each other.

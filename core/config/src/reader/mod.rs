@@ -8,11 +8,14 @@
 //!   against the schema in the plugin's manifest, through `json`), [`declared`] (ports that a config declares), with
 //!   values from outside of the file ([`setting`]).
 //!
+//! [`batch_machines`] reads another kind of file: machines that do batches.
+//!
 //! A program may compose the text of values that were given elsewhere ([`origin`]).
 //!
 //! [`problem`] has the message of every error, [`error`] its position and its forms for people and machines, `suggest`
 //! the "did you mean", [`grammar`] the documentation of the keys, [`keywords`] and [`duration`] the values with a fixed syntax.
 
+pub mod batch_machines;
 pub mod cycle;
 pub mod declared;
 pub mod duration;

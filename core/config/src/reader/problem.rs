@@ -95,6 +95,12 @@ pub enum Problem {
     UnknownMachine { name: String, hint: Option<String> },
     #[error("the machine `{name}` has no stages")]
     IdleMachine { name: String },
+    #[error(
+        "the file has {found} machines without `listen`, and has to have one, which distributes"
+    )]
+    Coordinators { found: usize },
+    #[error("the file has no machine that works")]
+    NoWorkers,
     #[error("the pipeline has {found} machines, and may have 2")]
     TooManyMachines { found: usize },
     #[error("`{one}` and `{other}` exchange messages, and neither listens")]
@@ -239,6 +245,9 @@ impl Problem {
             Self::NobodyListens { .. } => {
                 "give one of them an address: listen = \"tls/0.0.0.0:7447\", connect = \"tls/HOST:7447\""
             }
+            Self::Coordinators { .. } | Self::NoWorkers => {
+                "give each machine that works an address: listen = \"tls/0.0.0.0:7447\", connect = \"tls/HOST:7447\""
+            }
             Self::BadPipelineName { .. } => "without `name` the file's name is taken",
             Self::NotText { .. } => "save the file as UTF-8",
             Self::NotJson { .. } => "JSON has no nan, no inf and no larger integers than 64 bits",
@@ -287,6 +296,8 @@ impl Problem {
                 | Self::NoMachine { .. }
                 | Self::IdleMachine { .. }
                 | Self::NobodyListens { .. }
+                | Self::Coordinators { .. }
+                | Self::NoWorkers
                 | Self::NotFed { .. }
                 | Self::NoSource { .. }
                 | Self::NoSuchStage { .. }

@@ -1,0 +1,14 @@
+//! Batches on several machines: one distributes puzzles, the others work.
+//!
+//! # Layout
+//! - [`machines_file`]: the file of machines. [`worker_pool`]: the workers, as the command sees them that distributes.
+//! - [`task`]: what workers are asked to do. [`solving`]: puzzles and their answers, in both directions;
+//!   [`generating`]: generated puzzles.
+//! - [`serving`]: `flowpipe machine work`, the other end.
+
+pub mod generating;
+pub mod machines_file;
+pub mod serving;
+pub mod solving;
+pub mod task;
+pub mod worker_pool;

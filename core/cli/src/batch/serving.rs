@@ -1,0 +1,225 @@
+//! `flowpipe machine work`: this machine works for the one that distributes.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::{Mutex, PoisonError};
+
+use flowpipe_config::manifest::effects::Effects;
+use flowpipe_config::pipeline::Pipeline;
+use flowpipe_host::catalogue::Catalogue;
+use flowpipe_machines::Facts;
+use flowpipe_machines::batch::{AcceptedJob, RefusedJob, Runner, Work, WorkerEvent};
+use flowpipe_terminal::{eprintln, escape};
+use serde::Deserialize as _;
+use serde_json::Value;
+
+use crate::batch::generating;
+use crate::batch::solving::{self, Outcome};
+use crate::batch::task::{self, PluginTask, SolverTask, Task};
+use crate::one_off::OneOffError;
+use crate::{pipeline_file, plugins, solver_run};
+
+/// The longest texts of a task, in bytes.
+const LONGEST_TEXT: usize = 64 << 10;
+
+/// The worker's side of all tasks.
+pub struct Serving {
+    catalogue: &'static Catalogue,
+    lanes: usize,
+    /// The hashes of plugins when they were used first: later changes of their files are not loaded.
+    facts: Mutex<BTreeMap<String, String>>,
+}
+
+struct SolvingRunner {
+    catalogue: &'static Catalogue,
+    pipeline: Pipeline,
+    /// Held while a puzzle's time is measured.
+    alone: Option<Mutex<()>>,
+}
+
+impl Serving {
+    /// A worker with these plugins, which can work on this number of chunks at the same time.
+    pub fn new(catalogue: Catalogue, lanes: usize) -> Self {
+        Self {
+            // It is used until the program ends.
+            catalogue: Box::leak(Box::new(catalogue)),
+            lanes,
+            facts: Mutex::default(),
+        }
+    }
+
+    /// What this machine runs for a task.
+    fn facts(&self, task: Option<&Task>) -> Facts {
+        let plugins: Vec<&str> = match task {
+            Some(Task::Solve(task)) => {
+                let planner = task.planner.as_ref().map(|it| &*it.name);
+                let names = [solver_run::SOURCE, &task.solver.name];
+                names.into_iter().chain(planner).collect()
+            }
+            Some(Task::Generate(_)) | None => Vec::new(),
+        };
+        let Facts(mut found) = task::facts(self.catalogue, plugins);
+        let mut known = self.facts.lock().unwrap_or_else(PoisonError::into_inner);
+        for (what, hash) in &mut found {
+            *hash = known
+                .entry(what.clone())
+                .or_insert_with(|| hash.clone())
+                .clone();
+        }
+        Facts(found)
+    }
+
+    fn prepare(&self, task: &Task) -> Result<Box<dyn Runner>, String> {
+        let task = match task {
+            Task::Solve(task) => task,
+            Task::Generate(task) => return generating::runner(task),
+        };
+        let task = &checked(task, self.catalogue)?;
+        let prepared = solver_run::prepare(&task.options(), self.catalogue);
+        let pipeline = prepared.map_err(why)?;
+        // What was given is one stage each, whatever it contains.
+        if pipeline.stages.len() != 2 + usize::from(task.planner.is_some()) {
+            return Err("a config adds stages".to_owned());
+        }
+        Ok(Box::new(SolvingRunner {
+            catalogue: self.catalogue,
+            pipeline,
+            alone: task.is_measured.then(Mutex::default),
+        }))
+    }
+}
+
+/// The task, if this machine may do it for another one: its plugins have the right roles and no effects, and its configs
+/// are tables.
+fn checked(task: &SolverTask, catalogue: &Catalogue) -> Result<SolverTask, String> {
+    let timeout = task.timeout.clone();
+    if timeout.as_ref().is_some_and(|it| it.len() > LONGEST_TEXT) {
+        return Err("the timeout is too long".to_owned());
+    }
+    let planner = task.planner.as_ref();
+    let planner = planner.map(|it| checked_plugin(it, "planner", catalogue));
+    Ok(SolverTask {
+        solver: checked_plugin(&task.solver, "solver", catalogue)?,
+        planner: planner.transpose()?,
+        timeout,
+        is_measured: task.is_measured,
+    })
+}
+
+fn checked_plugin(
+    plugin: &PluginTask,
+    role: &str,
+    catalogue: &Catalogue,
+) -> Result<PluginTask, String> {
+    let name = &plugin.name;
+    let Some(found) = catalogue.find(name) else {
+        return Err(plugins::unknown(catalogue, name));
+    };
+    let manifest = &found.manifest;
+    if manifest.role != role {
+        return Err(format!("the plugin {name} is no {role}"));
+    }
+    // What a config declares comes from the other machine.
+    let has_none = matches!(&manifest.effects, Effects::Declared(effects) if effects.is_empty());
+    if !has_none || manifest.declared_by_config {
+        return Err(format!(
+            "the plugin {name} does not declare that it has no effects: it is not run for another machine"
+        ));
+    }
+    let config = plugin.config.as_deref().map(table).transpose()?;
+    let name = name.clone();
+    Ok(PluginTask { name, config })
+}
+
+/// A config as a TOML inline table, and as nothing else.
+fn table(config: &str) -> Result<String, String> {
+    let wrong = || "a config is no TOML inline table".to_owned();
+    let parsed = Some(config).filter(|config| config.len() <= LONGEST_TEXT);
+    let parsed = parsed.and_then(|config| toml::from_str(&format!("config = {config}")).ok());
+    let mut parsed: toml::Table = parsed.ok_or_else(wrong)?;
+    let config = parsed.remove("config").filter(toml::Value::is_table);
+    let config = config.filter(|_| parsed.is_empty()).ok_or_else(wrong)?;
+    Ok(config.to_string())
+}
+
+/// The error of a pipeline as a text for the other machine.
+fn why(error: OneOffError) -> String {
+    match error {
+        OneOffError::Config(errors) => pipeline_file::rendered(errors, false),
+        OneOffError::Start(failure) | OneOffError::Failure(failure) => failure.to_string(),
+    }
+}
+
+impl Work for Serving {
+    fn accept(&self, task: &Value) -> Result<AcceptedJob, RefusedJob> {
+        let read = Task::deserialize(task);
+        let facts = self.facts(read.as_ref().ok());
+        let prepared = match &read {
+            Ok(task) => self.prepare(task),
+            Err(error) => Err(format!("this machine does not know the task: {error}")),
+        };
+        match prepared {
+            Ok(runner) => Ok(AcceptedJob {
+                facts,
+                lanes: match &read {
+                    Ok(Task::Solve(task)) if task.is_measured => 1,
+                    _ => self.lanes,
+                },
+                runner,
+            }),
+            Err(reason) => Err(RefusedJob { facts, reason }),
+        }
+    }
+}
+
+impl Runner for SolvingRunner {
+    fn run(&self, items: &[u8], is_cancelled: &dyn Fn() -> bool) -> Result<Vec<u8>, String> {
+        let mut lines = solving::lines(items)?;
+        let count = lines.len();
+        let alone = self.alone.as_ref();
+        let _alone = alone.map(|it| it.lock().unwrap_or_else(PoisonError::into_inner));
+        // The first time is that of a cold start.
+        let repeated = usize::from(alone.is_some());
+        if let Some(first) = lines.first().filter(|_| repeated > 0) {
+            lines.insert(0, first.clone());
+        }
+        let mut outcomes: Vec<Outcome> = Vec::new();
+        outcomes.resize_with(lines.len(), Outcome::default);
+        let ran = solver_run::run_lines(lines, &self.pipeline, 1, self.catalogue, |reply| {
+            if let Some((place, reply)) = reply
+                && let Some(outcome) = outcomes.get_mut(place)
+            {
+                outcome.add(reply);
+            }
+            match is_cancelled() {
+                true => ControlFlow::Break(Ok(())),
+                false => ControlFlow::Continue(()),
+            }
+        });
+        ran.map_err(why)?;
+        let mut outcomes = outcomes.split_off(repeated);
+        outcomes.truncate(count);
+        Ok(solving::write(outcomes))
+    }
+}
+
+/// Prints what happens.
+pub fn print(coordinator: &str, event: &WorkerEvent) {
+    let machine = escape(coordinator);
+    match event {
+        WorkerEvent::Started => eprintln!("works for machine {machine}"),
+        WorkerEvent::Differs(found) => {
+            let found = found.iter().map(ToString::to_string);
+            let found = found.collect::<Vec<_>>().join("; ");
+            eprintln!("does not work for machine {machine}: {}", escape(&found));
+        }
+        WorkerEvent::Refused(why) => {
+            eprintln!("does not work for machine {machine}: {}", escape(why));
+        }
+        WorkerEvent::Ended => eprintln!("machine {machine} has ended its work"),
+        WorkerEvent::Gone => eprintln!("machine {machine} is gone"),
+        WorkerEvent::Malformed => {
+            eprintln!("machine {machine} sent what is no task: it is disconnected");
+        }
+    }
+}

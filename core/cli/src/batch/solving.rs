@@ -1,0 +1,341 @@
+//! Puzzles as they are sent, and their answers. What a worker answers is validated as an answer of a plugin is.
+
+use std::ops::{ControlFlow, Range};
+use std::path::Path;
+use std::sync::Arc;
+
+use flowpipe_host::catalogue::Catalogue;
+use flowpipe_machines::batch::{Encoded, Job, MAX_BODY};
+use flowpipe_puzzle::answer_check::check_answer;
+use flowpipe_puzzle::message::{Effort, Solved, Stroke, Verdict};
+use flowpipe_puzzle::stroke_check::check_strokes;
+use flowpipe_puzzle::{Puzzle, text};
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
+
+use crate::args::Global;
+use crate::batch::task::{SolverTask, Task, facts, plugins_of};
+use crate::batch::worker_pool::{PoolEvent, WorkerPool};
+use crate::exit::Failure;
+use crate::one_off::OneOffError;
+use crate::solver_run::{self, Reply, SolverOptions, SolverReply, StrokePlan};
+
+/// Puzzles are sent in texts of about this size.
+const TEXT_BYTES: usize = 1 << 20;
+/// The longest time that a machine can have taken, in microseconds: a year.
+const LONGEST_US: f64 = 365.0 * 86_400e6;
+
+/// What becomes of one puzzle.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// The reply of the solver. `None`: it gave none.
+    pub solver: Option<SolverReply>,
+    /// The reply of the planner.
+    pub plan: Option<Result<StrokePlan, String>>,
+    /// The machine that did it.
+    pub machine: Arc<str>,
+}
+
+/// The same, as it is sent.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct SentOutcome {
+    solver: Option<SentReply>,
+    plan: Option<Result<SentPlan, String>>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+enum SentReply {
+    Answer {
+        answer: Verdict,
+        effort: Effort,
+        search_us: f64,
+        call_us: f64,
+    },
+    TimedOut(String),
+    Failed(String),
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct SentPlan {
+    strokes: Vec<Stroke>,
+    plan_us: f64,
+}
+
+/// What happens while puzzles are solved.
+pub enum SolvingEvent {
+    /// The next puzzle.
+    Outcome(usize, Box<Outcome>),
+    /// Something to print.
+    Notice(String),
+    /// There are no answers at the moment.
+    Idle,
+}
+
+impl SolvingEvent {
+    /// The event of a reply on this machine.
+    pub fn of(reply: Option<(usize, Reply)>) -> Self {
+        let Some((place, reply)) = reply else {
+            return Self::Idle;
+        };
+        let mut outcome = Outcome::default();
+        outcome.add(reply);
+        Self::Outcome(place, Box::new(outcome))
+    }
+}
+
+/// Runs puzzles through a solver on the workers of a file. Passes each outcome, with the index of its puzzle, to `each`,
+/// in the order of the puzzles, until `each` breaks.
+///
+/// # Errors
+/// See [`OneOffError`].
+pub fn run(
+    file: &Path,
+    global: &Global,
+    puzzles: &[&Puzzle],
+    options: &SolverOptions<'_>,
+    catalogue: &Catalogue,
+    each: impl FnMut(SolvingEvent) -> ControlFlow<Result<(), Failure>>,
+) -> Result<(), OneOffError> {
+    // What is wrong with the options is reported before any worker is asked.
+    solver_run::prepare(options, catalogue)?;
+    let mut pool = WorkerPool::open(file, global)?;
+    run_with(&mut pool, puzzles, options, false, catalogue, each)
+}
+
+/// The same with workers that are there already. `is_measured`: see [`SolverTask`].
+///
+/// # Errors
+/// See [`OneOffError`].
+pub fn run_with(
+    pool: &mut WorkerPool,
+    puzzles: &[&Puzzle],
+    options: &SolverOptions<'_>,
+    is_measured: bool,
+    catalogue: &Catalogue,
+    mut each: impl FnMut(SolvingEvent) -> ControlFlow<Result<(), Failure>>,
+) -> Result<(), OneOffError> {
+    let pipeline = solver_run::prepare(options, catalogue)?;
+    let task = Task::Solve(SolverTask::of(options, is_measured));
+    let task = serde_json::to_value(task).map_err(|error| Failure::Run(error.to_string()))?;
+    let encode = |items: Range<u64>| encode(puzzles, items);
+    let decode = |machine: &str, items: Range<u64>, body: &[u8]| {
+        decode(puzzles, machine, items, body, options.planner.is_some())
+    };
+    let job = Job {
+        facts: &facts(catalogue, plugins_of(&pipeline)),
+        task: &task,
+        items: Some(puzzles.len() as u64),
+        encode: &encode,
+        decode: &decode,
+    };
+    let broken = pool.run(&job, |event| match event {
+        PoolEvent::Results(first, results) => {
+            let first = usize::try_from(first).unwrap_or(usize::MAX);
+            let mut outcomes = results.into_iter().zip(first..);
+            outcomes.try_for_each(|(outcome, index)| {
+                each(SolvingEvent::Outcome(index, Box::new(outcome)))
+            })
+        }
+        PoolEvent::Notice(text) => each(SolvingEvent::Notice(text)),
+        PoolEvent::Idle => each(SolvingEvent::Idle),
+    })?;
+    match broken {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(result) => Ok(result?),
+    }
+}
+
+fn range(items: &Range<u64>) -> Range<usize> {
+    let index = |item: u64| usize::try_from(item).unwrap_or(usize::MAX);
+    index(items.start)..index(items.end)
+}
+
+fn encode(puzzles: &[&Puzzle], items: Range<u64>) -> Encoded<Outcome> {
+    let mut body = String::new();
+    let mut count = 0;
+    for puzzle in puzzles.get(range(&items)).unwrap_or_default() {
+        let line = text::write_line(puzzle);
+        if count == 0 && line.len() > MAX_BODY {
+            let reason = "the puzzle is too long to send".to_owned();
+            return Encoded::Result(Outcome {
+                solver: Some(SolverReply::Failed(reason)),
+                ..Outcome::default()
+            });
+        }
+        if count > 0 && body.len() + line.len() > TEXT_BYTES {
+            break;
+        }
+        if count > 0 {
+            body.push('\n');
+        }
+        body.push_str(&line);
+        count += 1;
+    }
+    Encoded::Items(body.into_bytes(), count)
+}
+
+/// Reads and validates what a worker has sent.
+fn decode(
+    puzzles: &[&Puzzle],
+    machine: &str,
+    items: Range<u64>,
+    body: &[u8],
+    is_planned: bool,
+) -> Result<Vec<Outcome>, String> {
+    let puzzles = puzzles.get(range(&items)).unwrap_or_default();
+    let machine: Arc<str> = machine.into();
+    let mut outcomes = Vec::new();
+    for line in body.split(|byte| *byte == b'\n') {
+        let Some(puzzle) = puzzles.get(outcomes.len()) else {
+            return Err(format!(
+                "more than {} answers to as many puzzles",
+                puzzles.len()
+            ));
+        };
+        let sent = serde_json::from_slice(line);
+        let sent: SentOutcome = sent.map_err(|error| format!("a malformed answer: {error}"))?;
+        outcomes.push(accept(puzzle, sent, is_planned, &machine)?);
+    }
+    Ok(outcomes)
+}
+
+/// Validates the outcome of a puzzle.
+fn accept(
+    puzzle: &Puzzle,
+    sent: SentOutcome,
+    is_planned: bool,
+    machine: &Arc<str>,
+) -> Result<Outcome, String> {
+    let plan = match (sent.plan, &sent.solver) {
+        (None, _) => None,
+        (Some(_), _) if !is_planned => return Err("a plan that was not asked for".to_owned()),
+        (Some(Err(reason)), _) => Some(Err(reason)),
+        (Some(Ok(plan)), Some(SentReply::Answer { answer, .. })) => {
+            let Verdict::Solution { solution, .. } = answer else {
+                return Err("strokes without a solution".to_owned());
+            };
+            check_time(plan.plan_us)?;
+            check_strokes(puzzle, solution, &plan.strokes).map_err(|breaches| {
+                let first = breaches.first().map(ToString::to_string);
+                let first = first.unwrap_or_default();
+                format!("strokes that may not be played: {first}")
+            })?;
+            let (strokes, plan_us) = (plan.strokes, plan.plan_us);
+            Some(Ok(StrokePlan { strokes, plan_us }))
+        }
+        (Some(Ok(_)), _) => return Err("strokes without a solution".to_owned()),
+    };
+    let solver = match sent.solver {
+        None => None,
+        Some(SentReply::TimedOut(reason)) => Some(SolverReply::TimedOut(reason)),
+        Some(SentReply::Failed(reason)) => Some(SolverReply::Failed(reason)),
+        Some(SentReply::Answer {
+            answer,
+            effort,
+            search_us,
+            call_us,
+        }) => {
+            check_answer(puzzle, &answer).map_err(|error| error.to_string())?;
+            check_time(search_us)?;
+            check_time(call_us)?;
+            // The name of the solver is that of the command.
+            let solved = Solved::new("", answer, IgnoredAny).with_effort(effort);
+            Some(SolverReply::Answer {
+                solved: Arc::new(solved),
+                search_us,
+                call_us,
+            })
+        }
+    };
+    Ok(Outcome {
+        solver,
+        plan,
+        machine: machine.clone(),
+    })
+}
+
+fn check_time(us: f64) -> Result<(), String> {
+    match (0.0..=LONGEST_US).contains(&us) {
+        true => Ok(()),
+        false => Err(format!("a time of {us} µs")),
+    }
+}
+
+/// The texts of a chunk's puzzles.
+///
+/// # Errors
+/// When they are no text.
+pub fn lines(items: &[u8]) -> Result<Vec<String>, String> {
+    let text = std::str::from_utf8(items).map_err(|_| "the puzzles are no text".to_owned())?;
+    Ok(text.split('\n').map(str::to_owned).collect())
+}
+
+/// The outcomes of the first puzzles as they are sent: of at least one, and of as many as there is room for.
+pub fn write(outcomes: Vec<Outcome>) -> Vec<u8> {
+    let mut body = Vec::new();
+    for outcome in outcomes {
+        let mut line = line(outcome);
+        if line.len() > MAX_BODY {
+            let reason = "the answer is too long to send".to_owned();
+            line = json(&SentOutcome {
+                solver: Some(SentReply::Failed(reason)),
+                plan: None,
+            });
+        }
+        if body.is_empty() {
+            body = line;
+        } else if body.len() + 1 + line.len() > MAX_BODY {
+            break;
+        } else {
+            body.push(b'\n');
+            body.extend_from_slice(&line);
+        }
+    }
+    body
+}
+
+fn line(outcome: Outcome) -> Vec<u8> {
+    let solver = outcome.solver.map(|reply| match reply {
+        SolverReply::Answer {
+            solved,
+            search_us,
+            call_us,
+        } => SentReply::Answer {
+            answer: solved.answer.clone(),
+            effort: solved.effort.clone(),
+            search_us,
+            call_us,
+        },
+        SolverReply::TimedOut(reason) => SentReply::TimedOut(reason),
+        SolverReply::Failed(reason) => SentReply::Failed(reason),
+    });
+    let plan = outcome
+        .plan
+        .map(|plan| plan.map(|StrokePlan { strokes, plan_us }| SentPlan { strokes, plan_us }));
+    json(&SentOutcome { solver, plan })
+}
+
+fn json(outcome: &SentOutcome) -> Vec<u8> {
+    // It has no maps with other keys than text, so that it is always JSON.
+    serde_json::to_vec(outcome).unwrap_or_default()
+}
+
+impl Outcome {
+    /// Adds a reply. The first one of each plugin counts.
+    pub fn add(&mut self, reply: Reply) {
+        match reply {
+            Reply::Solver(reply) => {
+                self.solver.get_or_insert(reply);
+            }
+            Reply::Planner(plan) => {
+                self.plan.get_or_insert(plan);
+            }
+        }
+    }
+
+    /// The replies, in their order.
+    pub fn replies(self) -> impl Iterator<Item = Reply> {
+        let solver = self.solver.map(Reply::Solver);
+        solver.into_iter().chain(self.plan.map(Reply::Planner))
+    }
+}

@@ -1,0 +1,124 @@
+//! The workers of a file of machines, as the command sees them that distributes.
+
+use std::io;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::time::Duration;
+
+use flowpipe_config::reader::batch_machines::BatchMachines;
+use flowpipe_machines::batch::coordinator::Reason;
+use flowpipe_machines::batch::{BatchError, BatchEvent, Job, Notice, Workers};
+use flowpipe_terminal::{counted, escape};
+
+use crate::args::Global;
+use crate::batch::machines_file;
+use crate::exit::Failure;
+use crate::transports;
+
+/// How long a job waits when no worker is there.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The workers.
+pub struct WorkerPool(Workers);
+
+/// What happens during a job.
+pub enum PoolEvent<R> {
+    /// The next results, and the index of the first one.
+    Results(u64, Vec<R>),
+    /// Something to print, which is escaped.
+    Notice(String),
+    /// There are no results at the moment.
+    Idle,
+}
+
+impl WorkerPool {
+    /// Starts links to the workers of a file.
+    ///
+    /// # Errors
+    /// When the file is wrong, or certificates are missing.
+    pub fn open(file: &Path, global: &Global) -> Result<Self, Failure> {
+        let Some(read) = machines_file::read_or_show(file, global)? else {
+            let file = file.display();
+            return Err(Failure::Config(format!("{file} can't be used")));
+        };
+        let BatchMachines {
+            machines,
+            coordinator,
+        } = read;
+        let others = (0..machines.all.len()).filter(|index| *index != coordinator);
+        let others: Vec<usize> = others.collect();
+        // What is missing is reported before a thread hides it.
+        for &other in &others {
+            transports::open(&machines, coordinator, other, true)?;
+        }
+        let name = |index: usize| machines.all[index].name.clone();
+        let (own, names) = (name(coordinator), others.iter().map(|index| name(*index)));
+        let names: Vec<String> = names.collect();
+        let connect = move |place: usize| {
+            let other = others.get(place).copied().unwrap_or(coordinator);
+            transports::open(&machines, coordinator, other, true)
+                .map_err(|failure| io::Error::other(failure.to_string()))
+        };
+        let workers = Workers::start(&own, &names, Box::new(connect));
+        Ok(Self(workers?))
+    }
+
+    /// Does a job, as [`Workers::run`] does.
+    ///
+    /// # Errors
+    /// When no worker can do it.
+    pub fn run<R: Send, B>(
+        &mut self,
+        job: &Job<'_, R>,
+        mut each: impl FnMut(PoolEvent<R>) -> ControlFlow<B>,
+    ) -> Result<ControlFlow<B>, Failure> {
+        let ended = self.0.run(job, PATIENCE, |event| {
+            each(match event {
+                BatchEvent::Results { first, results } => PoolEvent::Results(first, results),
+                BatchEvent::Notice(notice) => PoolEvent::Notice(text(&notice)),
+                BatchEvent::Idle => PoolEvent::Idle,
+            })
+        });
+        ended.map_err(|error| {
+            let text = error.to_string();
+            match error {
+                BatchError::Refused { differs: true } => Failure::Config(text),
+                _ => Failure::Run(text),
+            }
+        })
+    }
+}
+
+/// A notice as a line.
+fn text(notice: &Notice) -> String {
+    match notice {
+        Notice::Joined { machine, lanes } => {
+            let at_once = counted(*lanes, "chunk");
+            format!("machine {} works on {at_once} at a time", escape(machine))
+        }
+        Notice::Gone { machine, reason } => {
+            let reason = reason.as_ref().map(|it| format!(": {}", escape(it)));
+            let reason = reason.unwrap_or_default();
+            let machine = escape(machine);
+            format!("machine {machine} is gone, and others do what it had{reason}")
+        }
+        Notice::Refused { machine, reason } => {
+            let machine = escape(machine);
+            match reason {
+                Reason::Differs(found) => {
+                    let found = found.iter().map(ToString::to_string);
+                    let found = found.collect::<Vec<_>>().join("; ");
+                    format!("machine {machine} does not take part: {}", escape(&found))
+                }
+                Reason::Failed(why) => {
+                    format!("machine {machine} does not take part: {}", escape(why))
+                }
+            }
+        }
+        Notice::Dropped { machine, reason } => format!(
+            "machine {} is not used any more, since it sent {}",
+            escape(machine),
+            escape(reason)
+        ),
+    }
+}

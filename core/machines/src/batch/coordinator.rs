@@ -1,0 +1,313 @@
+//! The end that distributes items: it has a link to each worker, and runs one job after the other.
+
+use std::collections::VecDeque;
+use std::io;
+use std::ops::{ControlFlow, Range};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use flowpipe_link::transport::Transport;
+use serde_json::Value;
+
+use crate::agreement::{Difference, Facts};
+use crate::batch::remote::{Remote, drive};
+use crate::batch::schedule::Schedule;
+
+/// How long the coordinator waits for results before it reports that there are none.
+const IDLE_INTERVAL: Duration = Duration::from_millis(20);
+
+/// Opens a transport to a worker, by its place among the workers.
+pub type Connect = dyn Fn(usize) -> io::Result<Box<dyn Transport>> + Send + Sync;
+
+/// The workers of a coordinator. Dropping them ends the work for it.
+pub struct Workers {
+    own: String,
+    remotes: Vec<Remote>,
+    connect: Box<Connect>,
+}
+
+/// What is to be done with each item. `R` is the result of one item.
+pub struct Job<'a, R> {
+    /// What the coordinator runs: a worker must run the same.
+    pub facts: &'a Facts,
+    /// What to do, for the workers.
+    pub task: &'a Value,
+    /// The number of items. `None`: without an end.
+    pub items: Option<u64>,
+    /// The items of a range, as they are sent.
+    pub encode: &'a (dyn Fn(Range<u64>) -> Encoded<R> + Sync),
+    /// The results of the first items of a range, from the bytes that this machine sent: at least one. They are untrusted:
+    /// the error says what is wrong.
+    pub decode: &'a Decode<'a, R>,
+}
+
+/// See [`Job::decode`].
+pub type Decode<'a, R> = dyn Fn(&str, Range<u64>, &[u8]) -> Result<Vec<R>, String> + Sync + 'a;
+
+/// Items as they are sent.
+pub enum Encoded<R> {
+    /// The first items of the range, at most [`MAX_BODY`](super::MAX_BODY) bytes, and how many they are: at least one.
+    Items(Vec<u8>, u64),
+    /// The first item can't be sent; this is its result.
+    Result(R),
+}
+
+/// What happens during a job.
+pub enum BatchEvent<R> {
+    /// The next results, in the order of the items.
+    Results {
+        /// The index of the first item.
+        first: u64,
+        /// One for each item.
+        results: Vec<R>,
+    },
+    /// Something has happened to a worker.
+    Notice(Notice),
+    /// There are no results at the moment.
+    Idle,
+}
+
+/// What has happened to a worker.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// It takes part.
+    Joined {
+        /// Its name.
+        machine: String,
+        /// How many chunks it works on at the same time.
+        lanes: usize,
+    },
+    /// It does not answer: others do what it had, until it comes back.
+    Gone {
+        /// Its name.
+        machine: String,
+        /// Why the connection ended.
+        reason: Option<String>,
+    },
+    /// It does not take part in the job.
+    Refused {
+        /// Its name.
+        machine: String,
+        /// Why.
+        reason: Reason,
+    },
+    /// It sent what it must not send, and is not used any more.
+    Dropped {
+        /// Its name.
+        machine: String,
+        /// What it sent.
+        reason: String,
+    },
+}
+
+/// Why a worker does not take part in a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// It does not run the same as the coordinator.
+    Differs(Vec<Difference>),
+    /// It can't do the job.
+    Failed(String),
+}
+
+/// Why a job has no more results.
+#[derive(Debug, thiserror::Error)]
+pub enum BatchError {
+    /// No worker was there.
+    #[error("no worker was there for {seconds} s{}", reasons(.failures))]
+    Absent {
+        /// How long they were awaited.
+        seconds: u64,
+        /// Each worker, with why its last connection failed.
+        failures: Vec<(String, Option<String>)>,
+    },
+    /// No worker takes part.
+    #[error("no worker takes part")]
+    Refused {
+        /// Whether one runs something else.
+        differs: bool,
+    },
+    /// A thread could not be started.
+    #[error(transparent)]
+    Thread(#[from] io::Error),
+}
+
+fn reasons(failures: &[(String, Option<String>)]) -> String {
+    let list = failures.iter().map(|(machine, why)| match why {
+        Some(why) => format!("{machine}: {why}"),
+        None => format!("{machine} did not answer"),
+    });
+    let list: Vec<_> = list.collect();
+    match list.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", list.join("; ")),
+    }
+}
+
+/// What the threads of a job share.
+pub(crate) struct SharedJob<R> {
+    state: Mutex<State<R>>,
+    changed: Condvar,
+    began: Instant,
+}
+
+pub(crate) struct State<R> {
+    pub schedule: Schedule<R>,
+    pub notices: VecDeque<Notice>,
+    pub standings: Vec<Standing>,
+    pub is_over: bool,
+}
+
+/// What a worker does in a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// It is not there, or has not answered.
+    Awaited,
+    /// It works.
+    Working,
+    /// It does not take part.
+    Refused { differs: bool },
+}
+
+impl Workers {
+    /// Starts a link to each machine, over a transport that `connect` opens.
+    ///
+    /// # Errors
+    /// When a transport can't be opened, or a thread can't be started.
+    pub fn start(own: &str, machines: &[String], connect: Box<Connect>) -> io::Result<Self> {
+        let remotes = machines.iter().enumerate().map(|(place, name)| {
+            let transport = connect(place)?;
+            Remote::start(name.clone(), transport)
+        });
+        Ok(Self {
+            own: own.to_owned(),
+            remotes: remotes.collect::<io::Result<_>>()?,
+            connect,
+        })
+    }
+
+    /// Does a job: passes its results to `each`, in the order of the items, until `each` breaks or all are done. If no
+    /// worker is there for longer than `patience`, it fails.
+    ///
+    /// # Errors
+    /// When no worker can do it.
+    pub fn run<R: Send, B>(
+        &mut self,
+        job: &Job<'_, R>,
+        patience: Duration,
+        mut each: impl FnMut(BatchEvent<R>) -> ControlFlow<B>,
+    ) -> Result<ControlFlow<B>, BatchError> {
+        let shared = SharedJob {
+            state: Mutex::new(State {
+                schedule: Schedule::new(job.items, self.remotes.len()),
+                notices: VecDeque::new(),
+                standings: vec![Standing::Awaited; self.remotes.len()],
+                is_over: false,
+            }),
+            changed: Condvar::new(),
+            began: Instant::now(),
+        };
+        // Answers to an earlier program of this name do not have it.
+        let number = fastrand::u64(..);
+        let Self {
+            own,
+            remotes,
+            connect,
+        } = self;
+        std::thread::scope(|scope| {
+            let mut started = Ok(());
+            for (id, remote) in remotes.iter_mut().enumerate() {
+                let (shared, own, connect) = (&shared, &*own, &**connect);
+                let thread = std::thread::Builder::new().name("flowpipe-batch".into());
+                let thread = thread.spawn_scoped(scope, move || {
+                    drive(remote, id, number, own, job, shared, connect);
+                });
+                started = started.and(thread.map(drop));
+            }
+            let ended = started
+                .map_err(BatchError::from)
+                .and_then(|()| follow(&shared, patience, &mut each));
+            shared.lock().is_over = true;
+            ended
+        })
+        .map_err(|error| match error {
+            BatchError::Absent { seconds, .. } => BatchError::Absent {
+                seconds,
+                failures: remotes.iter().map(Remote::failure).collect(),
+            },
+            error => error,
+        })
+    }
+}
+
+/// Delivers what happens until the job is over.
+fn follow<R, B>(
+    shared: &SharedJob<R>,
+    patience: Duration,
+    each: &mut impl FnMut(BatchEvent<R>) -> ControlFlow<B>,
+) -> Result<ControlFlow<B>, BatchError> {
+    let mut last_there = Instant::now();
+    let mut is_idle = false;
+    loop {
+        let mut state = shared.lock();
+        let event = if let Some(notice) = state.notices.pop_front() {
+            BatchEvent::Notice(notice)
+        } else if let Some((first, results)) = state.schedule.next_results() {
+            BatchEvent::Results { first, results }
+        } else if state.schedule.is_finished() {
+            return Ok(ControlFlow::Continue(()));
+        } else {
+            let standings = &state.standings;
+            if standings.contains(&Standing::Working) {
+                last_there = Instant::now();
+            } else if !standings.contains(&Standing::Awaited) {
+                let differs = standings.contains(&Standing::Refused { differs: true });
+                return Err(BatchError::Refused { differs });
+            } else if last_there.elapsed() > patience {
+                return Err(BatchError::Absent {
+                    seconds: patience.as_secs(),
+                    failures: Vec::new(),
+                });
+            }
+            if !std::mem::replace(&mut is_idle, true) {
+                BatchEvent::Idle
+            } else {
+                drop(shared.wait(state, IDLE_INTERVAL));
+                is_idle = false;
+                continue;
+            }
+        };
+        drop(state);
+        if let ControlFlow::Break(broken) = each(event) {
+            return Ok(ControlFlow::Break(broken));
+        }
+    }
+}
+
+impl<R> SharedJob<R> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State<R>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'a>(
+        &self,
+        state: MutexGuard<'a, State<R>>,
+        timeout: Duration,
+    ) -> MutexGuard<'a, State<R>> {
+        let waited = self.changed.wait_timeout(state, timeout);
+        waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    /// There is something for the coordinator.
+    pub(crate) fn notify(&self) {
+        self.changed.notify_all();
+    }
+
+    pub(crate) fn notice(&self, notice: Notice) {
+        self.lock().notices.push_back(notice);
+        self.notify();
+    }
+
+    pub(crate) fn now_us(&self) -> u64 {
+        u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX)
+    }
+}

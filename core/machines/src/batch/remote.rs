@@ -1,0 +1,415 @@
+//! A worker, as its coordinator sees it.
+
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use flowpipe_link::link::{Link, LinkClock};
+use flowpipe_link::session::{Event, MessageId};
+use flowpipe_link::transport::Transport;
+
+use crate::agreement::Facts;
+use crate::batch::coordinator::{Connect, Encoded, Job, Notice, Reason, SharedJob, Standing};
+use crate::batch::protocol::{
+    self, ANSWER_CAPACITY, Answer, AnswerKind, BatchControl, CHUNKS, CONTROL, CONTROL_CAPACITY,
+    MAX_LANES, SentChunk,
+};
+use crate::batch::schedule::WorkerId;
+
+/// How long a worker waits for an event before it looks for chunks to give.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
+/// What a worker has that is disconnected for so long is given to others too.
+const RELEASE_AFTER: Duration = Duration::from_secs(1);
+/// A worker that is disconnected for so long is connected as if its program had died.
+const RECONNECT_AFTER: Duration = Duration::from_secs(10);
+/// The most characters of a reason.
+const LONGEST_REASON: usize = 2_000;
+
+/// A worker.
+pub(crate) struct Remote {
+    name: String,
+    /// `None`: it sent what it must not send.
+    link: Option<Link>,
+    /// Whether it was connected, and since when it is not.
+    gone_since: Option<Instant>,
+    was_there: bool,
+}
+
+/// Its part in a job.
+struct Part<'a, R> {
+    id: WorkerId,
+    number: u64,
+    own: &'a str,
+    job: &'a Job<'a, R>,
+    shared: &'a SharedJob<R>,
+    progress: Progress,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Progress {
+    /// It does not know the job.
+    Unknown,
+    /// It was sent the job.
+    Asked,
+    /// It works with this number of lanes.
+    Accepted(usize),
+    /// It works, and is disconnected.
+    Released(usize),
+    /// It does not take part.
+    Refused,
+}
+
+/// What a worker has sent is no answer to what it was asked.
+struct Offence(String);
+
+pub(crate) fn clock() -> LinkClock {
+    let began = Instant::now();
+    Arc::new(move || i64::try_from(began.elapsed().as_nanos()).unwrap_or(i64::MAX))
+}
+
+/// Starts one end of a link for batches.
+pub(crate) fn start_link(
+    transport: Box<dyn Transport>,
+    opens: bool,
+    chunk_capacity: u64,
+) -> io::Result<Link> {
+    let link = Link::start(protocol::settings(opens), transport, clock())?;
+    link.receive_on(CONTROL, CONTROL_CAPACITY);
+    link.receive_on(CHUNKS, chunk_capacity);
+    Ok(link)
+}
+
+impl Remote {
+    pub(crate) fn start(name: String, transport: Box<dyn Transport>) -> io::Result<Self> {
+        Ok(Self {
+            name,
+            link: Some(start_link(transport, true, ANSWER_CAPACITY)?),
+            gone_since: None,
+            was_there: false,
+        })
+    }
+
+    /// Its name, and why its last connection failed.
+    pub(crate) fn failure(&self) -> (String, Option<String>) {
+        let link = self.link.as_ref();
+        (self.name.clone(), link.and_then(Link::failure))
+    }
+}
+
+impl Drop for Remote {
+    fn drop(&mut self) {
+        if let Some(link) = &self.link {
+            // Closing the link sends it.
+            let _ = link.send(CONTROL, &BatchControl::End.encode().into(), Duration::ZERO);
+        }
+    }
+}
+
+/// Lets a worker take part in a job until the job is over.
+pub(crate) fn drive<R>(
+    remote: &mut Remote,
+    id: WorkerId,
+    number: u64,
+    own: &str,
+    job: &Job<'_, R>,
+    shared: &SharedJob<R>,
+    connect: &Connect,
+) {
+    let mut part = Part {
+        id,
+        number,
+        own,
+        job,
+        shared,
+        progress: Progress::Unknown,
+    };
+    if remote.link.is_none() {
+        part.refuse(false);
+        return;
+    }
+    while !shared.lock().is_over {
+        part.look(remote, connect);
+        let Some(link) = &remote.link else {
+            return;
+        };
+        part.introduce(link);
+        part.give(link);
+        let mut event = link.next_event(POLL_INTERVAL);
+        while let Some(next) = event {
+            if let Err(Offence(reason)) = part.accept(&remote.name, link, next) {
+                let machine = remote.name.clone();
+                part.shared.lock().schedule.lose(id);
+                part.shared.notice(Notice::Dropped { machine, reason });
+                part.refuse(false);
+                remote.link = None;
+                return;
+            }
+            event = link.next_event(Duration::ZERO);
+        }
+    }
+}
+
+impl<R> Part<'_, R> {
+    /// Looks whether the worker is there.
+    fn look(&mut self, remote: &mut Remote, connect: &Connect) {
+        let Some(link) = &remote.link else {
+            return;
+        };
+        if link.is_connected() {
+            remote.gone_since = None;
+            remote.was_there = true;
+            if let Progress::Released(lanes) = self.progress {
+                self.work(remote.name.clone(), lanes);
+            }
+            return;
+        }
+        let since = *remote.gone_since.get_or_insert_with(Instant::now);
+        if let Progress::Accepted(lanes) = self.progress
+            && since.elapsed() > RELEASE_AFTER
+        {
+            self.progress = Progress::Released(lanes);
+            self.leave(&remote.name, link.failure());
+            self.shared.lock().schedule.release(self.id);
+        }
+        // It has not answered: perhaps it takes this program for one that was replaced.
+        if remote.was_there && since.elapsed() > RECONNECT_AFTER {
+            let transport = connect(self.id);
+            if let Ok(link) = transport.and_then(|it| start_link(it, true, ANSWER_CAPACITY)) {
+                remote.link = Some(link);
+                self.forget();
+            }
+            remote.gone_since = None;
+            remote.was_there = false;
+        }
+    }
+
+    /// The worker's program knows nothing of the job.
+    fn forget(&mut self) {
+        let mut state = self.shared.lock();
+        state.schedule.lose(self.id);
+        if let Some(standing) = state.standings.get_mut(self.id) {
+            *standing = Standing::Awaited;
+        }
+        self.progress = Progress::Unknown;
+    }
+
+    fn leave(&self, machine: &str, reason: Option<String>) {
+        let mut state = self.shared.lock();
+        if let Some(standing) = state.standings.get_mut(self.id) {
+            *standing = Standing::Awaited;
+        }
+        drop(state);
+        let machine = machine.to_owned();
+        self.shared.notice(Notice::Gone { machine, reason });
+    }
+
+    fn work(&mut self, machine: String, lanes: usize) {
+        self.progress = Progress::Accepted(lanes);
+        let mut state = self.shared.lock();
+        // The next chunk of each lane is there before the one before it is done.
+        state.schedule.allow(self.id, 2 * lanes);
+        if let Some(standing) = state.standings.get_mut(self.id) {
+            *standing = Standing::Working;
+        }
+        drop(state);
+        self.shared.notice(Notice::Joined { machine, lanes });
+    }
+
+    fn refuse(&mut self, differs: bool) {
+        self.progress = Progress::Refused;
+        let mut state = self.shared.lock();
+        if let Some(standing) = state.standings.get_mut(self.id) {
+            *standing = Standing::Refused { differs };
+        }
+        drop(state);
+        self.shared.notify();
+    }
+
+    /// Sends the job to a worker that does not know it.
+    fn introduce(&mut self, link: &Link) {
+        if self.progress != Progress::Unknown || !link.is_connected() {
+            return;
+        }
+        let job = BatchControl::Job {
+            machine: self.own.to_owned(),
+            number: self.number,
+            facts: self.job.facts.clone(),
+            job: self.job.task.clone(),
+        };
+        if link
+            .send(CONTROL, &job.encode().into(), Duration::ZERO)
+            .is_ok()
+        {
+            self.progress = Progress::Asked;
+        }
+    }
+
+    /// Gives it as many chunks as it may have.
+    fn give(&self, link: &Link) {
+        let Progress::Accepted(_) = self.progress else {
+            return;
+        };
+        while link.refusal(CHUNKS, 0, Duration::ZERO).is_none() {
+            let now_us = self.shared.now_us();
+            let mut state = self.shared.lock();
+            let Some(items) = state.schedule.give(self.id, now_us) else {
+                return;
+            };
+            drop(state);
+            let first = items.start;
+            match (self.job.encode)(items.clone()) {
+                Encoded::Result(result) => {
+                    // The rest of the chunk is left to another one.
+                    let mut state = self.shared.lock();
+                    state.schedule.answer(self.id, first, result);
+                    drop(state);
+                    self.shared.notify();
+                }
+                Encoded::Items(body, sent) => {
+                    let mut state = self.shared.lock();
+                    state.schedule.shorten(self.id, first, sent.max(1));
+                    drop(state);
+                    let chunk = SentChunk {
+                        job: self.number,
+                        first,
+                        body: &body,
+                    };
+                    let sent = link.send(CHUNKS, &chunk.encode().into(), Duration::ZERO);
+                    if sent.is_err() {
+                        self.shared.lock().schedule.take_back(self.id, first);
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Handles an event of the link.
+    fn accept(&mut self, machine: &str, link: &Link, event: Event) -> Result<(), Offence> {
+        match event {
+            Event::Message { id, body } => {
+                let accepted = match id.channel {
+                    CONTROL => self.control(machine, &body),
+                    _ => self.answer(machine, &body),
+                };
+                take(link, id);
+                accepted
+            }
+            Event::PeerLost => {
+                if matches!(self.progress, Progress::Accepted(_)) {
+                    self.leave(machine, None);
+                }
+                self.forget();
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn control(&mut self, machine: &str, body: &[u8]) -> Result<(), Offence> {
+        let malformed = || Offence("a malformed message".to_owned());
+        let (name, number, facts, outcome) =
+            match BatchControl::decode(body).ok_or_else(malformed)? {
+                BatchControl::Accepted {
+                    machine,
+                    number,
+                    facts,
+                    lanes,
+                } => (machine, number, facts, Ok(lanes)),
+                BatchControl::Refused {
+                    machine,
+                    number,
+                    facts,
+                    reason,
+                } => (machine, number, facts, Err(reason)),
+                BatchControl::Job { .. } | BatchControl::End => {
+                    return Err(Offence("a message of a coordinator".to_owned()));
+                }
+            };
+        if name != machine {
+            return Err(Offence(format!("it is the machine {}", shortened(name))));
+        }
+        // An answer to an earlier job.
+        if number != self.number || self.progress != Progress::Asked {
+            return Ok(());
+        }
+        match self.reason(machine, &facts, outcome) {
+            Ok(lanes) => self.work(machine.to_owned(), lanes),
+            Err(reason) => {
+                let machine = machine.to_owned();
+                let differs = matches!(reason, Reason::Differs(_));
+                self.shared.notice(Notice::Refused { machine, reason });
+                self.refuse(differs);
+            }
+        }
+        Ok(())
+    }
+
+    /// Why a worker does not take part, or with how many lanes it does.
+    fn reason(
+        &self,
+        machine: &str,
+        facts: &Facts,
+        outcome: Result<usize, Option<String>>,
+    ) -> Result<usize, Reason> {
+        let differences = self.job.facts.differences(self.own, facts, machine);
+        match outcome {
+            Err(Some(reason)) => Err(Reason::Failed(shortened(reason))),
+            _ if !differences.is_empty() => Err(Reason::Differs(differences)),
+            Err(None) => Err(Reason::Failed("it gives no reason".to_owned())),
+            Ok(lanes) => Ok(lanes.clamp(1, MAX_LANES)),
+        }
+    }
+
+    fn answer(&mut self, machine: &str, body: &[u8]) -> Result<(), Offence> {
+        let malformed = || Offence("a malformed answer".to_owned());
+        let answer = Answer::decode(body).ok_or_else(malformed)?;
+        // Of an earlier job.
+        if answer.job != self.number {
+            return Ok(());
+        }
+        if !matches!(self.progress, Progress::Accepted(_) | Progress::Released(_)) {
+            return match self.progress {
+                Progress::Refused => Ok(()),
+                _ => Err(Offence("an answer that was not asked for".to_owned())),
+            };
+        }
+        let first = answer.first;
+        let given = self.shared.lock().schedule.given(self.id, first);
+        let items = given.map_err(|error| Offence(error.to_string()))?;
+        if answer.kind == AnswerKind::Failed {
+            let reason = Reason::Failed(shortened(String::from_utf8_lossy(answer.body).into()));
+            let machine = machine.to_owned();
+            self.shared.lock().schedule.lose(self.id);
+            self.shared.notice(Notice::Refused { machine, reason });
+            self.refuse(false);
+            return Ok(());
+        }
+        let expected = items.end - items.start;
+        let results = (self.job.decode)(machine, items, answer.body).map_err(Offence)?;
+        if results.is_empty() || results.len() as u64 > expected {
+            let found = results.len();
+            return Err(Offence(format!("{found} results for {expected} items")));
+        }
+        let (bytes, took_us) = (answer.body.len(), answer.took_us);
+        let mut state = self.shared.lock();
+        let schedule = &mut state.schedule;
+        let completed = schedule.complete(self.id, first, results, bytes, took_us);
+        drop(state);
+        self.shared.notify();
+        completed.map_err(|error| Offence(error.to_string()))
+    }
+}
+
+/// Frees the place of a message that has been read.
+pub(crate) fn take(link: &Link, id: MessageId) {
+    link.take(id.channel);
+    link.done(id);
+}
+
+fn shortened(text: String) -> String {
+    match text.char_indices().nth(LONGEST_REASON) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text,
+    }
+}

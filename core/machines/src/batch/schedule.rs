@@ -1,0 +1,323 @@
+//! Which worker gets which items, and the order of the results.
+//!
+//! The items are divided into chunks, each of which one worker has, and a second one if the first takes long and the
+//! second has nothing to do. The first answer counts. Times are given by the owner, in microseconds.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// How long a chunk should take, by the times of the chunks before.
+const TARGET_US: f64 = 150_000.0;
+/// How many bytes of results a chunk should have.
+const TARGET_BYTES: f64 = (1 << 20) as f64;
+/// The most items of a chunk.
+const MOST_ITEMS: u64 = 4096;
+/// A chunk is at most so many times as large as the worker's chunk before.
+const GROWTH: u64 = 4;
+/// How much the last chunk counts in the averages.
+const WEIGHT: f64 = 0.5;
+/// While so many bytes of results wait for earlier ones, no new chunks are given.
+const MOST_WAITING: usize = 64 << 20;
+/// The same for chunks.
+const MOST_CHUNKS: usize = 4096;
+/// What a result takes besides its bytes, at most about.
+const RESULT_BYTES: usize = 256;
+/// A chunk that a worker has had for so long may be given to a second one.
+const SLOW_US: u64 = 1_000_000;
+
+/// The number of a worker.
+pub(crate) type WorkerId = usize;
+
+/// A worker has answered what it was not given, or otherwise than it was asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Mismatch {
+    #[error("it answers items that it was not given")]
+    NotGiven,
+    #[error("it gives {found} results for {asked} items")]
+    Results { found: usize, asked: u64 },
+}
+
+/// The state of a job.
+#[derive(Debug)]
+pub(crate) struct Schedule<R> {
+    /// How many items there are. `None`: without an end.
+    items: Option<u64>,
+    /// The first item that is in no chunk yet.
+    fresh: u64,
+    /// The first item whose result is not delivered.
+    delivered: u64,
+    /// The chunks that are not delivered, by their first item.
+    chunks: BTreeMap<u64, ChunkState<R>>,
+    /// Bytes of the results that wait.
+    waiting: usize,
+    workers: Vec<WorkerState>,
+}
+
+#[derive(Debug)]
+struct ChunkState<R> {
+    items: u64,
+    /// How many workers have it.
+    holders: u32,
+    /// When a worker got it last.
+    given_us: u64,
+    done: Option<(Vec<R>, usize)>,
+}
+
+#[derive(Debug, Default)]
+struct WorkerState {
+    /// How many chunks it may have. 0: it gets none.
+    allowed: usize,
+    /// The chunks that it was given and has not answered: the number of their items, and whether others may do them too,
+    /// since the worker is disconnected.
+    given: BTreeMap<u64, (u64, bool)>,
+    /// The items of its largest chunk.
+    largest: u64,
+    per_item: Option<Measured>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Measured {
+    us: f64,
+    bytes: f64,
+}
+
+impl<R> Schedule<R> {
+    /// A job of so many items, or without an end, for so many workers. None of them gets anything yet.
+    pub(crate) fn new(items: Option<u64>, workers: usize) -> Self {
+        Self {
+            items,
+            fresh: 0,
+            delivered: 0,
+            chunks: BTreeMap::new(),
+            waiting: 0,
+            workers: (0..workers).map(|_| WorkerState::default()).collect(),
+        }
+    }
+
+    /// A worker may have this number of chunks.
+    pub(crate) fn allow(&mut self, worker: WorkerId, chunks: usize) {
+        if let Some(worker) = self.workers.get_mut(worker) {
+            worker.allowed = chunks;
+        }
+    }
+
+    /// The items that a worker is to do next, if there are some.
+    pub(crate) fn give(&mut self, id: WorkerId, now_us: u64) -> Option<Range<u64>> {
+        let worker = self.workers.get(id)?;
+        let held = worker
+            .given
+            .values()
+            .filter(|(_, is_released)| !is_released);
+        let held = held.count();
+        if held >= worker.allowed {
+            return None;
+        }
+        let mut first = self.find(id, |it| it.holders == 0);
+        if first.is_none() {
+            first = self.create(id);
+        }
+        if first.is_none() && held == 0 {
+            let is_slow = |it: &ChunkState<R>| now_us.saturating_sub(it.given_us) >= SLOW_US;
+            first = self.find(id, |it| it.holders == 1 && is_slow(it));
+        }
+        let first = first?;
+        let chunk = self.chunks.get_mut(&first)?;
+        chunk.holders += 1;
+        chunk.given_us = now_us;
+        let items = chunk.items;
+        let worker = self.workers.get_mut(id)?;
+        worker.given.insert(first, (items, false));
+        Some(first..first + items)
+    }
+
+    /// The first chunk of this kind that is not done and that the worker was not given.
+    fn find(&self, id: WorkerId, is_wanted: impl Fn(&ChunkState<R>) -> bool) -> Option<u64> {
+        let worker = self.workers.get(id)?;
+        let mut chunks = self.chunks.iter();
+        let found = chunks.find(|(first, it)| {
+            it.done.is_none() && is_wanted(it) && !worker.given.contains_key(first)
+        });
+        found.map(|(first, _)| *first)
+    }
+
+    /// A new chunk for a worker.
+    fn create(&mut self, worker: WorkerId) -> Option<u64> {
+        if self.waiting > MOST_WAITING || self.chunks.len() >= MOST_CHUNKS {
+            return None;
+        }
+        let left = self.items.map_or(u64::MAX, |items| items - self.fresh);
+        let lanes: usize = self.workers.iter().map(|it| it.allowed).sum();
+        // The last chunks are small, so that all workers end at about the same time.
+        let share = (left / lanes.max(1) as u64).max(1);
+        let items = self.workers.get(worker)?.size().min(share).min(left);
+        if items == 0 {
+            return None;
+        }
+        let first = self.fresh;
+        self.fresh += items;
+        let chunk = ChunkState {
+            items,
+            holders: 0,
+            given_us: 0,
+            done: None,
+        };
+        self.chunks.insert(first, chunk);
+        Some(first)
+    }
+
+    /// Only the first items of a chunk that was just given were sent.
+    pub(crate) fn shorten(&mut self, worker: WorkerId, first: u64, sent: u64) {
+        let given = self.workers.get_mut(worker);
+        if let Some((items, _)) = given.and_then(|it| it.given.get_mut(&first)) {
+            *items = sent.min(*items);
+        }
+        if let Some(chunk) = self.chunks.get_mut(&first).filter(|it| it.holders == 1) {
+            let rest = chunk.items.saturating_sub(sent);
+            chunk.items -= rest;
+            self.split(first + sent, rest);
+        }
+    }
+
+    /// Adds a chunk that nobody has.
+    fn split(&mut self, first: u64, items: u64) {
+        if items > 0 {
+            let chunk = ChunkState {
+                items,
+                holders: 0,
+                given_us: 0,
+                done: None,
+            };
+            self.chunks.insert(first, chunk);
+        }
+    }
+
+    /// The items of a chunk that a worker was given.
+    pub(crate) fn given(&self, worker: WorkerId, first: u64) -> Result<Range<u64>, Mismatch> {
+        let given = self.workers.get(worker).and_then(|it| it.given.get(&first));
+        let (items, _) = given.ok_or(Mismatch::NotGiven)?;
+        Ok(first..first + items)
+    }
+
+    /// A worker has answered a chunk, within this time, with results that have so many bytes. If they are fewer than the
+    /// items, the rest becomes a chunk of its own.
+    pub(crate) fn complete(
+        &mut self,
+        id: WorkerId,
+        first: u64,
+        results: Vec<R>,
+        bytes: usize,
+        took_us: u64,
+    ) -> Result<(), Mismatch> {
+        let asked = self.given(id, first)?;
+        let asked = asked.end - asked.start;
+        let found = results.len();
+        if found == 0 || found as u64 > asked {
+            return Err(Mismatch::Results { found, asked });
+        }
+        if let Some(worker) = self.workers.get_mut(id) {
+            worker.given.remove(&first);
+            worker.measure(found, bytes, took_us);
+        }
+        self.enter(first, results, bytes);
+        Ok(())
+    }
+
+    /// The results of a chunk are known, unless it was answered before.
+    fn enter(&mut self, first: u64, results: Vec<R>, bytes: usize) {
+        let found = results.len() as u64;
+        let chunk = self.chunks.get_mut(&first);
+        // A worker that was given more than the chunk has now has answered more.
+        let Some(chunk) = chunk.filter(|it| it.done.is_none() && found <= it.items) else {
+            return;
+        };
+        let bytes = bytes + results.len() * RESULT_BYTES;
+        let rest = chunk.items - found;
+        chunk.items = found;
+        chunk.done = Some((results, bytes));
+        self.waiting += bytes;
+        self.split(first + found, rest);
+    }
+
+    /// The result of the first item of a chunk that a worker was given and that can't be sent.
+    pub(crate) fn answer(&mut self, worker: WorkerId, first: u64, result: R) {
+        if let Some(worker) = self.workers.get_mut(worker) {
+            worker.given.remove(&first);
+        }
+        self.enter(first, vec![result], 0);
+    }
+
+    /// A worker is gone, and may come back with the same program: others may do what it has.
+    pub(crate) fn release(&mut self, worker: WorkerId) {
+        let Some(worker) = self.workers.get_mut(worker) else {
+            return;
+        };
+        worker.allowed = 0;
+        for (first, (_, is_released)) in &mut worker.given {
+            let chunk = self.chunks.get_mut(first);
+            if !std::mem::replace(is_released, true)
+                && let Some(chunk) = chunk
+            {
+                chunk.holders = chunk.holders.saturating_sub(1);
+            }
+        }
+    }
+
+    /// A worker was given a chunk, and it could not be sent.
+    pub(crate) fn take_back(&mut self, worker: WorkerId, first: u64) {
+        let given = self.workers.get_mut(worker);
+        if given.is_some_and(|it| it.given.remove(&first).is_some())
+            && let Some(chunk) = self.chunks.get_mut(&first)
+        {
+            chunk.holders = chunk.holders.saturating_sub(1);
+        }
+    }
+
+    /// The program of a worker is dead, or is not to be used: it answers nothing more of what it was given.
+    pub(crate) fn lose(&mut self, worker: WorkerId) {
+        self.release(worker);
+        if let Some(worker) = self.workers.get_mut(worker) {
+            *worker = WorkerState::default();
+        }
+    }
+
+    /// The next results, with the index of their first item.
+    pub(crate) fn next_results(&mut self) -> Option<(u64, Vec<R>)> {
+        let first = self.delivered;
+        let chunk = self.chunks.get(&first)?;
+        chunk.done.as_ref()?;
+        let (results, bytes) = self.chunks.remove(&first)?.done?;
+        self.waiting -= bytes;
+        self.delivered += results.len() as u64;
+        Some((first, results))
+    }
+
+    /// Whether all results are delivered.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.items == Some(self.delivered)
+    }
+}
+
+impl WorkerState {
+    /// How many items its next chunk should have.
+    fn size(&self) -> u64 {
+        let Some(Measured { us, bytes }) = self.per_item else {
+            return 1;
+        };
+        let fits = (TARGET_US / us).min(TARGET_BYTES / bytes);
+        // A float is converted to the nearest integer of the range.
+        (fits as u64).clamp(1, MOST_ITEMS.min(self.largest.max(1) * GROWTH))
+    }
+
+    fn measure(&mut self, items: usize, bytes: usize, took_us: u64) {
+        let count = items as f64;
+        let last = Measured {
+            us: (took_us as f64 / count).max(1e-3),
+            bytes: (bytes as f64 / count).max(1.0),
+        };
+        self.largest = self.largest.max(items as u64);
+        self.per_item = Some(self.per_item.map_or(last, |before| Measured {
+            us: before.us * (1.0 - WEIGHT) + last.us * WEIGHT,
+            bytes: before.bytes * (1.0 - WEIGHT) + last.bytes * WEIGHT,
+        }));
+    }
+}

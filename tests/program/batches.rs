@@ -1,0 +1,551 @@
+//! `solve`, `generate` and `bench` with workers on other machines: programs of this machine, on its own network.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use flowpipe_tests::{Ran, built, flowpipe, run};
+use serde_json::{Value, json};
+
+use crate::machines::free_address;
+
+/// A file of machines: `desk` distributes, and the racks listen with this protocol.
+pub fn machines(folder: &Path, protocol: &str, racks: usize) -> String {
+    let mut text = "[machines.desk]\n".to_owned();
+    for rack in 0..racks {
+        let address = free_address();
+        writeln!(
+            text,
+            "[machines.rack{rack}]\nlisten = \"{protocol}/{address}\""
+        )
+        .unwrap();
+    }
+    let path = folder.join("machines.toml");
+    std::fs::write(&path, text).unwrap();
+    path.display().to_string()
+}
+
+/// A worker. Dropped, it is killed.
+pub struct Rack(Child);
+
+impl Rack {
+    pub fn start(file: &str, number: usize, options: &[&str]) -> Self {
+        let name = format!("rack{number}");
+        let args = ["machine", "work", file, "--machine", &name, "--jobs", "2"];
+        let command = flowpipe(&[&args[..], options].concat())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        Self(command.unwrap())
+    }
+}
+
+impl Drop for Rack {
+    fn drop(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+/// Puzzles of several kinds, some that have no solution and some that can't be read.
+pub fn corpus(folder: &Path, count: usize) -> String {
+    let count = count.to_string();
+    let generate = |size: &str, kind: &[&str]| {
+        let args = [
+            "generate", "--size", size, "--count", &count, "--format", "json",
+        ];
+        run(&[&args[..], kind].concat()).expect(0).stdout
+    };
+    let mut text = generate("5x5", &[]);
+    text.push_str("\nAB\nBA\n\nA.\n");
+    text.push_str(&generate("6x6", &["--kind", "bridges"]));
+    text.push_str("\nAB\nAB\n");
+    text.push_str(&generate("5x6", &["--kind", "hexes"]));
+    let path = folder.join("puzzles.txt");
+    std::fs::write(&path, text).unwrap();
+    path.display().to_string()
+}
+
+/// The answers without the times.
+fn untimed(ran: &Ran) -> String {
+    let mut text = String::new();
+    for line in ran.stdout.lines() {
+        match serde_json::from_str::<Value>(line) {
+            Ok(mut answer) if answer.is_object() => {
+                for key in ["search_us", "plan_us"] {
+                    if let Some(time) = answer.get_mut(key) {
+                        *time = Value::Null;
+                    }
+                }
+                writeln!(text, "{answer}").unwrap();
+            }
+            _ => writeln!(text, "{}", line.split(" in ").next().unwrap_or(line)).unwrap(),
+        }
+    }
+    text
+}
+
+/// Solves with workers and without, and compares what is printed.
+fn solves_as_alone(machines: &str, args: &[&str]) {
+    let alone = run(&[&["solve"], args].concat()).expect(65);
+    let together = run(&[&["solve", "--machines", machines], args].concat()).expect(65);
+    assert!(alone.stdout.lines().count() > 100, "{alone:#?}");
+    assert_eq!(untimed(&together), untimed(&alone));
+}
+
+#[test]
+fn the_answers_are_those_of_one_machine() {
+    let folder = tempfile::tempdir().unwrap();
+    let puzzles = corpus(folder.path(), 100);
+    for count in [1, 2, 4] {
+        let file = machines(folder.path(), "tcp", count);
+        let _racks: Vec<_> = (0..count).map(|it| Rack::start(&file, it, &[])).collect();
+        solves_as_alone(&file, &[&puzzles, "--json", "--plan", "--unique"]);
+        if count == 2 {
+            // The same programs serve the next commands.
+            solves_as_alone(&file, &[&puzzles]);
+            solves_as_alone(&file, &[&puzzles, "--to", "level", "--timeout", "20s"]);
+            let solver = [
+                "--solver",
+                "solver-varisat",
+                "--config",
+                "{ encoding = \"edges\" }",
+            ];
+            solves_as_alone(&file, &[&[&*puzzles, "--json"], &solver[..]].concat());
+        }
+    }
+}
+
+#[test]
+fn machines_prove_who_they_are_by_certificates() {
+    let folder = tempfile::tempdir().unwrap();
+    let puzzles = corpus(folder.path(), 40);
+    let file = machines(folder.path(), "tls", 2);
+    let created = run(&["machine", "init", &file]).expect(0);
+    assert!(
+        created.stdout.contains("certificates/rack1.key"),
+        "{created:#?}"
+    );
+    let _racks = [0, 1].map(|it| Rack::start(&file, it, &[]));
+    solves_as_alone(&file, &[&puzzles, "--json"]);
+}
+
+#[test]
+fn generated_puzzles_are_those_of_one_machine() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = machines(folder.path(), "tcp", 2);
+    let _racks = [0, 1].map(|it| Rack::start(&file, it, &[]));
+    for options in [
+        &["--size", "7x7", "--count", "60", "--seed", "5"][..],
+        &[
+            "--kind",
+            "warps,holes",
+            "--size",
+            "6x6",
+            "--count",
+            "20",
+            "--format",
+            "json",
+        ],
+        &[
+            "--difficulty",
+            "medium",
+            "--size",
+            "8x8",
+            "--count",
+            "10",
+            "--format",
+            "grid",
+        ],
+    ] {
+        let alone = run(&[&["generate"], options].concat()).expect(0);
+        let together = run(&[&["generate", "--machines", &file], options].concat()).expect(0);
+        assert_eq!(together.stdout, alone.stdout);
+    }
+    // There are few different boards: both end for the same reason.
+    let few = ["--size", "3x3", "--count", "1000"];
+    let alone = run(&[&["generate"], &few[..]].concat()).expect(1);
+    let together = run(&[&["generate", "--machines", &file], &few[..]].concat()).expect(1);
+    assert_eq!(together.stdout, alone.stdout);
+    assert!(
+        together
+            .stderr
+            .contains("different puzzles of 3x3 were found"),
+        "{together:#?}"
+    );
+}
+
+#[test]
+fn boards_are_measured_on_the_machines_that_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = machines(folder.path(), "tcp", 2);
+    let _racks = [0, 1].map(|it| Rack::start(&file, it, &[]));
+    let args = [
+        "bench",
+        "--most",
+        "3",
+        "--solver",
+        "solver-search",
+        "--json",
+    ];
+    let rows = |ran: &Ran| -> Vec<Value> {
+        let rows = ran.stdout.lines().map(serde_json::from_str);
+        rows.collect::<Result<_, _>>().unwrap()
+    };
+    let alone = rows(&run(&args).expect(0));
+    let together = rows(&run(&[&args[..], &["--machines", &file]].concat()).expect(0));
+    assert_eq!(together.len(), alone.len());
+    for (together, alone) in together.iter().zip(&alone) {
+        for key in [
+            "class",
+            "boards",
+            "tried",
+            "solved",
+            "failed",
+            "median_nodes",
+        ] {
+            assert_eq!(together[key], alone[key], "{together}");
+        }
+        assert!(together["median_us"].as_f64() > Some(0.0), "{together}");
+        let names = together["machines"].as_array().unwrap();
+        assert!(
+            !names.is_empty()
+                && names
+                    .iter()
+                    .all(|name| name.as_str().unwrap().starts_with("rack"))
+        );
+        assert_eq!(alone.get("machines"), None);
+    }
+}
+
+/// Kills workers, each at a random moment, and starts them again, while puzzles are solved.
+fn kill_workers(kills: usize) {
+    let folder = tempfile::tempdir().unwrap();
+    let puzzles = corpus(folder.path(), 400);
+    let file = machines(folder.path(), "tcp", 3);
+    let mut racks: Vec<_> = (0..3).map(|it| Rack::start(&file, it, &[])).collect();
+    let args = [
+        "solve",
+        &puzzles,
+        "--json",
+        "--solver",
+        "solver-varisat",
+        "--unique",
+    ];
+    let alone = untimed(&run(&args).expect(65));
+    let mut random = fastrand::Rng::with_seed(7);
+    let mut killed = 0;
+    while killed < kills {
+        let output = folder.path().join("answers");
+        let mut solving = flowpipe(&[&args[..], &["--machines", &file]].concat())
+            .stdout(std::fs::File::create(&output).unwrap())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        while solving.try_wait().unwrap().is_none() {
+            std::thread::sleep(Duration::from_millis(random.u64(50..600)));
+            if killed < kills && solving.try_wait().unwrap().is_none() {
+                let rack = random.usize(..racks.len());
+                drop(racks.remove(rack));
+                racks.insert(rack, Rack::start(&file, rack, &[]));
+                killed += 1;
+            }
+        }
+        let ran = Ran {
+            code: solving.wait().unwrap().code(),
+            stdout: std::fs::read_to_string(&output).unwrap(),
+            stderr: String::new(),
+        };
+        let ran = ran.expect(65);
+        // Nothing is lost, nothing is there twice, and the order is the same.
+        assert!(untimed(&ran) == alone, "after {killed} kills");
+    }
+}
+
+#[test]
+fn killed_workers_change_nothing() {
+    kill_workers(3);
+}
+
+#[test]
+#[ignore = "takes minutes on a busy machine: `./x test full` runs it"]
+fn twenty_killed_workers_change_nothing() {
+    kill_workers(20);
+}
+
+/// A folder with another build of the solver: the same library with some bytes behind its end.
+fn other_solver(folder: &Path) -> PathBuf {
+    let other = folder.join("other");
+    std::fs::create_dir(&other).unwrap();
+    let prefix = std::env::consts::DLL_PREFIX;
+    let suffix = std::env::consts::DLL_SUFFIX;
+    let name = format!("{prefix}solver_search{suffix}");
+    let mut library = std::fs::read(built().join(&name)).unwrap();
+    library.extend_from_slice(b"another build");
+    std::fs::write(other.join(&name), library).unwrap();
+    other
+}
+
+#[test]
+fn a_worker_with_another_plugin_takes_no_part() {
+    let folder = tempfile::tempdir().unwrap();
+    let puzzles = corpus(folder.path(), 40);
+    let file = machines(folder.path(), "tcp", 2);
+    let other = other_solver(folder.path()).display().to_string();
+    let other = ["--plugin-dir", &other];
+    let differs = "machine rack0 does not take part: the plugin solver-search differs: ";
+    let _wrong = Rack::start(&file, 0, &other);
+    let right = Rack::start(&file, 1, &[]);
+    let args = ["solve", &puzzles, "--json"];
+    let alone = run(&args).expect(65);
+    let with = [&args[..], &["--machines", &file]].concat();
+    let together = run(&with).expect(65);
+    assert_eq!(untimed(&together), untimed(&alone));
+    // The other one may have done all before it was there.
+    drop(right);
+    let _wrong_too = Rack::start(&file, 1, &other);
+    let none = run(&with).expect(78);
+    assert!(none.stderr.contains(differs), "{none:#?}");
+    assert!(none.stderr.contains("no worker takes part"), "{none:#?}");
+}
+
+#[test]
+fn without_a_worker_the_command_ends_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let puzzles = corpus(folder.path(), 1);
+    let file = machines(folder.path(), "tcp", 2);
+    let ran = run(&["solve", &puzzles, "--machines", &file]).expect(1);
+    assert!(
+        ran.stderr.contains("no worker was there for 20 s (rack0: "),
+        "{ran:#?}"
+    );
+}
+
+#[test]
+fn what_is_wrong_is_reported_before_any_work() {
+    let folder = tempfile::tempdir().unwrap();
+    let puzzles = corpus(folder.path(), 1);
+    let file = machines(folder.path(), "tcp", 1);
+    let solve = |args: &[&str]| run(&[&["solve", &puzzles], args].concat());
+    let two = folder.path().join("two.toml");
+    std::fs::write(&two, "[machines.a]\n[machines.b]\n").unwrap();
+    let two = two.display().to_string();
+    let ran = solve(&["--machines", &two]).expect(78);
+    assert!(
+        ran.stderr.contains("2 machines without `listen`"),
+        "{ran:#?}"
+    );
+    let ran = solve(&["--machines", &file, "--solver", "solver-none"]).expect(78);
+    assert!(
+        ran.stderr.contains("unknown plugin `solver-none`"),
+        "{ran:#?}"
+    );
+    let ran = solve(&["--machines", &file, "--jobs", "2"]).expect(2);
+    assert!(ran.stderr.contains("cannot be used with"), "{ran:#?}");
+    let ran = run(&["machine", "work", &file, "--machine", "desk"]).expect(2);
+    assert!(ran.stderr.contains("it has rack0"), "{ran:#?}");
+    let ran = solve(&["--machines", "pipelines/replay.toml"]).expect(78);
+    assert!(ran.stderr.contains("unknown key `stages`"), "{ran:#?}");
+}
+
+/// The address of a worker of a file.
+fn address_of(file: &str, rack: usize) -> std::net::SocketAddr {
+    let file: toml::Table = toml::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+    let listen = &file["machines"][&format!("rack{rack}")]["listen"];
+    listen.as_str().unwrap()["tcp/".len()..].parse().unwrap()
+}
+
+/// What is written on the wire: control messages on one channel, chunks and answers on another one.
+mod wire {
+    use std::sync::Arc;
+    use std::time::{Duration, Instant};
+
+    use flowpipe_link::link::Link;
+    use flowpipe_link::session::{Event, Settings};
+    use flowpipe_link::transport::Transport;
+    use serde_json::Value;
+
+    pub const CONTROL: u32 = 0;
+    pub const CHUNKS: u32 = 1;
+
+    pub fn link(transport: Box<dyn Transport>, opens: bool) -> Link {
+        let began = Instant::now();
+        let clock = move || i64::try_from(began.elapsed().as_nanos()).unwrap();
+        let link = Link::start(Settings::new(opens, 2), transport, Arc::new(clock)).unwrap();
+        link.receive_on(CONTROL, 4);
+        link.receive_on(CHUNKS, 4);
+        link
+    }
+
+    pub fn receive(link: &Link, timeout: Duration) -> Option<(u32, Vec<u8>)> {
+        let Event::Message { id, body } = link.next_event(timeout)? else {
+            return None;
+        };
+        link.take(id.channel);
+        link.done(id);
+        Some((id.channel, body))
+    }
+
+    pub fn send(link: &Link, channel: u32, body: &[u8]) {
+        // The other end may have closed the link.
+        let _ = link.send(channel, &body.into(), Duration::from_secs(5));
+    }
+
+    pub fn send_control(link: &Link, control: &Value) {
+        send(link, CONTROL, control.to_string().as_bytes());
+    }
+}
+
+/// A worker that claims to run what the coordinator runs, and answers each chunk with this text.
+fn lies(address: std::net::SocketAddr, answer: &str, is_over: impl Fn() -> bool) {
+    let acceptor = flowpipe_link::tcp::TcpAcceptor::new(address).unwrap();
+    let link = wire::link(Box::new(acceptor), false);
+    while !is_over() {
+        let Some((channel, body)) = wire::receive(&link, Duration::from_millis(50)) else {
+            continue;
+        };
+        if channel == wire::CONTROL {
+            let control: Value = serde_json::from_slice(&body).unwrap();
+            let Some(job) = control.get("Job") else {
+                continue;
+            };
+            let accepted = json!({
+                "machine": "rack0",
+                "number": job["number"],
+                "facts": job["facts"],
+                "lanes": 2,
+            });
+            wire::send_control(&link, &json!({ "Accepted": accepted }));
+        } else {
+            // The job and the chunk; results; the time.
+            let mut bytes = body[..16].to_vec();
+            bytes.extend_from_slice(&[0; 9]);
+            bytes.extend_from_slice(answer.as_bytes());
+            wire::send(&link, wire::CHUNKS, &bytes);
+        }
+    }
+}
+
+#[test]
+fn a_worker_that_lies_is_not_believed() {
+    let folder = tempfile::tempdir().unwrap();
+    let puzzles = corpus(folder.path(), 100);
+    let file = machines(folder.path(), "tcp", 2);
+    let args = ["solve", &puzzles, "--json"];
+    let alone = untimed(&run(&args).expect(65));
+    let solution = |flows: Value| {
+        let answer =
+            json!({ "verdict": "solution", "solution": { "flows": flows }, "unique": true });
+        let answer = json!({ "answer": answer, "effort": {}, "search_us": 1.0, "call_us": 1.0 });
+        json!({ "solver": { "Answer": answer }, "plan": null }).to_string()
+    };
+    let wrong = solution(json!([{ "colour": 0, "cells": [0, 1] }]));
+    let far = solution(json!([{ "colour": 0, "cells": [0, u64::MAX] }]));
+    let planned = json!({ "solver": null, "plan": { "Err": "" } }).to_string();
+    for (answer, why) in [
+        (wrong.as_str(), "a wrong solution"),
+        (&far, "since it sent "),
+        (&planned, "a plan that was not asked for"),
+        ("{}\n{}\n{}", "more than"),
+        ("[[[[", "a malformed answer"),
+        ("\u{1b}[2J", "a malformed answer"),
+        ("", "a malformed answer"),
+    ] {
+        let is_over = std::sync::atomic::AtomicBool::new(false);
+        let _honest = Rack::start(&file, 1, &[]);
+        std::thread::scope(|scope| {
+            let address = address_of(&file, 0);
+            let over = || is_over.load(std::sync::atomic::Ordering::Relaxed);
+            scope.spawn(move || lies(address, answer, over));
+            let ran = run(&[&args[..], &["--machines", &file]].concat());
+            is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+            let ran = ran.expect(65);
+            assert!(untimed(&ran) == alone, "{answer}: {ran:#?}");
+            let dropped = "machine rack0 is not used any more";
+            assert!(
+                ran.stderr.contains(dropped) && ran.stderr.contains(why),
+                "{why}: {ran:#?}"
+            );
+            assert!(!ran.stderr.contains('\u{1b}'), "{ran:#?}");
+        });
+    }
+}
+
+#[test]
+fn a_worker_runs_solvers_and_planners_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = machines(folder.path(), "tcp", 1);
+    let marker = folder.path().join("marker").display().to_string();
+    let _rack = Rack::start(&file, 0, &[]);
+    let refused = |job: Value| {
+        let dialer = flowpipe_link::tcp::TcpDialer::new(address_of(&file, 0)).unwrap();
+        let link = wire::link(Box::new(dialer), true);
+        let job = json!({ "machine": "desk", "number": 1, "facts": {}, "job": job });
+        wire::send(
+            &link,
+            wire::CONTROL,
+            json!({ "Job": job }).to_string().as_bytes(),
+        );
+        for _ in 0..300 {
+            if let Some((_, body)) = wire::receive(&link, Duration::from_millis(100)) {
+                let answer: Value = serde_json::from_slice(&body).unwrap();
+                return answer["Refused"]["reason"].as_str().map(str::to_owned);
+            }
+        }
+        panic!("no answer");
+    };
+    let solve = |solver: &str, config: &str, planner: Value| {
+        let solver = json!({ "name": solver, "config": config });
+        json!({ "Solve": { "solver": solver, "planner": planner, "timeout": null, "is_measured": false } })
+    };
+    let command = format!("{{ command = [\"touch\", \"{marker}\"], effects = [] }}");
+    let stage = format!("{{}}\n[stages.x]\nplugin = \"exec\"\nconfig = {command}");
+    for (job, why) in [
+        (
+            solve("solver-exec", &command, Value::Null),
+            "does not declare that it has no effects",
+        ),
+        (
+            solve("exec", &command, Value::Null),
+            "the plugin exec is no solver",
+        ),
+        (
+            solve("planner-grid", "{}", Value::Null),
+            "the plugin planner-grid is no solver",
+        ),
+        (
+            solve(
+                "solver-search",
+                "{}",
+                json!({ "name": "capture-files", "config": null }),
+            ),
+            "the plugin capture-files is no planner",
+        ),
+        (
+            solve("solver-search", &stage, Value::Null),
+            "a config is no TOML inline table",
+        ),
+        (
+            solve("solver-search", "{ nothing = 1 }", Value::Null),
+            "nothing",
+        ),
+        (
+            solve("solver-none", "{}", Value::Null),
+            "there is no plugin `solver-none`",
+        ),
+        (
+            json!({ "Run": { "file": "pipelines/replay.toml" } }),
+            "does not know the task",
+        ),
+        (Value::Null, "does not know the task"),
+        (
+            json!({ "Generate": { "cols": 1_000_000, "rows": 9, "kinds": [], "difficulty": null, "seed": 1 } }),
+            "3 to 60",
+        ),
+    ] {
+        let reason = refused(job).unwrap_or_else(|| panic!("not refused: {why}"));
+        assert!(reason.contains(why), "{reason}, not {why}");
+    }
+    assert!(!Path::new(&marker).exists());
+}
