@@ -114,6 +114,7 @@ mod named;
 mod new;
 mod new_pipeline;
 mod old_recordings;
+mod operators;
 mod outlive;
 mod places;
 mod plan;

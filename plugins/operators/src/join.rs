@@ -1,0 +1,285 @@
+//! Pairs of messages of two streams.
+
+use std::ffi::CString;
+
+use flowpipe_plugin::{
+    Context, Effect, Error, Host, Input, JsonSchema, Message, Next, Port, Result, Stage,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::filter::{compiled, failed};
+use crate::gathered::{Gathered, MOST_BYTES, body, schema};
+use crate::jq::Expression;
+
+/// Config of join.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct JoinConfig {
+    /// The schema id of the pairs, such as `sensor.pair/1`. A pair is `{"left": …, "right": …}` with both bodies.
+    #[schemars(regex(pattern = r"^[A-Za-z0-9._-]+/[0-9]+$"))]
+    pub schema: String,
+    /// Which messages are a pair.
+    pub by: By,
+    /// With `by = "key"`: an expression of jq on the body, such as `.id`: its first output is the key. A message without
+    /// an output is dropped.
+    #[serde(default)]
+    #[schemars(length(min = 1))]
+    pub key: Option<String>,
+    /// With `by = "key"`: the expression for messages of `right`, if it is another one.
+    #[serde(default)]
+    #[schemars(length(min = 1))]
+    pub right_key: Option<String>,
+    /// With `by = "time"`: how far apart the two may be, in milliseconds.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 86_400_000))]
+    pub tolerance_ms: Option<u32>,
+    /// How many messages of each input wait for their partner. Then the oldest one is dropped.
+    #[serde(default = "most_waiting")]
+    #[schemars(range(min = 1, max = 100_000))]
+    pub most_waiting: usize,
+}
+
+/// Which messages are a pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum By {
+    /// Those that descend from the same frame, in a pipeline with one stage that captures. A message that descends from no
+    /// frame is a failure.
+    Frame,
+    /// Those whose frames were captured at about the same time. The time of a message that descends from no frame is that of
+    /// its arrival. Of several, the nearest one counts.
+    Time,
+    /// Those with the same key.
+    Key,
+}
+
+fn most_waiting() -> usize {
+    1_000
+}
+
+/// The stage.
+pub struct Join {
+    schema: CString,
+    rule: Rule,
+    most_waiting: usize,
+    state: Waiting,
+}
+
+enum Rule {
+    Frame,
+    Time {
+        tolerance_ns: i64,
+    },
+    Key {
+        left: Expression,
+        right: Option<Expression>,
+    },
+}
+
+/// What a message is compared by.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Mark {
+    Frame(u64),
+    Time(i64),
+    Key(String),
+}
+
+#[derive(Default, Serialize, Deserialize)]
+struct Waiting {
+    left: Gathered<Mark>,
+    right: Gathered<Mark>,
+    left_bytes: usize,
+    right_bytes: usize,
+}
+
+/// The longest key, in bytes.
+const LONGEST_KEY: usize = 4 << 10;
+/// The inputs, in the order of the manifest.
+const LEFT: usize = 0;
+
+impl Stage for Join {
+    const NAME: &'static str = "join";
+    const DOC: &'static str = "Joins two streams: sends a message for each pair of a message of `left` and one of `right` that \
+         belong together, by the frame that they descend from, by the time of capture, or by a key. Each message is in one \
+         pair at most. A pair has both bodies, no frame, and the lineage of the message that came later.";
+    const DETERMINISTIC: bool = true;
+    const EFFECTS: Option<&'static [Effect]> = Some(&[]);
+    const STATE: &'static str = "join/1";
+    type Config = JoinConfig;
+
+    fn inputs() -> Vec<Port> {
+        vec![Port::new("left", "*"), Port::new("right", "*")]
+    }
+
+    fn outputs() -> Vec<Port> {
+        vec![Port::new("out", "*")]
+    }
+
+    fn new(config: JoinConfig, _: &Host) -> Result<Self> {
+        if config.most_waiting == 0 {
+            return Err(Error::bad_config("most_waiting is at least 1"));
+        }
+        Ok(Self {
+            schema: schema(&config.schema)?,
+            rule: rule(&config)?,
+            most_waiting: config.most_waiting,
+            state: Waiting::default(),
+        })
+    }
+
+    fn process(&mut self, input: Input<'_>, context: &mut Context<'_>) -> Result<Next> {
+        let Input::Message(message) = input else {
+            return Ok(Next::More);
+        };
+        let is_left = message.port() == LEFT;
+        let Some(mark) = self.mark(&message, is_left, context)? else {
+            return Ok(Next::More);
+        };
+        let body = body(&message)?;
+        let others = if is_left {
+            &self.state.right
+        } else {
+            &self.state.left
+        };
+        match self.rule.partner(&mark, others) {
+            None => self.wait(is_left, mark, body),
+            Some(place) => {
+                if let Some(partner) = self.state.take(!is_left, place) {
+                    let (left, right) = if is_left {
+                        (&body, &partner)
+                    } else {
+                        (&partner, &body)
+                    };
+                    let pair = format!("{{\"left\":{left},\"right\":{right}}}");
+                    context.emit_document(0, &self.schema, pair.as_bytes(), None, 0)?;
+                }
+            }
+        }
+        Ok(Next::More)
+    }
+
+    fn reset(&mut self) -> Result<()> {
+        self.state = Waiting::default();
+        Ok(())
+    }
+
+    fn save(&mut self) -> Result<Value> {
+        Ok(serde_json::to_value(&self.state)?)
+    }
+
+    fn load(&mut self, format: &str, state: Value) -> Result<bool> {
+        if format != Self::STATE {
+            return Ok(false);
+        }
+        self.state = serde_json::from_value(state)?;
+        self.state.left_bytes = self.state.left.bytes();
+        self.state.right_bytes = self.state.right.bytes();
+        Ok(true)
+    }
+}
+
+fn rule(config: &JoinConfig) -> Result<Rule> {
+    let has_key = config.key.is_some() || config.right_key.is_some();
+    match (config.by, &config.key, config.tolerance_ms) {
+        (By::Frame, _, None) if !has_key => Ok(Rule::Frame),
+        (By::Time, _, Some(tolerance_ms)) if !has_key => Ok(Rule::Time {
+            tolerance_ns: i64::from(tolerance_ms) * 1_000_000,
+        }),
+        (By::Key, Some(key), None) => Ok(Rule::Key {
+            left: compiled(key)?,
+            right: config.right_key.as_deref().map(compiled).transpose()?,
+        }),
+        _ => Err(Error::bad_config(
+            "by = \"frame\" needs no other key, by = \"time\" needs tolerance_ms, and by = \"key\" needs key",
+        )),
+    }
+}
+
+impl Rule {
+    /// The place of the partner of a message.
+    fn partner(&self, mark: &Mark, others: &Gathered<Mark>) -> Option<usize> {
+        match (self, mark) {
+            (Self::Time { tolerance_ns }, Mark::Time(time_ns)) => {
+                let apart =
+                    others
+                        .iter()
+                        .enumerate()
+                        .filter_map(|(place, (other, _))| match other {
+                            Mark::Time(other_ns) => Some((other_ns.abs_diff(*time_ns), place)),
+                            _ => None,
+                        });
+                let (apart_ns, place) = apart.min()?;
+                (apart_ns <= tolerance_ns.unsigned_abs()).then_some(place)
+            }
+            _ => others.iter().position(|(other, _)| other == mark),
+        }
+    }
+}
+
+impl Waiting {
+    fn take(&mut self, is_left: bool, place: usize) -> Option<String> {
+        let (side, bytes) = self.side(is_left);
+        let (_, body) = side.remove(place)?;
+        *bytes -= body.len();
+        Some(body)
+    }
+
+    fn side(&mut self, is_left: bool) -> (&mut Gathered<Mark>, &mut usize) {
+        match is_left {
+            true => (&mut self.left, &mut self.left_bytes),
+            false => (&mut self.right, &mut self.right_bytes),
+        }
+    }
+}
+
+impl Join {
+    /// What a message is compared by. `None`: it has no partner.
+    fn mark(
+        &self,
+        message: &Message<'_>,
+        is_left: bool,
+        context: &Context<'_>,
+    ) -> Result<Option<Mark>> {
+        Ok(match &self.rule {
+            Rule::Frame => match message.frame_sequence() {
+                0 => {
+                    return Err(Error::new(
+                        "the message descends from no frame: join it by time or by key",
+                    ));
+                }
+                frame => Some(Mark::Frame(frame)),
+            },
+            Rule::Time { .. } => Some(Mark::Time(match message.frame_sequence() {
+                0 => context.host().now_ns(),
+                _ => message.captured_ns(),
+            })),
+            Rule::Key { left, right } => {
+                let expression = right.as_ref().filter(|_| !is_left).unwrap_or(left);
+                let key = expression
+                    .key(message.json(), context.cancel())
+                    .map_err(failed)?;
+                match key {
+                    None => None,
+                    Some(key) if key.len() > LONGEST_KEY => {
+                        return Err(Error::new("the key has more than 4 KiB"));
+                    }
+                    Some(key) => Some(Mark::Key(String::from_utf8(key)?)),
+                }
+            }
+        })
+    }
+
+    /// Keeps a message until its partner comes. The oldest ones are dropped beyond the limits.
+    fn wait(&mut self, is_left: bool, mark: Mark, body: String) {
+        let most = self.most_waiting;
+        let (side, bytes) = self.state.side(is_left);
+        *bytes += body.len();
+        side.push(mark, body);
+        while side.len() > most || (*bytes > MOST_BYTES && side.len() > 1) {
+            if let Some((_, body)) = side.remove(0) {
+                *bytes -= body.len();
+            }
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! What an expression may use for one message, and the functions that count it.
+
+use std::cell::Cell;
+
+use flowpipe_plugin::Cancel;
+use jaq_core::box_iter::box_once;
+use jaq_core::data::HasLut;
+use jaq_core::native::{Fun, v};
+use jaq_core::{DataT, Exn, Lut, Native, ValX};
+use jaq_json::{Num, Val};
+
+use crate::jq::error::Limit;
+
+/// Counts an element of a stream. No name that an expression can have.
+pub const EACH: &str = "!each";
+/// Counts a round of a loop, or a new array or object.
+pub const ROUND: &str = "!round";
+/// A product whose size is limited.
+pub const PRODUCT: &str = "!product";
+
+/// The most bytes of a text, and of a number.
+const LONGEST_TEXT: usize = 16 << 20;
+const LONGEST_NUMBER: u64 = 8 * (64 << 10);
+/// The most elements of an array or object.
+const LONGEST_ARRAY: usize = 1_000_000;
+/// So many bytes of a text, or elements of an array, count as one more element.
+const SIZE_OF_ELEMENT: usize = 256;
+/// The call is checked for cancellation so often.
+const POLL_EVERY: u64 = 128;
+
+/// The limits of a run.
+#[derive(Clone, Copy)]
+pub struct Limits {
+    /// Elements of streams.
+    pub elements: u64,
+    /// Rounds of loops, and new arrays and objects. A value has at most so many more levels than the message: what walks
+    /// over it, or drops it, needs some hundred bytes of the stack for each.
+    pub rounds: u64,
+    /// Bytes of the stack.
+    pub stack: usize,
+}
+
+/// A run of an expression on a message.
+pub struct Budget<'a> {
+    lut: &'a Lut<Counted>,
+    limits: Limits,
+    elements: Cell<u64>,
+    rounds: Cell<u64>,
+    polls: Cell<u64>,
+    stack_start: usize,
+    cancel: Cancel<'a>,
+    end: Cell<Option<End>>,
+}
+
+/// Why a run was ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// A limit is reached.
+    Limit(Limit),
+    /// The call is cancelled.
+    Cancelled,
+}
+
+/// Values of JSON, with a budget.
+pub struct Counted;
+
+impl DataT for Counted {
+    type V<'a> = Val;
+    type Data<'a> = &'a Budget<'a>;
+}
+
+impl<'a> HasLut<'a, Counted> for &'a Budget<'a> {
+    fn lut(&self) -> &'a Lut<Counted> {
+        self.lut
+    }
+}
+
+impl<'a> Budget<'a> {
+    /// A whole budget.
+    pub fn new(lut: &'a Lut<Counted>, limits: Limits, cancel: Cancel<'a>) -> Self {
+        Self {
+            lut,
+            limits,
+            elements: Cell::new(0),
+            rounds: Cell::new(0),
+            polls: Cell::new(0),
+            stack_start: stack_place(),
+            cancel,
+            end: Cell::new(None),
+        }
+    }
+
+    /// Why the run was ended, if it was.
+    pub fn end(&self) -> Option<End> {
+        self.end.get()
+    }
+
+    fn count(&self, counter: &Cell<u64>, limit: u64, add: u64, reached: Limit) -> Result<(), End> {
+        let count = counter.get().saturating_add(add);
+        counter.set(count);
+        if count > limit {
+            return Err(End::Limit(reached));
+        }
+        let polls = self.polls.get() + 1;
+        self.polls.set(polls);
+        if polls.is_multiple_of(POLL_EVERY) && self.cancel.is_cancelled() {
+            return Err(End::Cancelled);
+        }
+        Ok(())
+    }
+
+    fn each(&self, value: &Val) -> Result<(), End> {
+        let size = size(value)?;
+        let add = 1 + (size / SIZE_OF_ELEMENT) as u64;
+        self.count(&self.elements, self.limits.elements, add, Limit::Elements)
+    }
+
+    fn round(&self, value: &Val) -> Result<(), End> {
+        if self.stack_start.abs_diff(stack_place()) > self.limits.stack {
+            return Err(End::Limit(Limit::Depth));
+        }
+        self.each(value)?;
+        self.count(&self.rounds, self.limits.rounds, 1, Limit::Rounds)
+    }
+
+    /// The run ends: nothing in the expression catches that.
+    fn halt<T>(&self, end: End) -> ValX<'a, T, Val> {
+        self.end.set(Some(end));
+        Err(Exn::halt(0))
+    }
+
+    fn counted<T>(&self, counted: Result<(), End>, value: T) -> ValX<'a, T, Val> {
+        match counted {
+            Ok(()) => Ok(value),
+            Err(end) => self.halt(end),
+        }
+    }
+}
+
+/// A place on the stack of the caller, about.
+#[inline(never)]
+fn stack_place() -> usize {
+    let here = 0_u8;
+    std::ptr::from_ref(std::hint::black_box(&here)).addr()
+}
+
+/// The bytes of a text, or the elements of an array.
+fn size(value: &Val) -> Result<usize, End> {
+    let (size, limit) = match value {
+        Val::BStr(text) | Val::TStr(text) => (text.len(), LONGEST_TEXT),
+        Val::Arr(array) => (array.len(), LONGEST_ARRAY),
+        Val::Obj(object) => (object.len(), LONGEST_ARRAY),
+        Val::Num(Num::BigInt(number)) if number.bits() > LONGEST_NUMBER => {
+            return Err(End::Limit(Limit::Size));
+        }
+        Val::Null | Val::Bool(_) | Val::Num(_) => (0, LONGEST_ARRAY),
+    };
+    match size > limit {
+        true => Err(End::Limit(Limit::Size)),
+        false => Ok(size),
+    }
+}
+
+/// Whether a product is of a size that is permitted.
+fn may_multiply(left: &Val, right: &Val) -> bool {
+    let bits = |number: &Num| match number {
+        Num::BigInt(number) => number.bits(),
+        _ => 64,
+    };
+    match (left, right) {
+        (Val::Num(left), Val::Num(right)) => bits(left) + bits(right) <= LONGEST_NUMBER,
+        (Val::BStr(text) | Val::TStr(text), Val::Num(times))
+        | (Val::Num(times), Val::BStr(text) | Val::TStr(text)) => match times {
+            Num::BigInt(_) => false,
+            times => times
+                .as_isize()
+                .and_then(|times| usize::try_from(times).ok())
+                .is_none_or(|times| times.saturating_mul(text.len()) <= LONGEST_TEXT),
+        },
+        _ => true,
+    }
+}
+
+/// The functions that count. They pass on what they get, also as a path.
+pub fn functions() -> [Fun<Counted>; 3] {
+    let each = Native::<Counted>::new(|cv| {
+        let counted = cv.0.data().each(&cv.1);
+        box_once(cv.0.data().counted(counted, cv.1))
+    })
+    .with_paths(|cv| {
+        let counted = cv.0.data().each(&cv.1.0);
+        box_once(cv.0.data().counted(counted, cv.1))
+    })
+    .with_update(|cv, update| match cv.0.data().each(&cv.1) {
+        Ok(()) => update(cv.1),
+        Err(end) => box_once(cv.0.data().halt(end)),
+    });
+    let round = Native::<Counted>::new(|cv| {
+        let counted = cv.0.data().round(&cv.1);
+        box_once(cv.0.data().counted(counted, cv.1))
+    })
+    .with_paths(|cv| {
+        let counted = cv.0.data().round(&cv.1.0);
+        box_once(cv.0.data().counted(counted, cv.1))
+    })
+    .with_update(|cv, update| match cv.0.data().round(&cv.1) {
+        Ok(()) => update(cv.1),
+        Err(end) => box_once(cv.0.data().halt(end)),
+    });
+    let product = Native::<Counted>::new(|mut cv| {
+        let right = cv.0.pop_var();
+        let left = cv.0.pop_var();
+        box_once(match may_multiply(&left, &right) {
+            true => (left * right).map_err(Exn::from),
+            false => cv.0.data().halt(End::Limit(Limit::Size)),
+        })
+    });
+    [
+        (EACH, v(0), each),
+        (ROUND, v(0), round),
+        (PRODUCT, v(2), product),
+    ]
+}

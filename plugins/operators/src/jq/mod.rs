@@ -1,0 +1,19 @@
+//! Expressions of jq, by jaq, with limits: an expression, or a message, may be hostile.
+//!
+//! # Layout
+//! - [`expression`]: an expression, compiled and run. [`error`]: why that fails.
+//! - [`guard`]: counts in an expression, so that it can be ended. [`budget`]: what they count, and the limits.
+//! - [`functions`]: the functions that an expression can call. [`value`]: values from and to JSON.
+
+mod budget;
+mod error;
+mod expression;
+mod functions;
+mod guard;
+mod value;
+
+#[cfg(test)]
+mod tests;
+
+pub use error::RunError;
+pub use expression::Expression;

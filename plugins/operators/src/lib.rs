@@ -1,0 +1,32 @@
+//! Stages for messages of any schema: what streams of messages need everywhere.
+//!
+//! # Layout
+//! - [`filter`], [`map`]: expressions of jq. [`jq`] compiles and runs them.
+//! - [`throttle`], [`sample`], [`dedup`]: fewer messages. [`pass`]: those that are passed on as they came.
+//! - [`batch`], [`window`], [`join`]: messages of several. [`gathered`]: the bodies that they keep.
+
+mod batch;
+mod dedup;
+mod filter;
+mod gathered;
+mod join;
+mod jq;
+mod map;
+mod pass;
+mod sample;
+mod throttle;
+mod window;
+
+#[cfg(test)]
+mod tests;
+
+use batch::Batch;
+use dedup::Dedup;
+use filter::Filter;
+use join::Join;
+use map::Map;
+use sample::Sample;
+use throttle::Throttle;
+use window::Window;
+
+flowpipe_plugin::export!(Filter, Map, Throttle, Sample, Dedup, Batch, Window, Join);

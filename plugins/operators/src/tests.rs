@@ -1,0 +1,411 @@
+//! The stages through the ABI.
+
+use std::time::{Duration, Instant};
+
+use flowpipe_plugin::harness::Harness;
+use flowpipe_plugin::{Format, Result, abi, harness};
+use serde_json::{Value, json};
+
+use crate::batch::Batch;
+use crate::dedup::Dedup;
+use crate::filter::Filter;
+use crate::join::Join;
+use crate::map::Map;
+use crate::sample::Sample;
+use crate::throttle::Throttle;
+use crate::window::Window;
+
+/// The bodies that a stage sends for a message.
+fn send(stage: &mut Harness, body: Value) -> Vec<Value> {
+    let emitted = stage.send(0, "x.a/1", &body).unwrap();
+    emitted.into_iter().map(|it| it.body).collect()
+}
+
+fn refusal(stage: Result<Harness>) -> (abi::Status, String) {
+    let error = stage.err().expect("should be refused");
+    (error.status(), error.to_string())
+}
+
+#[test]
+fn filter_passes_on_what_is_true() {
+    let mut stage = harness!(Filter, json!({ "jq": ".a" })).unwrap();
+    for truth in [json!(true), json!(0), json!(""), json!([]), json!("false")] {
+        let body = json!({ "a": truth, "b": 1.50 });
+        assert_eq!(send(&mut stage, body.clone()), [body]);
+    }
+    for lie in [json!(null), json!(false)] {
+        assert!(send(&mut stage, json!({ "a": lie })).is_empty());
+    }
+    assert!(send(&mut stage, json!({})).is_empty());
+    let error = stage
+        .send(0, "x.a/1", &json!("text"))
+        .err()
+        .unwrap()
+        .to_string();
+    assert!(
+        error.starts_with("the expression failed: cannot index"),
+        "{error}"
+    );
+    // The first output counts, and none is no truth.
+    let mut several = harness!(Filter, json!({ "jq": ".[]" })).unwrap();
+    assert_eq!(send(&mut several, json!([1, null])).len(), 1);
+    assert!(send(&mut several, json!([null, 1])).is_empty());
+    assert!(send(&mut several, json!([])).is_empty());
+}
+
+#[test]
+fn map_sends_each_output() {
+    let mut stage = harness!(Map, json!({ "jq": ".[] | { a: . }", "max_outputs": 3 })).unwrap();
+    assert_eq!(
+        send(&mut stage, json!([1, "b"])),
+        [json!({ "a": 1 }), json!({ "a": "b" })]
+    );
+    assert!(send(&mut stage, json!([])).is_empty());
+    // Nothing of a message that fails is sent.
+    let error = stage.send(0, "x.a/1", &json!([1, 2, 3, 4])).err().unwrap();
+    assert_eq!(
+        error.to_string(),
+        "the expression has more than 3 outputs (`max_outputs`)"
+    );
+    assert_eq!(send(&mut stage, json!([5])), [json!({ "a": 5 })]);
+}
+
+#[test]
+fn frames_are_passed_on() {
+    let pixels = (Format::Grey8, 2, 1);
+    let mut filter = harness!(Filter, json!({ "jq": "true" })).unwrap();
+    let mut map = harness!(Map, json!({ "jq": "., .", "schema": "x.b/1" })).unwrap();
+    for (stage, count) in [(&mut filter, 1), (&mut map, 2)] {
+        let emitted = stage
+            .send_picture("x.a/1", &json!({}), pixels, &[7, 8])
+            .unwrap();
+        assert_eq!(emitted.len(), count);
+        for message in emitted {
+            assert_eq!(message.frame.unwrap().pixels(), [7, 8]);
+        }
+    }
+}
+
+#[test]
+fn what_is_no_expression_is_refused_with_its_place() {
+    let (status, text) = refusal(harness!(Filter, json!({ "jq": ".a | foo" })));
+    assert_eq!(status, abi::BAD_CONFIG);
+    assert!(
+        text.ends_with("jq = \".a | foo\": line 1, column 6: there is no filter foo/0"),
+        "{text}"
+    );
+    assert_eq!(
+        refusal(harness!(Map, json!({ "jq": "[" }))).0,
+        abi::BAD_CONFIG
+    );
+}
+
+#[test]
+fn an_expression_without_an_end_can_be_cancelled() {
+    let mut stage = harness!(
+        Map,
+        json!({ "jq": "[range(1e12) | . * 2 | select(. < 0)]" })
+    )
+    .unwrap();
+    let started = std::time::Instant::now();
+    stage.cancel_when(move || started.elapsed() > std::time::Duration::from_millis(5));
+    let error = stage.send(0, "x.a/1", &json!(1)).err().unwrap();
+    assert_eq!(error.status(), abi::CANCELLED, "{error}");
+}
+
+fn sleep(ms: u64) {
+    std::thread::sleep(Duration::from_millis(ms));
+}
+
+/// Which of the numbers from 0 on a stage passes on.
+fn passed(stage: &mut Harness, count: u64) -> Vec<u64> {
+    let sent = (0..count).flat_map(|number| send(stage, json!(number)));
+    sent.map(|body| body.as_u64().unwrap()).collect()
+}
+
+/// Another instance, with the state of this one.
+fn replaced(mut old: Harness, new: Result<Harness>) -> Harness {
+    let state = old.save().unwrap();
+    let mut new = new.unwrap();
+    assert!(new.load(&state).unwrap());
+    assert!(!new.load(&("other/1".to_owned(), json!({}))).unwrap());
+    new
+}
+
+#[test]
+fn throttle_passes_on_so_many_within_a_time() {
+    let config = json!({ "messages": 3, "within_ms": 2_000 });
+    let stage = || harness!(Throttle, config);
+    let mut first = stage().unwrap();
+    assert_eq!(passed(&mut first, 10), [0, 1, 2]);
+    // Another instance goes on within the same time, as its clock has it.
+    let mut second = replaced(first, stage());
+    second.finish().unwrap();
+    let mut third = stage().unwrap();
+    assert_eq!(passed(&mut third, 4), [0, 1, 2]);
+    sleep(2_050);
+    assert_eq!(passed(&mut third, 10), [0, 1, 2]);
+}
+
+#[test]
+fn throttle_lets_messages_wait() {
+    let mut stage = harness!(
+        Throttle,
+        json!({ "messages": 2, "within_ms": 100, "when_exceeded": "wait" })
+    )
+    .unwrap();
+    let started = Instant::now();
+    assert_eq!(passed(&mut stage, 7), [0, 1, 2, 3, 4, 5, 6]);
+    assert!(
+        started.elapsed() >= Duration::from_millis(299),
+        "{:?}",
+        started.elapsed()
+    );
+    let config = json!({ "messages": 1, "within_ms": 600_000, "when_exceeded": "wait" });
+    let mut stage = harness!(Throttle, config).unwrap();
+    assert_eq!(passed(&mut stage, 1), [0]);
+    stage.cancel_when(|| true);
+    let error = stage.send(0, "x.a/1", &json!(1)).err().unwrap();
+    assert_eq!(error.status(), abi::CANCELLED);
+}
+
+#[test]
+fn sample_passes_on_the_first_of_so_many_or_a_share() {
+    let every = || harness!(Sample, json!({ "every": 4 }));
+    let mut first = every().unwrap();
+    assert_eq!(passed(&mut first, 10), [0, 4, 8]);
+    let mut second = replaced(first, every());
+    assert_eq!(passed(&mut second, 10), [2, 6]);
+    let share = |share: f64, seed: u64| harness!(Sample, json!({ "share": share, "seed": seed }));
+    let chosen = |share_: f64, seed| passed(&mut share(share_, seed).unwrap(), 1_000);
+    assert_eq!(chosen(0.0, 1), [] as [u64; 0]);
+    assert_eq!(chosen(1.0, 1).len(), 1_000);
+    let some = chosen(0.25, 7);
+    assert!((200..300).contains(&some.len()), "{}", some.len());
+    assert_eq!(some, chosen(0.25, 7));
+    assert_ne!(some, chosen(0.25, 8));
+    let mut whole = share(0.5, 3).unwrap();
+    let expected = passed(&mut whole, 100);
+    let mut half = share(0.5, 3).unwrap();
+    let mut found = passed(&mut half, 50);
+    let mut rest = replaced(half, share(0.5, 99));
+    found.extend(passed(&mut rest, 50).into_iter().map(|number| number + 50));
+    assert_eq!(found, expected);
+    for config in [
+        json!({}),
+        json!({ "every": 0 }),
+        json!({ "share": 1.5 }),
+        json!({ "every": 2, "share": 0.5 }),
+    ] {
+        assert_eq!(refusal(harness!(Sample, config)).0, abi::BAD_CONFIG);
+    }
+}
+
+#[test]
+fn dedup_drops_what_was_there() {
+    let mut stage = harness!(Dedup, json!({ "last": 2 })).unwrap();
+    let all = [
+        json!({ "a": 1, "b": [1] }),
+        // Equal, however it is written.
+        json!({ "b": [1.0], "a": 1 }),
+        json!(2),
+        json!({ "a": 1, "b": [1] }),
+        json!(3),
+        // Not among the last two.
+        json!({ "a": 1, "b": [1] }),
+        json!(3),
+    ];
+    let passed: Vec<_> = all
+        .iter()
+        .map(|body| send(&mut stage, body.clone()).len())
+        .collect();
+    assert_eq!(passed, [1, 0, 1, 0, 1, 1, 0]);
+    let by = || harness!(Dedup, json!({ "by": ".id?", "last": 1 }));
+    let mut by_id = by().unwrap();
+    assert_eq!(send(&mut by_id, json!({ "id": 1, "n": 1 })).len(), 1);
+    assert_eq!(send(&mut by_id, json!({ "id": 1, "n": 2 })).len(), 0);
+    let mut new = replaced(by_id, by());
+    assert_eq!(send(&mut new, json!({ "id": 1, "n": 3 })).len(), 0);
+    // No output: nothing to compare.
+    assert_eq!(send(&mut new, json!("text")).len(), 1);
+    assert_eq!(send(&mut new, json!("text")).len(), 1);
+    assert_eq!(send(&mut new, json!({ "id": 2 })).len(), 1);
+}
+
+#[test]
+fn batch_gathers_by_count_and_time_and_to_the_end() {
+    let stage = || harness!(Batch, json!({ "schema": "x.b/1", "count": 3 }));
+    let mut first = stage().unwrap();
+    assert!(send(&mut first, json!({ "a": 1 })).is_empty());
+    assert!(send(&mut first, json!("two")).is_empty());
+    assert_eq!(
+        send(&mut first, json!([3])),
+        [json!([{ "a": 1 }, "two", [3]])]
+    );
+    assert!(send(&mut first, json!(4)).is_empty());
+    let mut second = replaced(first, stage());
+    let last = second.finish().unwrap();
+    assert_eq!(last[0].body, json!([4]));
+    assert!(second.finish().unwrap().is_empty());
+    let mut timed = harness!(Batch, json!({ "schema": "x.b/1", "within_ms": 50 })).unwrap();
+    assert!(send(&mut timed, json!(1)).is_empty());
+    sleep(60);
+    assert_eq!(send(&mut timed, json!(2)), [json!([1])]);
+    assert_eq!(timed.finish().unwrap()[0].body, json!([2]));
+}
+
+#[test]
+fn a_batch_has_a_bounded_size() {
+    let mut stage = harness!(Batch, json!({ "schema": "x.b/1", "count": 100_000 })).unwrap();
+    let large = json!("x".repeat(30 << 20));
+    assert!(send(&mut stage, large.clone()).is_empty());
+    assert!(send(&mut stage, large.clone()).is_empty());
+    assert_eq!(send(&mut stage, large)[0].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn windows_by_count_overlap_or_leave_out() {
+    let windows = |count: u64, step: u64, messages: u64| {
+        let mut stage = harness!(
+            Window,
+            json!({ "schema": "x.w/1", "count": count, "step": step })
+        )
+        .unwrap();
+        let mut all: Vec<_> = (0..messages)
+            .flat_map(|number| send(&mut stage, json!(number)))
+            .collect();
+        all.extend(stage.finish().unwrap().into_iter().map(|it| it.body));
+        all
+    };
+    assert_eq!(windows(2, 2, 5), [json!([0, 1]), json!([2, 3]), json!([4])]);
+    assert_eq!(
+        windows(3, 1, 5),
+        [json!([0, 1, 2]), json!([1, 2, 3]), json!([2, 3, 4])]
+    );
+    assert_eq!(
+        windows(3, 2, 6),
+        [json!([0, 1, 2]), json!([2, 3, 4]), json!([4, 5])]
+    );
+    assert_eq!(windows(1, 3, 7), [json!([0]), json!([3]), json!([6])]);
+    assert_eq!(windows(3, 1, 2), [json!([0, 1])]);
+    assert!(windows(3, 1, 0).is_empty());
+}
+
+#[test]
+fn windows_by_time_have_what_came_in_it() {
+    let stage = || harness!(Window, json!({ "schema": "x.w/1", "span_ms": 1_000 }));
+    let mut first = stage().unwrap();
+    // Windows start at multiples of their length by the clock.
+    let now_ms = |stage: &Harness| stage.host().now_ns() / 1_000_000;
+    while now_ms(&first) % 1_000 > 200 {
+        sleep(5);
+    }
+    assert!(send(&mut first, json!(1)).is_empty());
+    assert!(send(&mut first, json!(2)).is_empty());
+    sleep(1_010);
+    assert_eq!(send(&mut first, json!(3)), [json!([1, 2])]);
+    // Windows without messages are not sent.
+    sleep(2_050);
+    assert_eq!(send(&mut first, json!(4)), [json!([3])]);
+    assert_eq!(first.finish().unwrap()[0].body, json!([4]));
+    assert!(first.finish().unwrap().is_empty());
+    let mut overlapping = harness!(
+        Window,
+        json!({ "schema": "x.w/1", "span_ms": 300_000, "step_ms": 100_000 })
+    )
+    .unwrap();
+    assert!(send(&mut overlapping, json!(1)).is_empty());
+    let last = overlapping.finish().unwrap();
+    assert_eq!(last.len(), 3, "it is in three windows");
+    for config in [
+        json!({ "schema": "x.w/1" }),
+        json!({ "schema": "x.w/1", "count": 1, "span_ms": 1 }),
+        json!({ "schema": "x.w/1", "count": 1, "step_ms": 1 }),
+        json!({ "schema": "x.w/1", "span_ms": 10_000, "step_ms": 1 }),
+        json!({ "schema": "x", "count": 1 }),
+    ] {
+        assert_eq!(
+            refusal(harness!(Window, config.clone())).0,
+            abi::BAD_CONFIG,
+            "{config}"
+        );
+    }
+}
+
+/// What a join sends for a message of an input.
+fn joined(stage: &mut Harness, port: usize, body: Value) -> Vec<Value> {
+    let emitted = stage.send(port, "x.a/1", &body).unwrap();
+    emitted.into_iter().map(|it| it.body).collect()
+}
+
+#[test]
+fn join_pairs_by_key() {
+    let stage = || {
+        harness!(
+            Join,
+            json!({ "schema": "x.p/1", "by": "key", "key": ".id", "right_key": ".of", "most_waiting": 2 })
+        )
+    };
+    let mut first = stage().unwrap();
+    assert!(joined(&mut first, 0, json!({ "id": 1, "n": "a" })).is_empty());
+    assert!(joined(&mut first, 0, json!({ "id": 1, "n": "b" })).is_empty());
+    assert!(joined(&mut first, 1, json!({ "of": 2 })).is_empty());
+    let mut second = replaced(first, stage());
+    // Each is in one pair, the oldest first.
+    for name in ["a", "b"] {
+        assert_eq!(
+            joined(&mut second, 1, json!({ "of": 1.0 })),
+            [json!({ "left": { "id": 1, "n": name }, "right": { "of": 1.0 } })]
+        );
+    }
+    assert!(joined(&mut second, 1, json!({ "of": 1 })).is_empty());
+    assert!(joined(&mut second, 1, json!({ "of": 3 })).is_empty());
+    // Two wait: the one of 2 was dropped.
+    assert!(joined(&mut second, 0, json!({ "id": 2 })).is_empty());
+    assert_eq!(joined(&mut second, 0, json!({ "id": 3 })).len(), 1);
+    let long = json!({ "id": "x".repeat(5_000) });
+    let error = second.send(0, "x.a/1", &long).err().unwrap().to_string();
+    assert_eq!(error, "the key has more than 4 KiB");
+}
+
+#[test]
+fn join_pairs_by_time() {
+    let mut stage = harness!(
+        Join,
+        json!({ "schema": "x.p/1", "by": "time", "tolerance_ms": 1_000 })
+    )
+    .unwrap();
+    assert!(joined(&mut stage, 1, json!("late")).is_empty());
+    sleep(1_100);
+    assert!(joined(&mut stage, 0, json!(1)).is_empty());
+    sleep(15);
+    assert!(joined(&mut stage, 0, json!(2)).is_empty());
+    // The nearest one.
+    assert_eq!(
+        joined(&mut stage, 1, json!("b")),
+        [json!({ "left": 2, "right": "b" })]
+    );
+}
+
+#[test]
+fn join_pairs_by_frame() {
+    let mut stage = harness!(Join, json!({ "schema": "x.p/1", "by": "frame" })).unwrap();
+    let error = stage
+        .send(0, "x.a/1", &json!(1))
+        .err()
+        .map(|error| error.to_string());
+    // The harness gives each message a frame of its own, or none.
+    assert!(error.is_none_or(|text| text.contains("descends from no frame")));
+    for config in [
+        json!({ "schema": "x.p/1", "by": "frame", "key": "." }),
+        json!({ "schema": "x.p/1", "by": "time" }),
+        json!({ "schema": "x.p/1", "by": "key" }),
+        json!({ "schema": "x.p/1", "by": "key", "key": "." , "tolerance_ms": 1 }),
+    ] {
+        assert_eq!(
+            refusal(harness!(Join, config.clone())).0,
+            abi::BAD_CONFIG,
+            "{config}"
+        );
+    }
+}

@@ -1,0 +1,268 @@
+//! Windows over a stream: the last messages, or those of a time.
+
+use std::ffi::CString;
+
+use flowpipe_plugin::{Context, Effect, Error, Host, Input, JsonSchema, Next, Port, Result, Stage};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::gathered::{Gathered, MOST_BYTES, body, schema, send_array};
+
+/// The most messages of a window.
+const MOST_MESSAGES: usize = 100_000;
+/// The most windows that a message is in.
+const MOST_OVERLAPPING: usize = 1_000;
+
+/// Config of window.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(extend("oneOf" = [{ "required": ["count"] }, { "required": ["span_ms"] }]))]
+pub struct WindowConfig {
+    /// The schema id of the windows, such as `sensor.window/1`. A window is an array of the bodies, in their order.
+    #[schemars(regex(pattern = r"^[A-Za-z0-9._-]+/[0-9]+$"))]
+    pub schema: String,
+    /// How many messages a window has.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 100_000))]
+    pub count: Option<usize>,
+    /// With `count`: after how many messages the next window starts. Left out: after `count`, so that windows don't overlap.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 100_000))]
+    pub step: Option<usize>,
+    /// How long a window is, in milliseconds. It has the messages that come in that time, at most 100,000.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 86_400_000))]
+    pub span_ms: Option<u32>,
+    /// With `span_ms`: after which time the next window starts, in milliseconds. Left out: after `span_ms`, so that windows
+    /// don't overlap.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 86_400_000))]
+    pub step_ms: Option<u32>,
+}
+
+/// The stage.
+pub struct Window {
+    schema: CString,
+    kind: Kind,
+    state: OpenWindow,
+}
+
+enum Kind {
+    Count { count: usize, step: usize },
+    Time { span_ns: i64, step_ns: i64 },
+}
+
+#[derive(Default, Serialize, Deserialize)]
+struct OpenWindow {
+    /// The bodies that a window to come has, and when each came.
+    gathered: Gathered<i64>,
+    bytes: usize,
+    /// By count: how many messages are left out before the next window starts. Without a window yet, none.
+    skip: usize,
+    /// By count: how many of the messages were in a window already.
+    sent: usize,
+    /// By time: when the next window ends. `None`: no message has come.
+    end_ns: Option<i64>,
+}
+
+impl Stage for Window {
+    const NAME: &'static str = "window";
+    const DOC: &'static str = "Sends windows over a stream: an array of the bodies of so many messages, or of those that \
+         come within a time, without their frames. Windows can overlap. A window of a time is sent when a message comes \
+         behind its end, and at the end of the stream; one without messages is not sent.";
+    const DETERMINISTIC: bool = true;
+    const EFFECTS: Option<&'static [Effect]> = Some(&[]);
+    const STATE: &'static str = "window/1";
+    type Config = WindowConfig;
+
+    fn inputs() -> Vec<Port> {
+        vec![Port::new("in", "*")]
+    }
+
+    fn outputs() -> Vec<Port> {
+        vec![Port::new("out", "*")]
+    }
+
+    fn new(config: WindowConfig, _: &Host) -> Result<Self> {
+        Ok(Self {
+            schema: schema(&config.schema)?,
+            kind: kind(&config)?,
+            state: OpenWindow::default(),
+        })
+    }
+
+    fn process(&mut self, input: Input<'_>, context: &mut Context<'_>) -> Result<Next> {
+        match (input, &self.kind) {
+            (Input::Message(message), &Kind::Count { count, step }) => {
+                let body = body(&message)?;
+                self.by_count(count, step, body, context)?;
+            }
+            (Input::Message(message), &Kind::Time { span_ns, step_ns }) => {
+                let now_ns = context.host().now_ns();
+                self.end_windows(span_ns, step_ns, Some(now_ns), context)?;
+                self.add(now_ns, body(&message)?)?;
+            }
+            // What no window had.
+            (Input::Finish, Kind::Count { .. }) => {
+                let OpenWindow { gathered, sent, .. } = std::mem::take(&mut self.state);
+                if gathered.len() > sent {
+                    send_array(gathered.iter().map(|(_, body)| body), &self.schema, context)?;
+                }
+            }
+            (Input::Finish, &Kind::Time { span_ns, step_ns }) => {
+                self.end_windows(span_ns, step_ns, None, context)?;
+            }
+            _ => {}
+        }
+        Ok(Next::More)
+    }
+
+    fn reset(&mut self) -> Result<()> {
+        self.state = OpenWindow::default();
+        Ok(())
+    }
+
+    fn save(&mut self) -> Result<Value> {
+        Ok(serde_json::to_value(&self.state)?)
+    }
+
+    fn load(&mut self, format: &str, state: Value) -> Result<bool> {
+        if format != Self::STATE {
+            return Ok(false);
+        }
+        self.state = serde_json::from_value(state)?;
+        self.state.bytes = self.state.gathered.bytes();
+        Ok(true)
+    }
+}
+
+fn kind(config: &WindowConfig) -> Result<Kind> {
+    let wrong = |text: &str| Err(Error::bad_config(text));
+    match *config {
+        WindowConfig {
+            count: Some(count),
+            span_ms: None,
+            step,
+            step_ms: None,
+            ..
+        } => match step.unwrap_or(count) {
+            0 => wrong("step is at least 1"),
+            _ if count == 0 => wrong("count is at least 1"),
+            step => Ok(Kind::Count { count, step }),
+        },
+        WindowConfig {
+            count: None,
+            span_ms: Some(span_ms),
+            step: None,
+            step_ms,
+            ..
+        } => {
+            let step_ms = step_ms.unwrap_or(span_ms);
+            if span_ms == 0 || step_ms == 0 {
+                return wrong("span_ms and step_ms are at least 1");
+            }
+            if span_ms.div_ceil(step_ms) as usize > MOST_OVERLAPPING {
+                return wrong(
+                    "step_ms is less than a thousandth of span_ms: a message would be in too many windows",
+                );
+            }
+            Ok(Kind::Time {
+                span_ns: i64::from(span_ms) * 1_000_000,
+                step_ns: i64::from(step_ms) * 1_000_000,
+            })
+        }
+        _ => wrong("set either count, with step, or span_ms, with step_ms"),
+    }
+}
+
+impl Window {
+    fn add(&mut self, value: i64, body: String) -> Result<()> {
+        let state = &mut self.state;
+        if state.gathered.len() >= MOST_MESSAGES || state.bytes + body.len() > MOST_BYTES {
+            return Err(Error::new(format!(
+                "the message is left out: the window has {} messages of {} bytes, and may have {MOST_MESSAGES} of {MOST_BYTES}",
+                state.gathered.len(),
+                state.bytes
+            )));
+        }
+        state.bytes += body.len();
+        state.gathered.push(value, body);
+        Ok(())
+    }
+
+    fn remove_first(&mut self, count: usize) {
+        self.state.gathered.remove_first(count);
+        self.state.bytes = self.state.gathered.bytes();
+    }
+
+    fn by_count(
+        &mut self,
+        count: usize,
+        step: usize,
+        body: String,
+        context: &mut Context<'_>,
+    ) -> Result<()> {
+        if self.state.skip > 0 {
+            self.state.skip -= 1;
+            return Ok(());
+        }
+        self.add(0, body)?;
+        if self.state.gathered.len() < count {
+            return Ok(());
+        }
+        let bodies: Vec<String> = self
+            .state
+            .gathered
+            .iter()
+            .map(|(_, body)| body.clone())
+            .collect();
+        self.remove_first(step);
+        self.state.skip = step.saturating_sub(count);
+        self.state.sent = self.state.gathered.len();
+        send_array(bodies.iter(), &self.schema, context)
+    }
+
+    /// Sends the windows that end at this time or before, or all.
+    fn end_windows(
+        &mut self,
+        span_ns: i64,
+        step_ns: i64,
+        now_ns: Option<i64>,
+        context: &mut Context<'_>,
+    ) -> Result<()> {
+        /// The end of the first window that has a message of this time. They start at multiples of the step.
+        fn first_end(time_ns: i64, span_ns: i64, step_ns: i64) -> i64 {
+            ((time_ns - span_ns).div_euclid(step_ns) + 1) * step_ns + span_ns
+        }
+        while let Some(&oldest_ns) = self.state.gathered.first() {
+            let end_ns = self
+                .state
+                .end_ns
+                .unwrap_or(i64::MIN)
+                .max(first_end(oldest_ns, span_ns, step_ns));
+            if now_ns.is_some_and(|now_ns| end_ns > now_ns) {
+                return Ok(());
+            }
+            let within = |time_ns: i64| time_ns >= end_ns - span_ns && time_ns < end_ns;
+            let bodies = self
+                .state
+                .gathered
+                .iter()
+                .filter(|(time_ns, _)| within(*time_ns));
+            let bodies: Vec<String> = bodies.map(|(_, body)| body.clone()).collect();
+            let next_start = end_ns + step_ns - span_ns;
+            let old = self
+                .state
+                .gathered
+                .iter()
+                .take_while(|(time_ns, _)| *time_ns < next_start)
+                .count();
+            self.remove_first(old);
+            self.state.end_ns = Some(end_ns + step_ns);
+            if !bodies.is_empty() {
+                send_array(bodies.iter(), &self.schema, context)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,172 @@
+//! Pipelines of standard stages alone.
+
+use std::path::Path;
+
+use flowpipe_tests::{pipeline, project, record, run};
+use serde_json::{Value, json};
+
+/// The lines that an example writes to standard output, before the tables.
+fn example(name: &str) -> Vec<Value> {
+    let file = project().join("examples/readings").join(name);
+    let ran = run(&["run", &file.display().to_string()]).expect(0);
+    let (lines, _tables) = ran.stdout.split_once("\n\n").unwrap();
+    let lines = lines
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap());
+    lines.collect()
+}
+
+/// A pipeline of a source, one stage and a sink, and what the sink wrote.
+fn through(folder: &Path, input: &str, stage: &str) -> Vec<Value> {
+    std::fs::write(folder.join("in.jsonl"), input).unwrap();
+    let out = folder.join("out.jsonl");
+    let _ = std::fs::remove_file(&out);
+    run(&["run", &file(folder, stage)]).expect(0);
+    let text = std::fs::read_to_string(out).unwrap();
+    let lines = text.lines().map(|line| serde_json::from_str(line).unwrap());
+    lines.collect()
+}
+
+fn file(folder: &Path, stage: &str) -> String {
+    let text = format!(
+        "[stages.in]\nplugin = \"source-jsonl\"\nconfig = {{ path = \"in.jsonl\", schema = \"x.a/1\" }}\n\
+         [stages.op]\nfrom = \"in\"\n{stage}\n\
+         [stages.out]\nplugin = \"sink-jsonl\"\nfrom = \"op\"\nconfig = {{ path = \"out.jsonl\" }}\n"
+    );
+    pipeline(folder, &text)
+}
+
+#[test]
+fn readings_are_filtered_and_mapped() {
+    assert_eq!(
+        example("hot.toml"),
+        [
+            json!({ "sensor": "attic", "kelvin": 307.4 }),
+            json!({ "sensor": "attic", "kelvin": 308.65 })
+        ]
+    );
+}
+
+#[test]
+fn a_replay_runs_expressions_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let numbers: String = (0..50).map(|number| format!("{number}\n")).collect();
+    std::fs::write(folder.path().join("in.jsonl"), numbers).unwrap();
+    let stage = "plugin = \"map\"\nconfig = { jq = \"select(. % 2 == 0) | ., -.\" }";
+    let recorded = record(folder.path(), "a.mcap", &file(folder.path(), stage));
+    let verdict = run(&["replay", &recorded, "--verify", "--json"])
+        .expect(0)
+        .json()["verdict"]
+        .clone();
+    assert_eq!(verdict["same"], 50, "{verdict:#}");
+    assert_eq!(verdict["differing"], 0, "{verdict:#}");
+}
+
+#[test]
+fn an_expression_without_an_end_is_ended_by_the_timeout() {
+    let folder = tempfile::tempdir().unwrap();
+    // Each step of it takes long, so that no other limit is reached before.
+    let stage = "plugin = \"map\"\ntimeout = \"300ms\"\non_error = \"skip\"\n\
+                 config = { jq = \"if . == 2 then [range(250000) | [range(100)] | sort | add] else . end\" }";
+    let lines = through(folder.path(), "1\n2\n3\n", stage);
+    assert_eq!(lines, [json!(1), json!(3)]);
+}
+
+#[test]
+fn an_error_in_an_expression_keeps_the_run_from_starting() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("in.jsonl"), "1\n").unwrap();
+    let stage = "plugin = \"filter\"\nconfig = { jq = \".celsius > limit\" }";
+    let ran = run(&["run", &file(folder.path(), stage)]).expect(78);
+    let why = "jq = \".celsius > limit\": line 1, column 12: there is no filter limit/0";
+    assert!(ran.stderr.contains(why), "{ran:#?}");
+}
+
+#[test]
+fn readings_are_joined_and_batched() {
+    assert_eq!(example("pairs.toml"), [json!([10.5, 11.25])]);
+}
+
+#[test]
+fn each_operator_works_in_a_pipeline() {
+    let folder = tempfile::tempdir().unwrap();
+    let numbers: String = (0..6).map(|number| format!("{number}\n")).collect();
+    let all = |stage: &str| through(folder.path(), &numbers, stage);
+    let numbers = |list: &[u64]| list.iter().map(|number| json!(number)).collect::<Vec<_>>();
+    let throttle = "plugin = \"throttle\"\nconfig = { messages = 2, within_ms = 60000 }";
+    assert_eq!(all(throttle), numbers(&[0, 1]));
+    let sample = "plugin = \"sample\"\nconfig = { every = 3 }";
+    assert_eq!(all(sample), numbers(&[0, 3]));
+    let dedup = "plugin = \"dedup\"\nconfig = { by = \". % 4\" }";
+    assert_eq!(all(dedup), numbers(&[0, 1, 2, 3]));
+    let batch = "plugin = \"batch\"\nconfig = { schema = \"x.b/1\", count = 4 }";
+    assert_eq!(all(batch), [json!([0, 1, 2, 3]), json!([4, 5])]);
+    let window = "plugin = \"window\"\nconfig = { schema = \"x.w/1\", count = 3, step = 2 }";
+    assert_eq!(
+        all(window),
+        [json!([0, 1, 2]), json!([2, 3, 4]), json!([4, 5])]
+    );
+    // In a process of their own, where they may do nothing to the world.
+    if cfg!(target_os = "linux") {
+        let confined = format!("{window}\nisolation = \"process\"");
+        assert_eq!(all(&confined).len(), 3);
+    }
+}
+
+/// Stages that read the clock do the same in a replay, in which the messages come at once.
+#[test]
+fn a_replay_repeats_the_times() {
+    let folder = tempfile::tempdir().unwrap();
+    let numbers: String = (0..40).map(|number| format!("{number}\n")).collect();
+    std::fs::write(folder.path().join("in.jsonl"), numbers).unwrap();
+    let text = "[stages.in]\nplugin = \"source-jsonl\"\nconfig = { path = \"in.jsonl\", schema = \"x.a/1\" }\n\
+                [stages.slow]\nplugin = \"throttle\"\nfrom = \"in\"\n\
+                config = { messages = 1, within_ms = 10, when_exceeded = \"wait\" }\n\
+                [stages.few]\nplugin = \"throttle\"\nfrom = \"slow\"\nconfig = { messages = 2, within_ms = 50 }\n\
+                [stages.batch]\nplugin = \"batch\"\nfrom = \"slow\"\nconfig = { schema = \"x.b/1\", within_ms = 35 }\n\
+                [stages.window]\nplugin = \"window\"\nfrom = \"slow\"\n\
+                config = { schema = \"x.w/1\", span_ms = 60, step_ms = 20 }\n\
+                [stages.join]\nplugin = \"join\"\n\
+                from = [{ stage = \"few\", into = \"left\" }, { stage = \"slow\", into = \"right\" }]\n\
+                config = { schema = \"x.j/1\", by = \"time\", tolerance_ms = 5 }\n\
+                [stages.out]\nplugin = \"sink-jsonl\"\nfrom = [\"few\", \"batch\", \"window\", \"join\"]\n\
+                config = { path = \"out.jsonl\" }\n";
+    let recorded = record(folder.path(), "a.mcap", &pipeline(folder.path(), text));
+    let verdict = run(&["replay", &recorded, "--verify", "--json"])
+        .expect(0)
+        .json()["verdict"]
+        .clone();
+    assert_eq!(verdict["differing"], 0, "{verdict:#}");
+    assert!(verdict["same"].as_u64().unwrap() > 60, "{verdict:#}");
+}
+
+/// Frames pass through filters, and what descends from the same frame is joined.
+#[test]
+fn frames_are_filtered_and_joined() {
+    let folder = tempfile::tempdir().unwrap();
+    let frames = project().join("pipelines/frames").canonicalize().unwrap();
+    let text = format!(
+        "[stages.frames]\nplugin = \"capture-files\"\nconfig = {{ paths = \"{}\" }}\n\
+         [stages.some]\nplugin = \"filter\"\nfrom = \"frames\"\nconfig = {{ jq = '.source | test(\"[13579][.]png$\") | not' }}\n\
+         [stages.vision]\nplugin = \"vision-opencv\"\nfrom = \"some\"\n\
+         [stages.sizes]\nplugin = \"map\"\nfrom = \"vision\"\n\
+         config = {{ jq = \".reading.puzzle.board | select(.) | .rows * .cols\", schema = \"x.size/1\" }}\n\
+         [stages.names]\nplugin = \"map\"\nfrom = \"some\"\nconfig = {{ jq = \".source\", schema = \"x.name/1\" }}\n\
+         [stages.join]\nplugin = \"join\"\n\
+         from = [{{ stage = \"names\", into = \"left\" }}, {{ stage = \"sizes\", into = \"right\" }}]\n\
+         config = {{ schema = \"x.j/1\", by = \"frame\" }}\n\
+         [stages.out]\nplugin = \"sink-jsonl\"\nfrom = \"join\"\nconfig = {{ path = \"out.jsonl\" }}\n",
+        frames.display()
+    );
+    run(&["run", &pipeline(folder.path(), &text)]).expect(0);
+    let out = std::fs::read_to_string(folder.path().join("out.jsonl")).unwrap();
+    let pairs: Vec<Value> = out
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert!(!pairs.is_empty());
+    for pair in pairs {
+        assert!(pair["left"].as_str().unwrap().contains(".png"), "{pair}");
+        assert!(pair["right"].as_u64().unwrap() > 0, "{pair}");
+    }
+}
