@@ -170,3 +170,21 @@ fn frames_are_filtered_and_joined() {
         assert!(pair["right"].as_u64().unwrap() > 0, "{pair}");
     }
 }
+
+/// Stages with state, with several inputs, and with clocks.
+#[test]
+fn the_plugins_pass_their_checks() {
+    for (plugin, config) in [
+        ("filter", "{ jq = \".a\" }"),
+        ("window", "{ schema = \"a.b/1\", span_ms = 1 }"),
+        ("join", "{ schema = \"a.b/1\", by = \"key\", key = \".\" }"),
+    ] {
+        for only in ["malformed", "repeatable", "state"] {
+            let args = [
+                "plugin", "check", plugin, "--config", config, "--only", only,
+            ];
+            let ran = run(&args).expect(0);
+            assert!(ran.stdout.contains("none failed"), "{plugin}: {ran:#?}");
+        }
+    }
+}
