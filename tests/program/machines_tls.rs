@@ -30,13 +30,13 @@ fn with_certificates(folder: &Path, address: SocketAddr, rack: &[&str]) -> Strin
 }
 
 /// A program whose lines on standard error are read while it runs. Dropped, it is killed.
-struct Watched {
+pub struct Watched {
     program: Child,
     lines: BufReader<std::process::ChildStderr>,
 }
 
 impl Watched {
-    fn start(file: &str, machine: &str) -> Self {
+    pub fn start(file: &str, machine: &str) -> Self {
         let command = flowpipe(&["run", file, "--machine", machine, "--json"])
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
@@ -47,7 +47,7 @@ impl Watched {
     }
 
     /// Waits for a line with this text, and returns all lines before it, too.
-    fn wait_for(&mut self, text: &str) -> String {
+    pub fn wait_for(&mut self, text: &str) -> String {
         let mut all = String::new();
         loop {
             let begin = all.len();

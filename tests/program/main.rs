@@ -31,7 +31,6 @@ mod network;
 #[cfg(target_os = "linux")]
 #[path = "../support/portal.rs"]
 mod portal;
-#[cfg(target_os = "linux")]
 #[path = "../../core/link/tests/processes/proxy.rs"]
 mod proxy;
 #[path = "../support/pty.rs"]
@@ -106,6 +105,7 @@ mod machines_live;
 #[cfg(target_os = "linux")]
 mod machines_network;
 mod machines_observed;
+mod machines_three;
 mod machines_tls;
 #[cfg(target_os = "linux")]
 mod messages;

@@ -6,10 +6,9 @@ mod observed;
 mod observer;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::time::Duration;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 use flowpipe_abi::{ABI_MAJOR, ABI_MINOR};
 use flowpipe_config::pipeline::{Machines, Pipeline};
@@ -18,7 +17,10 @@ use flowpipe_engine::run::remote::RemoteEnds;
 use flowpipe_engine::run::{Options, RunHandle, Stopper};
 use flowpipe_host::catalogue::Catalogue;
 use flowpipe_host::clock::Clock;
-use flowpipe_machines::{AgreementError, Bridge, BridgeEvent, Facts, Peer, Wanted, whole_report};
+use flowpipe_machines::{
+    AgreementError, Bridge, BridgeEvent, Facts, Missing, Peer, Topology, Wanted, agree,
+    whole_report,
+};
 use flowpipe_recorder::record::{Recorder, Recording};
 use flowpipe_recording::{bytes_hash, file_hash};
 use flowpipe_terminal::{eprintln, escape};
@@ -33,10 +35,12 @@ use crate::transports;
 
 /// How long a machine waits for the others at the start.
 const START_TIMEOUT: Duration = Duration::from_secs(600);
-/// How often it is printed why another machine is not there yet.
-const NOTICE_INTERVAL: Duration = Duration::from_secs(5);
+/// When it is printed why another machine is not there yet.
+const NOTICE_AFTER: Duration = Duration::from_secs(4);
 /// A machine that is gone for so long counts as dead.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// The most characters of another machine's reason to end the run.
+const LONGEST_REASON: usize = 200;
 
 /// The other machines of a run, which are ready to start.
 pub struct OtherMachines {
@@ -61,7 +65,15 @@ pub struct Bridges {
     sent: Vec<Recording>,
     /// Whether the others know that the run ends here.
     has_stopped: bool,
-    has_lost: Arc<AtomicBool>,
+    ending: Arc<Ending>,
+}
+
+/// How a run ends because of other machines.
+#[derive(Default)]
+struct Ending {
+    has_lost: AtomicBool,
+    /// That a machine is gone, and which.
+    reason: OnceLock<String>,
 }
 
 /// Checks the name of this machine. `None`: the pipeline has no machines.
@@ -136,30 +148,29 @@ impl OtherMachines {
         wanted: Wanted,
     ) -> Result<Self, Failure> {
         let machines = &pipeline.machines;
+        let names: Vec<_> = machines.all.iter().map(|it| it.name.clone()).collect();
+        let topology = Topology::new(names, own, &links(pipeline));
+        let mut transports = Vec::new();
+        // A file without a way between two machines is an error.
+        let opens = |peer: &usize| machines.opens(own, *peer) == Some(true);
+        let (called, awaited): (Vec<_>, Vec<_>) = topology.peers.iter().copied().partition(opens);
+        for peer in called {
+            transports.push((peer, true, transports::open(machines, own, peer)?));
+        }
+        let listening = transports::listen(machines, own, &awaited)?;
+        let listening = awaited.into_iter().zip(listening);
+        transports.extend(listening.map(|(peer, transport)| (peer, false, transport)));
         let mut peers = Vec::new();
-        for peer in (0..machines.all.len()).filter(|it| *it != own) {
-            let opens = machines.opens(own, peer);
-            let shares = |(from, to): (usize, usize)| {
-                let ends = [machines.of_stages[from], machines.of_stages[to]];
-                ends == [own, peer] || ends == [peer, own]
-            };
-            let mut edges = pipeline.edges.iter().map(|it| (it.from.stage, it.to.stage));
-            let Some(opens) = opens.filter(|_| edges.any(shares)) else {
-                continue;
-            };
-            let transport = transports::open(machines, own, peer, opens)?;
-            let names = [own, peer].map(|it| machines.all[it].name.as_str());
+        for (peer, opens, transport) in transports {
             let now = Arc::new(move || clock.now());
-            let peer_link = Peer::connect(names, pipeline.edges.len(), opens, transport, now);
-            let mut peer_link = peer_link.map_err(Failure::from)?;
-            peer_link.set_wanted(wanted);
-            peers.push((peer, peer_link));
+            let named = (peer, machines.all[peer].name.as_str());
+            let link = Peer::connect(named, pipeline.edges.len(), opens, transport, now);
+            let mut link = link.map_err(Failure::from)?;
+            link.set_wanted(wanted);
+            peers.push((peer, link));
         }
-        for (peer, link) in &peers {
-            let name = &machines.all[*peer].name;
-            eprintln!("waiting for machine {}", escape(name));
-            agree(link, name, facts).map_err(refused)?;
-        }
+        let all: Vec<_> = peers.iter().map(|(_, peer)| peer).collect();
+        agree(&topology, &all, facts, START_TIMEOUT, missing_notice()).map_err(refused)?;
         let mut clock = clock;
         let observer = observer::find(machines, own, wanted, &peers)?;
         if let Some((machine, peer)) = peers.iter().find(|(it, _)| Some(*it) == observer) {
@@ -236,7 +247,7 @@ impl OtherMachines {
     /// When a thread can't be started.
     pub fn start(self, run: &mut RunHandle) -> Result<Bridges, Failure> {
         let mut ends = run.take_remote_ends();
-        let has_lost: Arc<AtomicBool> = Arc::default();
+        let ending: Arc<Ending> = Arc::default();
         let mut bridges = BTreeMap::new();
         let machines = &self.pipeline.machines;
         let loops = Loops::new(std::mem::take(&mut ends.cycles), machines, self.own);
@@ -255,7 +266,7 @@ impl OtherMachines {
             };
             let name = machines.all[peer].name.clone();
             let idle = loops.idle_machines();
-            let notice = notice(name, run.stopper(), has_lost.clone(), idle);
+            let notice = notice(name, run.stopper(), ending.clone(), idle);
             let bridge = Bridge::start(link, own_ends, PATIENCE, notice);
             bridges.insert(peer, bridge.map_err(Failure::from)?);
         }
@@ -267,7 +278,7 @@ impl OtherMachines {
             loops,
             sent: self.sent,
             has_stopped: false,
-            has_lost,
+            ending,
         })
     }
 }
@@ -277,8 +288,9 @@ impl Bridges {
     pub fn update(&mut self, run: &RunHandle) {
         self.loops.update(self.bridges.values());
         if run.is_ending() && !std::mem::replace(&mut self.has_stopped, true) {
+            let reason = self.ending.reason.get();
             for bridge in self.bridges.values() {
-                bridge.stop();
+                bridge.stop(reason.cloned());
             }
         }
     }
@@ -322,41 +334,61 @@ impl Bridges {
             link: links.remove(&machine),
         });
         let machines = machines.collect();
-        let mut is_complete = true;
-        for (machine, bridge) in self.bridges {
-            if !bridge.finish() {
-                is_complete = false;
-                let name = escape(&all[machine].name);
-                eprintln!("machine {name} was gone before the end");
-            }
+        // At the same time: in a ring of machines, each would wait for the next one.
+        let gone: Vec<_> = std::thread::scope(|scope| {
+            let each = self.bridges.into_iter();
+            let each = each.map(|(machine, bridge)| (machine, scope.spawn(|| bridge.finish())));
+            let each: Vec<_> = each.collect();
+            let gone = each.into_iter().filter_map(|(machine, finishing)| {
+                // A panic has been printed.
+                let has_finished = finishing.join().unwrap_or(false);
+                (!has_finished).then_some(machine)
+            });
+            gone.collect()
+        });
+        for &machine in &gone {
+            let name = escape(&all[machine].name);
+            eprintln!("machine {name} was gone before the end");
         }
         EndedMachines {
-            has_all: is_complete && !self.has_lost.load(Ordering::Relaxed),
+            has_all: gone.is_empty() && !self.ending.has_lost.load(Ordering::Relaxed),
             report: whole.unwrap_or(report),
             machines,
         }
     }
 }
 
-/// Waits until another machine is there and runs the same. Prints why it is not there yet.
-fn agree(link: &Peer, name: &str, facts: &Facts) -> Result<(), AgreementError> {
-    let (done, waiting) = mpsc::channel::<()>();
-    std::thread::scope(|scope| {
-        scope.spawn(move || {
-            let mut printed = None;
-            while waiting.recv_timeout(NOTICE_INTERVAL) == Err(RecvTimeoutError::Timeout) {
-                let failure = link.failure();
-                if let Some(why) = failure.as_ref().filter(|_| failure != printed) {
-                    let (name, why) = (escape(name), escape(why));
-                    eprintln!("still waiting for machine {name}: {why}");
-                    printed = failure;
-                }
+/// The machines that exchange messages.
+fn links(pipeline: &Pipeline) -> BTreeSet<(usize, usize)> {
+    let of = |stage: usize| pipeline.machines.of_stages[stage];
+    let edges = pipeline.edges.iter();
+    let ends = edges.map(|edge| (of(edge.from.stage), of(edge.to.stage)));
+    ends.filter(|(from, to)| from != to)
+        .map(|(from, to)| (from.min(to), from.max(to)))
+        .collect()
+}
+
+/// Prints which machines are missing, and later why.
+fn missing_notice() -> impl FnMut(&[Missing]) {
+    let began = Instant::now();
+    let mut printed: BTreeMap<String, Option<String>> = BTreeMap::new();
+    move |missing| {
+        for Missing { machine, failure } in missing {
+            let name = escape(machine);
+            if !printed.contains_key(machine) {
+                eprintln!("waiting for machine {name}");
             }
-        });
-        let agreed = link.agree(facts, START_TIMEOUT);
-        drop(done);
-        agreed
-    })
+            let before = printed.entry(machine.clone()).or_default();
+            // At first the others may just not have started yet.
+            if let Some(why) = failure
+                && before != failure
+                && began.elapsed() >= NOTICE_AFTER
+            {
+                eprintln!("still waiting for machine {name}: {}", escape(why));
+                *before = failure.clone();
+            }
+        }
+    }
 }
 
 fn refused(error: AgreementError) -> Failure {
@@ -367,10 +399,17 @@ fn refused(error: AgreementError) -> Failure {
 fn notice(
     machine: String,
     stopper: Stopper,
-    has_lost: Arc<AtomicBool>,
+    ending: Arc<Ending>,
     idle: IdleMachines,
 ) -> impl Fn(BridgeEvent) + Send + Sync {
     let machine = escape(&machine).into_owned();
+    let lose = move |reason: Option<String>| {
+        ending.has_lost.store(true, Ordering::Relaxed);
+        if let Some(reason) = reason {
+            // The first one counts.
+            let _ = ending.reason.set(reason);
+        }
+    };
     move |event| match event {
         BridgeEvent::Connected => eprintln!("connected to machine {machine}"),
         BridgeEvent::Disconnected { reason } => {
@@ -379,7 +418,7 @@ fn notice(
             eprintln!("the connection to machine {machine} is lost{reason}");
         }
         BridgeEvent::Died => {
-            has_lost.store(true, Ordering::Relaxed);
+            lose(Some(format!("machine {machine} is gone")));
             eprintln!("machine {machine} is gone: the run ends");
             stopper.stop();
         }
@@ -387,14 +426,22 @@ fn notice(
             eprintln!("machine {machine}: message {sequence} of edge {edge} is lost");
         }
         BridgeEvent::Refused { reason, .. } => {
-            has_lost.store(true, Ordering::Relaxed);
+            lose(None);
             eprintln!("machine {machine}: {}", escape(&reason));
         }
         BridgeEvent::TooLong { length, .. } => {
-            has_lost.store(true, Ordering::Relaxed);
+            lose(None);
             eprintln!("a message of {length} bytes is too long for machine {machine}");
         }
         BridgeEvent::Idle { cycle, machine } => idle.add(cycle, machine),
-        BridgeEvent::Stopped => stopper.stop(),
+        BridgeEvent::Stopped { reason } => {
+            if let Some(reason) = reason {
+                let reason: String = reason.chars().take(LONGEST_REASON).collect();
+                let escaped = escape(&reason);
+                eprintln!("machine {machine} ends the run: {escaped}");
+                lose(Some(reason));
+            }
+            stopper.stop();
+        }
     }
 }

@@ -4,7 +4,7 @@ use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::io;
 use std::path::Path;
 
-use flowpipe_config::pipeline::{Address, Machines};
+use flowpipe_config::pipeline::{Address, Machine, Machines};
 use flowpipe_host::library::write_access;
 use flowpipe_link::library::{Endpoint, TransportLibrary};
 use flowpipe_link::tcp::{TcpAcceptor, TcpDialer};
@@ -17,44 +17,88 @@ use crate::plugins;
 /// The library, without the prefix and the suffix of the system.
 const LIBRARY: &str = "flowpipe_zenoh";
 
-/// Starts the transport between two machines of a run. `opens`: this one opens the connections.
+/// Starts the transport that opens connections to a machine that listens.
+///
+/// # Errors
+/// When a certificate or the library is missing or wrong.
+pub fn open(machines: &Machines, own: usize, peer: usize) -> Result<Box<dyn Transport>, Failure> {
+    let [own, peer] = [own, peer].map(|it| &machines.all[it]);
+    let started = match &peer.connect {
+        Some(Address::Loopback(address)) => {
+            let dialer = TcpDialer::new(*address, &own.name);
+            dialer.map(|it| vec![boxed(it)])
+        }
+        Some(Address::Encrypted { .. }) => encrypted(own, peer.connect.as_ref(), true, &[peer])?,
+        None => Err(nobody_listens()),
+    };
+    let mut transports = named(peer.connect.as_ref(), started)?;
+    transports.pop().ok_or_else(|| nobody_listens().into())
+}
+
+/// Starts the transports that wait for connections of these machines, at one address. Listens only if there are some.
 ///
 /// # Errors
 /// When it can't listen, or when a certificate or the library is missing or wrong.
-pub fn open(
+pub fn listen(
     machines: &Machines,
     own: usize,
-    peer: usize,
-    opens: bool,
-) -> Result<Box<dyn Transport>, Failure> {
-    let [own, peer] = [own, peer].map(|it| &machines.all[it]);
-    let Some(address) = (if opens { &peer.connect } else { &own.listen }) else {
-        let why = "neither machine listens";
-        return Err(Failure::Config(why.to_owned()));
-    };
-    let path = address.to_string();
-    let failure = |error| Failure::File {
-        path: path.clone(),
-        error,
-    };
-    match address {
-        Address::Loopback(address) => Ok(match opens {
-            true => Box::new(TcpDialer::new(*address).map_err(failure)?),
-            false => Box::new(TcpAcceptor::new(*address).map_err(failure)?),
-        }),
-        Address::Encrypted { .. } => {
-            let files = CertificateFiles::read(own)?;
-            let endpoint = Endpoint {
-                opens,
-                address: &path,
-                machines: [&own.name, &peer.name],
-                authority: &files.authority,
-                certificate: &files.certificate,
-                key: &files.key,
-            };
-            load()?.open(&endpoint).map_err(failure)
-        }
+    peers: &[usize],
+) -> Result<Vec<Box<dyn Transport>>, Failure> {
+    let own = &machines.all[own];
+    if peers.is_empty() {
+        return Ok(Vec::new());
     }
+    let peers: Vec<_> = peers.iter().map(|it| &machines.all[*it]).collect();
+    let started = match &own.listen {
+        Some(Address::Loopback(address)) => {
+            let names: Vec<_> = peers.iter().map(|it| it.name.as_str()).collect();
+            let acceptors = TcpAcceptor::listen(*address, &names);
+            acceptors.map(|all| all.into_iter().map(boxed).collect())
+        }
+        Some(Address::Encrypted { .. }) => encrypted(own, own.listen.as_ref(), false, &peers)?,
+        None => Err(nobody_listens()),
+    };
+    named(own.listen.as_ref(), started)
+}
+
+type Started = io::Result<Vec<Box<dyn Transport>>>;
+
+/// Starts transports of the library, one for each of the other machines.
+fn encrypted(
+    own: &Machine,
+    address: Option<&Address>,
+    opens: bool,
+    peers: &[&Machine],
+) -> Result<Started, Failure> {
+    let files = CertificateFiles::read(own)?;
+    let address = address.map(ToString::to_string).unwrap_or_default();
+    let names: Vec<_> = peers.iter().map(|it| it.name.as_str()).collect();
+    Ok(load()?.open(&Endpoint {
+        opens,
+        address: &address,
+        own: &own.name,
+        peers: &names,
+        authority: &files.authority,
+        certificate: &files.certificate,
+        key: &files.key,
+    }))
+}
+
+fn boxed(transport: impl Transport + 'static) -> Box<dyn Transport> {
+    Box::new(transport)
+}
+
+/// Names the address in an error.
+fn named(address: Option<&Address>, started: Started) -> Result<Vec<Box<dyn Transport>>, Failure> {
+    started.map_err(|error| Failure::File {
+        path: address.map(ToString::to_string).unwrap_or_default(),
+        error,
+    })
+}
+
+/// The pipeline reader reports it.
+fn nobody_listens() -> io::Error {
+    io::Error::other("neither machine listens")
 }
 
 /// Loads the library. It is beside the program or its plugins, and nowhere else.

@@ -2,6 +2,11 @@
 //!
 //! It is neither encrypted nor authenticated. So it neither listens on nor connects to another address than the
 //! machine's own.
+//!
+//! A program listens at one address for several machines. Who connects first sends the name of its machine, and is
+//! answered whether it is expected.
+
+mod greeting;
 
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -9,20 +14,38 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::packet::MAX_PACKET;
+use crate::tcp::greeting::{Greetings, LONGEST_NAME};
 use crate::transport::{Connection, Transport};
 
 /// How often a listener looks for a connection.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
+/// How long the answer to the name is awaited.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 /// The buffer of each direction: some packets.
 const BUFFER: usize = 128 << 10;
 
 /// Opens connections.
-#[derive(Clone, Copy, Debug)]
-pub struct TcpDialer(SocketAddr);
+#[derive(Clone, Debug)]
+pub struct TcpDialer {
+    address: SocketAddr,
+    /// The name of this machine.
+    name: String,
+}
 
-/// Accepts connections.
+/// Accepts connections of one other machine.
 #[derive(Debug)]
-pub struct TcpAcceptor(TcpListener);
+pub struct TcpAcceptor {
+    listener: Arc<Listener>,
+    /// Its place among the machines of the listener.
+    peer: usize,
+}
+
+/// What accepts connections of several machines.
+#[derive(Debug)]
+struct Listener {
+    socket: TcpListener,
+    greetings: Mutex<Greetings>,
+}
 
 struct TcpConnection {
     stream: TcpStream,
@@ -31,26 +54,37 @@ struct TcpConnection {
 }
 
 impl TcpDialer {
-    /// Opens connections to an address of this machine.
+    /// Opens connections to an address of this machine. `name`: what this machine is called in the pipeline.
     ///
     /// # Errors
-    /// When it is the address of another one.
-    pub fn new(address: SocketAddr) -> io::Result<Self> {
+    /// When it is the address of another machine, or the name is too long.
+    pub fn new(address: SocketAddr, name: &str) -> io::Result<Self> {
         check(address)?;
-        Ok(Self(address))
+        check_name(name)?;
+        let name = name.to_owned();
+        Ok(Self { address, name })
     }
 }
 
 impl TcpAcceptor {
-    /// Listens on an address of this machine; port 0: any free one.
+    /// Listens on an address of this machine (port 0: any free one) for these machines. Returns one end for each.
     ///
     /// # Errors
-    /// When others can reach the address, or it can't be listened on.
-    pub fn new(address: SocketAddr) -> io::Result<Self> {
+    /// When others can reach the address, when it can't be listened on, or when a name is too long.
+    pub fn listen(address: SocketAddr, peers: &[&str]) -> io::Result<Vec<Self>> {
         check(address)?;
-        let listener = TcpListener::bind(address)?;
-        listener.set_nonblocking(true)?;
-        Ok(Self(listener))
+        peers.iter().try_for_each(|name| check_name(name))?;
+        let socket = TcpListener::bind(address)?;
+        socket.set_nonblocking(true)?;
+        let listener = Arc::new(Listener {
+            socket,
+            greetings: Mutex::new(Greetings::new(peers)),
+        });
+        let ends = (0..peers.len()).map(|peer| Self {
+            listener: listener.clone(),
+            peer,
+        });
+        Ok(ends.collect())
     }
 
     /// The address that it listens on.
@@ -58,13 +92,24 @@ impl TcpAcceptor {
     /// # Errors
     /// When the system does not know it.
     pub fn address(&self) -> io::Result<SocketAddr> {
-        self.0.local_addr()
+        self.listener.socket.local_addr()
     }
 }
 
 impl Transport for TcpDialer {
     fn connect(&mut self, wait: Duration) -> io::Result<Option<Arc<dyn Connection>>> {
-        let stream = TcpStream::connect_timeout(&self.0, wait)?;
+        let mut stream = TcpStream::connect_timeout(&self.address, wait)?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(ANSWER_TIMEOUT))?;
+        stream.write_all(&greeting::encode(&self.name))?;
+        let mut answer = [0];
+        stream.read_exact(&mut answer)?;
+        if answer != [greeting::EXPECTED] {
+            let name = &self.name;
+            let why = format!("the program that listens there expects no machine {name}");
+            return Err(io::Error::other(why));
+        }
+        stream.set_read_timeout(None)?;
         Ok(Some(TcpConnection::wrap(stream)?))
     }
 
@@ -78,13 +123,13 @@ impl Transport for TcpAcceptor {
     fn connect(&mut self, wait: Duration) -> io::Result<Option<Arc<dyn Connection>>> {
         let began = Instant::now();
         loop {
-            match self.0.accept() {
-                Ok((stream, _)) => {
-                    stream.set_nonblocking(false)?;
-                    return Ok(Some(TcpConnection::wrap(stream)?));
-                }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                Err(error) => return Err(error),
+            let greetings = &self.listener.greetings;
+            let mut greetings = greetings.lock().unwrap_or_else(PoisonError::into_inner);
+            greetings.poll(&self.listener.socket)?;
+            let stream = greetings.take(self.peer);
+            drop(greetings);
+            if let Some(stream) = stream {
+                return Ok(Some(TcpConnection::wrap(stream)?));
             }
             if began.elapsed() >= wait {
                 return Ok(None);
@@ -161,6 +206,16 @@ fn check(address: SocketAddr) -> io::Result<()> {
     }
 }
 
+fn check_name(name: &str) -> io::Result<()> {
+    match (1..=LONGEST_NAME).contains(&name.len()) {
+        true => Ok(()),
+        false => Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            format!("a name of {} bytes can't be that of a machine", name.len()),
+        )),
+    }
+}
+
 fn too_long() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "a packet is too long")
 }
@@ -169,21 +224,112 @@ fn too_long() -> io::Error {
 mod tests {
     use super::*;
 
+    const LOOPBACK: SocketAddr =
+        SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 0);
+    const LONG: Duration = Duration::from_secs(60);
+
+    fn listen(peers: &[&str]) -> Vec<TcpAcceptor> {
+        TcpAcceptor::listen(LOOPBACK, peers).unwrap()
+    }
+
+    /// Waits until an acceptor has a connection. All are asked, as the threads of their links do.
+    fn accepted(acceptors: &mut [TcpAcceptor]) -> (usize, Arc<dyn Connection>) {
+        let deadline = Instant::now() + LONG;
+        while Instant::now() < deadline {
+            for (index, acceptor) in acceptors.iter_mut().enumerate() {
+                if let Some(connection) = acceptor.connect(Duration::ZERO).unwrap() {
+                    return (index, connection);
+                }
+            }
+        }
+        panic!("nobody has connected");
+    }
+
     #[test]
     fn other_machines_are_refused() {
         for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:7447"] {
             let address = address.parse().unwrap();
-            let error = TcpAcceptor::new(address).unwrap_err();
+            let error = TcpAcceptor::listen(address, &["rack"]).unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
-            assert!(TcpDialer::new(address).is_err());
+            assert!(TcpDialer::new(address, "rack").is_err());
+        }
+        for name in ["", &"a".repeat(LONGEST_NAME + 1)] {
+            assert!(TcpAcceptor::listen(LOOPBACK, &[name]).is_err());
+            assert!(TcpDialer::new(LOOPBACK, name).is_err());
         }
     }
 
     #[test]
+    fn one_address_is_for_several_machines() {
+        let mut acceptors = listen(&["one", "two"]);
+        let address = acceptors[0].address().unwrap();
+        for (expected, name) in [(1, "two"), (0, "one"), (1, "two")] {
+            let dialing = std::thread::spawn(move || {
+                let mut dialer = TcpDialer::new(address, name).unwrap();
+                dialer.connect(LONG).unwrap().unwrap()
+            });
+            let (peer, accepted) = accepted(&mut acceptors);
+            assert_eq!(peer, expected);
+            let opened = dialing.join().unwrap();
+            opened.send(name.as_bytes()).unwrap();
+            opened.flush().unwrap();
+            let mut packet = Vec::new();
+            assert!(accepted.receive(&mut packet).unwrap());
+            assert_eq!(packet, name.as_bytes());
+        }
+    }
+
+    #[test]
+    fn a_machine_that_is_not_expected_is_answered() {
+        let mut acceptors = listen(&["one"]);
+        let address = acceptors[0].address().unwrap();
+        let dialing = std::thread::spawn(move || {
+            let mut dialer = TcpDialer::new(address, "three").unwrap();
+            dialer.connect(LONG).err().unwrap().to_string()
+        });
+        while !dialing.is_finished() {
+            assert!(acceptors[0].connect(Duration::ZERO).unwrap().is_none());
+        }
+        let text = dialing.join().unwrap();
+        assert_eq!(
+            text,
+            "the program that listens there expects no machine three"
+        );
+    }
+
+    #[test]
+    fn who_says_nothing_or_too_much_delays_nobody() {
+        let mut acceptors = listen(&["one"]);
+        let address = acceptors[0].address().unwrap();
+        let mut strangers: Vec<_> = (0..2 * greeting::MOST_GREETINGS)
+            .map(|number| {
+                let mut stream = TcpStream::connect(address).unwrap();
+                if number % 2 == 0 {
+                    stream.write_all(&[255; 64]).unwrap();
+                }
+                // So that the queue of the system does not overflow.
+                assert!(acceptors[0].connect(Duration::ZERO).unwrap().is_none());
+                stream
+            })
+            .collect();
+        let dialing = std::thread::spawn(move || {
+            let mut dialer = TcpDialer::new(address, "one").unwrap();
+            dialer.connect(LONG).unwrap().unwrap()
+        });
+        let (_, accepted) = accepted(&mut acceptors);
+        dialing.join().unwrap().close();
+        assert!(!accepted.receive(&mut Vec::new()).unwrap());
+        // The length was none of a name.
+        strangers[0].set_read_timeout(Some(LONG)).unwrap();
+        assert!(matches!(strangers[0].read(&mut [0]), Ok(0) | Err(_)));
+    }
+
+    #[test]
     fn an_announced_length_is_limited() {
-        let mut acceptor = TcpAcceptor::new(([127, 0, 0, 1], 0).into()).unwrap();
-        let mut stream = TcpStream::connect(acceptor.address().unwrap()).unwrap();
-        let accepted = acceptor.connect(Duration::from_secs(5)).unwrap().unwrap();
+        let mut acceptors = listen(&["one"]);
+        let mut stream = TcpStream::connect(acceptors[0].address().unwrap()).unwrap();
+        stream.write_all(&greeting::encode("one")).unwrap();
+        let (_, accepted) = accepted(&mut acceptors);
         let mut packet = Vec::new();
         stream.write_all(&[3, 0, 0, 0, 1, 2, 3]).unwrap();
         assert!(accepted.receive(&mut packet).unwrap());

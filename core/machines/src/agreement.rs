@@ -28,7 +28,7 @@ impl Wanted {
 }
 
 /// What two machines do not have in common.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Difference {
     /// A machine lacks something.
     Missing {

@@ -21,6 +21,7 @@ use flowpipe_sync::lock;
 
 use crate::control::{self, CHANNEL, Control};
 use crate::frame_coding::{FrameDecoder, FrameEncoder, FrameTraffic};
+use crate::held::HeldMessage;
 use crate::observations::{self, ObservationSender};
 use crate::peer::Peer;
 use crate::shared_memory::{SharedBlock, Sharing, block_of};
@@ -74,7 +75,10 @@ pub enum BridgeEvent {
         machine: usize,
     },
     /// The run was stopped on the other machine, or has failed there.
-    Stopped,
+    Stopped {
+        /// That a machine is gone, and which.
+        reason: Option<String>,
+    },
 }
 
 /// Moves the messages of all edges between two machines. Dropping it ends the streams to the stages here.
@@ -127,25 +131,12 @@ struct Unfinished {
     receipts: BTreeMap<u64, Receipt>,
 }
 
-/// A message of the other machine that this one has. When the last of its descendants here is dropped, which may be in any
-/// thread, it is finished.
-struct HeldMessage {
-    link: Arc<Link>,
-    id: MessageId,
-}
-
-impl Drop for HeldMessage {
-    fn drop(&mut self) {
-        self.link.done(self.id);
-    }
-}
-
 /// Messages of one edge, on their way from the thread of the link to that of the edge.
 type Arrivals = Sender<(MessageId, Vec<u8>)>;
 
 impl Bridge {
-    /// Starts to move messages. `ends`: those of the edges between both machines.
-    /// `patience`: the other machine is given up after so long without a connection.
+    /// Starts to move messages. `ends`: those of the edges between both machines. `patience`: the other machine is given
+    /// up after so long without a connection.
     ///
     /// # Errors
     /// When a thread can't be started.
@@ -156,6 +147,7 @@ impl Bridge {
         report: impl Fn(BridgeEvent) + Send + Sync + 'static,
     ) -> io::Result<Self> {
         let is_local = peer.is_local;
+        let early = std::mem::take(&mut *lock(&peer.early));
         let receives = !ends.incoming.is_empty();
         let edges = ends.outgoing.iter().map(OutgoingEdge::index);
         let shared = Arc::new(Shared {
@@ -217,13 +209,14 @@ impl Bridge {
             shared.send_control(&Control::Share(offer));
         }
         let own = shared;
-        bridge.others.push(spawn(move || receive(&own, arrivals))?);
+        let thread = spawn(move || receive(&own, early, arrivals))?;
+        bridge.others.push(thread);
         Ok(bridge)
     }
 
-    /// Reports to the other machine that the run is stopped here.
-    pub fn stop(&self) {
-        self.shared.send_control(&Control::Stop);
+    /// Reports to the other machine that the run is stopped here. `reason`: that a machine is gone, and which.
+    pub fn stop(&self, reason: Option<String>) {
+        self.shared.send_control(&Control::Stop { reason });
     }
 
     /// Reports to the other machine that a machine has been idle in a cycle.
@@ -449,10 +442,10 @@ fn send_edge(shared: &Shared, edge: &OutgoingEdge, mut frames: FrameEncoder) {
             Taken::Message(message, receipt) => {
                 let (shared_frame, block) = shared.place_of_frame(edge, &message).unzip();
                 let (body, sent_bytes) = wire::encode(&message, &mut frames, block);
-                let sequence = message.lineage().sequence;
                 if shared.is_gone(edge.index()) {
                     return;
                 }
+                let sequence = message.lineage().sequence;
                 let sent = shared.send(edge, sequence, &body.into(), shared_frame, receipt);
                 match (sent, message.frame()) {
                     (SendOutcome::Accepted, Some(frame)) => {
@@ -518,7 +511,9 @@ fn receive_edge(
 }
 
 /// Receives all that the other machine sends.
-fn receive(shared: &Shared, mut arrivals: HashMap<u32, Arrivals>) {
+/// `early`: what it has sent before this one has started.
+fn receive(shared: &Shared, early: Vec<Event>, mut arrivals: HashMap<u32, Arrivals>) {
+    let mut early = early.into_iter();
     let mut gone_since = (!shared.link.is_connected()).then(Instant::now);
     let mut has_finished = false;
     while !shared.is_closing() {
@@ -526,7 +521,7 @@ fn receive(shared: &Shared, mut arrivals: HashMap<u32, Arrivals>) {
             gone_since = None;
             shared.link.give_up();
         }
-        match shared.link.next_event(STEP) {
+        match early.next().or_else(|| shared.link.next_event(STEP)) {
             None | Some(Event::Credit { .. } | Event::Lost { .. } | Event::Unsent { .. }) => {}
             Some(Event::Arrived(id)) => shared.note_arrived(id),
             Some(Event::Connected) => {
@@ -546,15 +541,20 @@ fn receive(shared: &Shared, mut arrivals: HashMap<u32, Arrivals>) {
                 shared.link.done(id);
                 match Control::decode(&body) {
                     Some(Control::Gone { edge }) => shared.set_gone(edge),
-                    Some(Control::Stop) => (shared.report)(BridgeEvent::Stopped),
+                    Some(Control::Stop { reason }) => {
+                        (shared.report)(BridgeEvent::Stopped { reason });
+                    }
+                    // It may learn later that all have started.
+                    Some(Control::Missing { .. }) => {}
+                    // It was restarted while this machine started.
+                    Some(Control::Introduction { .. }) => shared.link.give_up(),
                     Some(Control::Idle { cycle, machine }) => {
                         (shared.report)(BridgeEvent::Idle { cycle, machine });
                     }
                     Some(Control::Share(step)) if shared.sharing.is_some() => {
                         let next = shared.sharing.as_ref().and_then(|it| it.receive(step));
-                        if let Some(next) = next {
-                            shared.send_control(&Control::Share(next));
-                        }
+                        next.into_iter()
+                            .for_each(|next| shared.send_control(&Control::Share(next)));
                     }
                     _ => shared.refuse(None, "it sent something that it should not"),
                 }

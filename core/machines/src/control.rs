@@ -1,8 +1,10 @@
 //! What machines send each other besides messages: JSON on channel 0.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
-use crate::agreement::{Facts, Wanted};
+use crate::agreement::{Difference, Facts, Wanted};
 use crate::shared_memory::Handshake;
 
 /// The channel of [`Control`].
@@ -19,12 +21,18 @@ pub(crate) enum Control {
         facts: Facts,
         wanted: Wanted,
     },
-    /// The facts agree: the machine is ready to start.
-    Ready,
+    /// To the parent: the machines that are missing in this part of the tree. To a child: those that are missing
+    /// anywhere; none: the run starts.
+    Missing { machines: BTreeSet<usize> },
+    /// What two machines of the run do not have in common: it does not start.
+    Different { differences: Vec<Difference> },
     /// The receiving stage of an edge has ended: nothing is sent on it any more.
     Gone { edge: usize },
     /// The run was stopped there, or has failed.
-    Stop,
+    Stop {
+        /// That a machine is gone, and which.
+        reason: Option<String>,
+    },
     /// A machine of the pipeline has been idle in a cycle: see [`flowpipe_engine::run::remote::DividedCycle`].
     Idle { cycle: usize, machine: usize },
     /// Between machines that are one: a step towards shared memory.

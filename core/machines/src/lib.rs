@@ -1,8 +1,8 @@
 //! A run on several machines.
 //!
 //! Each machine runs some stages of one pipeline ([`flowpipe_engine::run::remote`]), and has a link to each machine with
-//! which it shares edges. A [`Peer`] is such a machine. Both ends compare what they run ([`Facts`]) before anything
-//! starts. A [`Bridge`] then moves the messages of the edges between them.
+//! which it shares edges. A [`Peer`] is such a machine. All compare what they run ([`Facts`]) and start together
+//! ([`agree`]). A [`Bridge`] then moves the messages of the edges between two of them.
 //!
 //! Channel 0 of a link is for the machines themselves. Channel N + 1 is edge N of the pipeline. The last channel is for
 //! what they observe of their stages ([`Observed`]), such as their reports ([`whole_report`]).
@@ -12,15 +12,20 @@ pub mod batch;
 mod bridge;
 mod control;
 mod frame_coding;
+mod held;
 mod observations;
 mod peer;
 mod report;
 mod shared_memory;
+mod start;
+mod topology;
 mod wire;
 
 pub use agreement::{Difference, Facts, Wanted};
 pub use bridge::{Bridge, BridgeEvent};
 pub use frame_coding::FrameTraffic;
 pub use observations::{ObservationSender, Observed};
-pub use peer::{AgreementError, Peer};
+pub use peer::Peer;
 pub use report::{ReportError, read_report, whole_report, write_report};
+pub use start::{AgreementError, Missing, agree};
+pub use topology::Topology;

@@ -126,8 +126,8 @@ struct LinkPing {
 
 impl LinkPing {
     fn over_tcp() -> Self {
-        let acceptor = TcpAcceptor::new(LOOPBACK).unwrap();
-        let dialer = TcpDialer::new(acceptor.address().unwrap()).unwrap();
+        let acceptor = TcpAcceptor::listen(LOOPBACK, &["rack"]).unwrap().remove(0);
+        let dialer = TcpDialer::new(acceptor.address().unwrap(), "rack").unwrap();
         Self::start(dialer, acceptor)
     }
 
@@ -135,22 +135,23 @@ impl LinkPing {
         let created = certificates::create(&[("desk", vec![]), ("rack", vec![])]).unwrap();
         let address = free_address();
         let endpoint = |opens: bool| {
-            let machines = if opens {
-                ["rack", "desk"]
+            let (own, peers) = if opens {
+                ("rack", &["desk"])
             } else {
-                ["desk", "rack"]
+                ("desk", &["rack"])
             };
             let [certificate, key] = &created.machines[usize::from(opens)];
             Endpoint {
                 opens,
                 address: &address,
-                machines,
+                own,
+                peers,
                 authority: created.authority.as_bytes(),
                 certificate: certificate.as_bytes(),
                 key: key.as_bytes(),
             }
         };
-        let acceptor = Acceptor::new(&endpoint(false)).unwrap();
+        let acceptor = Acceptor::listen(&endpoint(false)).unwrap().remove(0);
         Self::start(Dialer::new(&endpoint(true)).unwrap(), acceptor)
     }
 

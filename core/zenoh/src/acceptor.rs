@@ -6,12 +6,13 @@ use std::time::{Duration, Instant};
 
 use flowpipe_link::library::Endpoint;
 use flowpipe_link::transport::{Connection, Transport};
+use zenoh::Session;
 
 use crate::channel::Channel;
 use crate::connection::RouteConnection;
 use crate::frame::{self, Kind};
 use crate::log;
-use crate::route::Route;
+use crate::route::{self, Route};
 
 /// Accepts connections of one other machine.
 pub struct Acceptor {
@@ -19,6 +20,8 @@ pub struct Acceptor {
     inbox: Arc<Inbox>,
     /// The last connection whose end was reported to the other machine.
     reported: Option<u64>,
+    /// The last one closes the session.
+    _listener: Arc<Listener>,
 }
 
 /// What the other machine asks for.
@@ -38,25 +41,34 @@ struct Requests {
     is_asked: bool,
 }
 
+/// A session that listens, for several machines.
+struct Listener(Session);
+
 impl Acceptor {
-    /// Listens.
+    /// Listens. Returns one end for each of the other machines.
     ///
     /// # Errors
     /// When it can't, or when the certificate is wrong.
-    pub fn new(endpoint: &Endpoint<'_>) -> io::Result<Self> {
+    pub fn listen(endpoint: &Endpoint<'_>) -> io::Result<Vec<Self>> {
         Route::check(endpoint)?;
-        let inbox: Arc<Inbox> = Arc::default();
-        let (receiver, end) = (inbox.clone(), inbox.clone());
-        let route = Route::open(
-            endpoint,
-            move |message| receiver.receive(message),
-            move || end.end(),
-        )?;
-        Ok(Self {
-            route: Arc::new(route),
-            inbox,
-            reported: None,
-        })
+        let listener = Arc::new(Listener(route::open(endpoint)?));
+        let accept = |peer: &&str| {
+            let inbox: Arc<Inbox> = Arc::default();
+            let (receiver, end) = (inbox.clone(), inbox.clone());
+            let route = Route::new(
+                listener.0.clone(),
+                [endpoint.own, peer],
+                move |message| receiver.receive(message),
+                move || end.end(),
+            )?;
+            Ok(Self {
+                route: Arc::new(route),
+                inbox,
+                reported: None,
+                _listener: listener.clone(),
+            })
+        };
+        endpoint.peers.iter().map(accept).collect()
     }
 
     /// Reports the end of the current connection once.
@@ -108,7 +120,12 @@ impl Drop for Acceptor {
     fn drop(&mut self) {
         self.inbox.end();
         self.report_end();
-        self.route.close().wait();
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        route::close(self.0.clone()).wait();
     }
 }
 

@@ -11,7 +11,7 @@ use flowpipe_link::transport::{Connection, Transport};
 use crate::channel::Channel;
 use crate::connection::RouteConnection;
 use crate::frame::{self, Kind};
-use crate::route::Route;
+use crate::route::{self, Route};
 
 /// How often the other machine is asked to accept a connection: it hears nothing until it knows the session.
 const ASK_INTERVAL: Duration = Duration::from_millis(20);
@@ -57,7 +57,7 @@ impl Dialer {
         Ok(Self {
             endpoint: OwnedEndpoint {
                 address: endpoint.address.to_owned(),
-                machines: endpoint.machines.map(str::to_owned),
+                machines: [endpoint.own, endpoint.peers.first().unwrap_or(&"")].map(str::to_owned),
                 authority: endpoint.authority.to_vec(),
                 certificate: endpoint.certificate.to_vec(),
                 key: endpoint.key.to_vec(),
@@ -89,15 +89,17 @@ impl OwnedEndpoint {
         let endpoint = Endpoint {
             opens: true,
             address: &self.address,
-            machines: [own, peer],
+            own,
+            peers: &[peer],
             authority: &self.authority,
             certificate: &self.certificate,
             key: &self.key,
         };
         let channel = Channel::new(fastrand::u64(..));
         let (receiver, end) = (channel.clone(), channel.clone());
-        let route = Route::open(
-            &endpoint,
+        let route = Route::new(
+            route::open(&endpoint)?,
+            [own, peer],
             move |message| receive(&receiver, message),
             move || end.end(),
         )?;

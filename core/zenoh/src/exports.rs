@@ -102,29 +102,43 @@ unsafe extern "C" fn create_certificates(
 
 unsafe extern "C" fn open(
     ends: *const Ends,
-    transport: *mut *mut c_void,
+    transports: *mut *mut c_void,
     error: *mut Output,
 ) -> Status {
     let body = || {
-        // SAFETY: the ABI demands that it is valid during the call, as are its texts.
+        // SAFETY: the ABI demands that it is valid during the call.
+        let ends = unsafe { &*ends };
+        let mut peers = Vec::new();
+        for index in 0..ends.count {
+            // SAFETY: the ABI demands that there are so many, and that texts are valid during the call.
+            peers.push(unsafe { text(ends.peers.add(index).read())? });
+        }
+        // SAFETY: as above.
         let endpoint = unsafe {
-            let ends = &*ends;
             Endpoint {
                 opens: ends.opens != 0,
                 address: text(ends.address)?,
-                machines: [text(ends.own)?, text(ends.peer)?],
+                own: text(ends.own)?,
+                peers: &peers,
                 authority: ends.authority.get(),
                 certificate: ends.certificate.get(),
                 key: ends.key.get(),
             }
         };
-        let opened: BoxedTransport = match endpoint.opens {
-            true => Box::new(Dialer::new(&endpoint)?),
-            false => Box::new(Acceptor::new(&endpoint)?),
+        let opened: Vec<BoxedTransport> = match endpoint.opens {
+            true => vec![Box::new(Dialer::new(&endpoint)?)],
+            false => {
+                let acceptors = Acceptor::listen(&endpoint)?;
+                let boxed = |it| Box::new(it) as BoxedTransport;
+                acceptors.into_iter().map(boxed).collect()
+            }
         };
-        let opened = Box::into_raw(Box::new(opened)).cast();
-        // SAFETY: the ABI demands that it is valid.
-        unsafe { transport.write(opened) };
+        // A dialer is refused for another number of machines.
+        for (index, opened) in opened.into_iter().enumerate() {
+            let opened = Box::into_raw(Box::new(opened)).cast();
+            // SAFETY: the ABI demands that there is room for as many as there are other machines.
+            unsafe { transports.add(index).write(opened) };
+        }
         Ok(DONE)
     };
     // SAFETY: the ABI demands it.

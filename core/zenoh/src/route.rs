@@ -1,4 +1,4 @@
-//! The session of zenoh, and its two keys: one for each direction.
+//! A session of zenoh, and in it the way to another machine: two keys, one for each direction.
 
 use std::io;
 use std::time::Duration;
@@ -26,26 +26,21 @@ impl Route {
     /// When one is wrong.
     pub fn check(endpoint: &Endpoint<'_>) -> io::Result<()> {
         settings::check(endpoint).map_err(io::Error::other)?;
-        let [own, _] = endpoint.machines;
-        certificates::check(endpoint.certificate, own)
+        certificates::check(endpoint.certificate, endpoint.own)
             .map_err(|error| io::Error::other(error.to_string()))
     }
 
-    /// Opens a session. What arrives is passed to `receive`, and `gone` is called when the other machine listens no
+    /// The way to another machine. What arrives is passed to `receive`, and `gone` is called when that machine listens no
     /// longer.
     ///
     /// # Errors
-    /// When it can't listen or connect.
-    pub fn open(
-        endpoint: &Endpoint<'_>,
+    /// When the session is closed.
+    pub fn new(
+        session: Session,
+        [own, peer]: [&str; 2],
         receive: impl Fn(Vec<u8>) + Send + Sync + 'static,
         gone: impl Fn() + Send + Sync + 'static,
     ) -> io::Result<Self> {
-        log::start();
-        log::take();
-        let [own, peer] = endpoint.machines;
-        let config = settings::config(endpoint).map_err(failure)?;
-        let session = zenoh::open(config).wait().map_err(failure)?;
         let publisher = session
             .declare_publisher(settings::key(own, peer))
             .congestion_control(CongestionControl::Block)
@@ -80,19 +75,34 @@ impl Route {
         self.publisher.put(message).wait().map_err(failure)
     }
 
-    /// Closes the session, on a thread of its own.
+    /// Closes its session, on a thread of its own.
     pub fn close(&self) -> Closing {
-        let (done, closed) = std::sync::mpsc::channel::<()>();
-        let session = self.session.clone();
-        let closing = std::thread::Builder::new()
-            .name("flowpipe-zenoh-close".into())
-            .spawn(move || {
-                // It may be closed already.
-                let _ = session.close().wait();
-                drop(done);
-            });
-        Closing(closing.is_ok().then_some(closed))
+        close(self.session.clone())
     }
+}
+
+/// Opens a session.
+///
+/// # Errors
+/// When it can't listen or connect.
+pub fn open(endpoint: &Endpoint<'_>) -> io::Result<Session> {
+    log::start();
+    log::take();
+    let config = settings::config(endpoint).map_err(failure)?;
+    zenoh::open(config).wait().map_err(failure)
+}
+
+/// Closes a session, on a thread of its own.
+pub fn close(session: Session) -> Closing {
+    let (done, closed) = std::sync::mpsc::channel::<()>();
+    let closing = std::thread::Builder::new()
+        .name("flowpipe-zenoh-close".into())
+        .spawn(move || {
+            // It may be closed already.
+            let _ = session.close().wait();
+            drop(done);
+        });
+    Closing(closing.is_ok().then_some(closed))
 }
 
 /// A session that is closing.

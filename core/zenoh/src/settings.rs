@@ -14,9 +14,10 @@ const LEASE_MS: u64 = 10_000;
 const CONGESTION_MS: u64 = 5000;
 /// The time to establish a connection.
 const ESTABLISH_MS: u64 = 5000;
-/// Sessions that a listener has at a time. One is used; a machine that lost its connection may have an old one.
+/// Sessions that a listener has at a time, for each other machine. One is used; a machine that lost its connection may
+/// have an old one.
 const MAX_SESSIONS: usize = 16;
-/// Connections at a time that are being accepted.
+/// Connections at a time that are being accepted, for each other machine.
 const MAX_PENDING: usize = 16;
 /// The longest name of a machine.
 const LONGEST_NAME: usize = 128;
@@ -33,7 +34,11 @@ pub fn key(from: &str, to: &str) -> String {
 /// When a name or an address has other characters.
 pub fn check(endpoint: &Endpoint<'_>) -> Result<(), String> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    for name in endpoint.machines {
+    if endpoint.peers.is_empty() || endpoint.opens && endpoint.peers.len() > 1 {
+        let count = endpoint.peers.len();
+        return Err(format!("there can't be connections to {count} machines"));
+    }
+    for name in std::iter::once(&endpoint.own).chain(endpoint.peers) {
         if name.is_empty() || name.len() > LONGEST_NAME || !name.chars().all(is_plain) {
             return Err(format!("{name:?} can't be the name of a machine"));
         }
@@ -57,8 +62,7 @@ pub fn config(endpoint: &Endpoint<'_>) -> zenoh::Result<Config> {
 }
 
 fn json(endpoint: &Endpoint<'_>) -> Value {
-    let [own, peer] = endpoint.machines;
-    let (sent, received) = (key(own, peer), key(peer, own));
+    let own = endpoint.own;
     let address = format!(
         "{}#tls_handshake_timeout_ms={ESTABLISH_MS}",
         endpoint.address
@@ -70,16 +74,37 @@ fn json(endpoint: &Endpoint<'_>) -> Value {
     };
     let authority = STANDARD.encode(endpoint.authority);
     let certificate = STANDARD.encode(endpoint.certificate);
-    let key = STANDARD.encode(endpoint.key);
-    let rule = |id: &str, flow: &str, message: &str, key: &str| {
-        json!({
-            "id": id,
-            "permission": "allow",
-            "flows": [flow],
-            "messages": [message],
-            "key_exprs": [key],
-        })
-    };
+    let private = STANDARD.encode(endpoint.key);
+    let (mut rules, mut subjects, mut policies) = (Vec::new(), Vec::new(), Vec::new());
+    for &peer in endpoint.peers {
+        let (sent, received) = (key(own, peer), key(peer, own));
+        let allowed = [
+            ("receive", "ingress", "put", &received),
+            ("subscribe", "egress", "declare_subscriber", &received),
+            ("send", "egress", "put", &sent),
+            ("be-subscribed", "ingress", "declare_subscriber", &sent),
+        ];
+        // No name has a slash.
+        let id = |what: &str| format!("{peer}/{what}");
+        rules.extend(allowed.map(|(what, flow, message, key)| {
+            json!({
+                "id": id(what),
+                "permission": "allow",
+                "flows": [flow],
+                "messages": [message],
+                "key_exprs": [key],
+            })
+        }));
+        subjects.push(json!({
+            "id": peer,
+            "cert_common_names": [peer],
+            "link_protocols": ["tls"],
+        }));
+        policies.push(json!({
+            "rules": allowed.map(|(what, ..)| id(what)),
+            "subjects": [peer],
+        }));
+    }
     json!({
         "mode": mode,
         "connect": { "endpoints": connect, "timeout_ms": 0, "exit_on_failure": true },
@@ -90,32 +115,20 @@ fn json(endpoint: &Endpoint<'_>) -> Value {
         },
         "adminspace": { "enabled": false },
         "timestamping": { "enabled": false },
-        // All that the other machine may do, and all that it learns. Anybody else may do nothing.
+        // All that another machine may do, and all that it learns. Anybody else may do nothing.
         "access_control": {
             "enabled": true,
             "default_permission": "deny",
-            "rules": [
-                rule("receive", "ingress", "put", &received),
-                rule("subscribe", "egress", "declare_subscriber", &received),
-                rule("send", "egress", "put", &sent),
-                rule("be-subscribed", "ingress", "declare_subscriber", &sent),
-            ],
-            "subjects": [
-                { "id": "peer", "cert_common_names": [peer], "link_protocols": ["tls"] },
-            ],
-            "policies": [
-                {
-                    "rules": ["receive", "subscribe", "send", "be-subscribed"],
-                    "subjects": ["peer"],
-                },
-            ],
+            "rules": rules,
+            "subjects": subjects,
+            "policies": policies,
         },
         "transport": {
             "unicast": {
                 "open_timeout": ESTABLISH_MS,
                 "accept_timeout": ESTABLISH_MS,
-                "accept_pending": MAX_PENDING,
-                "max_sessions": MAX_SESSIONS,
+                "accept_pending": MAX_PENDING * endpoint.peers.len(),
+                "max_sessions": MAX_SESSIONS * endpoint.peers.len(),
                 "max_links": 1,
             },
             "link": {
@@ -136,9 +149,9 @@ fn json(endpoint: &Endpoint<'_>) -> Value {
                     "close_link_on_expiration": true,
                     "root_ca_certificate_base64": authority,
                     "listen_certificate_base64": certificate,
-                    "listen_private_key_base64": key,
+                    "listen_private_key_base64": private,
                     "connect_certificate_base64": certificate,
-                    "connect_private_key_base64": key,
+                    "connect_private_key_base64": private,
                 },
             },
             "shared_memory": { "enabled": false },
@@ -150,11 +163,12 @@ fn json(endpoint: &Endpoint<'_>) -> Value {
 mod tests {
     use super::*;
 
-    fn endpoint<'a>(address: &'a str, machines: [&'a str; 2]) -> Endpoint<'a> {
+    fn endpoint<'a>(address: &'a str, own: &'a str, peers: &'a [&'a str]) -> Endpoint<'a> {
         Endpoint {
             opens: true,
             address,
-            machines,
+            own,
+            peers,
             authority: b"",
             certificate: b"",
             key: b"",
@@ -163,14 +177,14 @@ mod tests {
 
     #[test]
     fn what_has_a_meaning_to_zenoh_is_refused() {
-        let names = ["desk", "rack-1_b"];
+        let endpoint = |address| endpoint(address, "desk", &["rack-1_b"]);
         for address in [
             "tls/rack1:7447",
             "tls/127.0.0.1:1",
             "tls/[::]:7447",
             "tls/a.b-c_d:1",
         ] {
-            assert_eq!(check(&endpoint(address, names)), Ok(()), "{address}");
+            assert_eq!(check(&endpoint(address)), Ok(()), "{address}");
         }
         for address in [
             "tcp/rack1:7447",
@@ -180,21 +194,31 @@ mod tests {
             "tls/rack1:7447;a=b",
             "tls/rack1/a",
         ] {
-            assert!(check(&endpoint(address, names)).is_err(), "{address}");
+            assert!(check(&endpoint(address)).is_err(), "{address}");
         }
         let long = "a".repeat(LONGEST_NAME + 1);
         for name in ["", "*", "a/b", "a b", "$*", "ä", &long] {
-            let machines = [name, "desk"];
-            assert!(check(&endpoint("tls/a:1", machines)).is_err(), "{name}");
+            for (own, peers) in [(name, ["desk"]), ("desk", [name])] {
+                let endpoint = super::tests::endpoint("tls/a:1", own, &peers);
+                assert!(check(&endpoint).is_err(), "{name}");
+            }
         }
+        let two = ["rack1", "rack2"];
+        let opening = super::tests::endpoint("tls/a:1", "desk", &two);
+        assert!(check(&opening).is_err());
+        let listening = Endpoint {
+            opens: false,
+            ..opening
+        };
+        assert_eq!(check(&listening), Ok(()));
     }
 
     #[test]
     fn zenoh_knows_every_setting() {
-        for opens in [true, false] {
+        for (opens, peers) in [(true, &["rack1"][..]), (false, &["rack1", "rack2"])] {
             let endpoint = Endpoint {
                 opens,
-                ..endpoint("tls/127.0.0.1:7447", ["desk", "rack"])
+                ..endpoint("tls/127.0.0.1:7447", "desk", peers)
             };
             let config = config(&endpoint).unwrap();
             let get = |key: &str| config.get_json(key).unwrap();

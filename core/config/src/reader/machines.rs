@@ -27,10 +27,6 @@ pub(super) fn resolve(
             .collect(),
         of_stages: Vec::new(),
     };
-    if let Some(third) = written.machines.get(2) {
-        let found = machines.all.len();
-        findings.report(&third.name.span(), Problem::TooManyMachines { found });
-    }
     let names: Vec<_> = machines.all.iter().map(|it| it.name.clone()).collect();
     for stage in &written.stages {
         let Some(machine) = &stage.machine else {

@@ -101,8 +101,6 @@ pub enum Problem {
     Coordinators { found: usize },
     #[error("the file has no machine that works")]
     NoWorkers,
-    #[error("the pipeline has {found} machines, and may have 2")]
-    TooManyMachines { found: usize },
     #[error("`{one}` and `{other}` exchange messages, and neither listens")]
     NobodyListens { one: String, other: String },
     #[error("{name:?} can't be the name of a pipeline")]

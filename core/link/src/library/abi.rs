@@ -5,7 +5,7 @@
 use std::ffi::c_void;
 
 /// The version of these declarations. A library of another version is refused.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// The name of the function that a library exports: an [`Entry`].
 pub const ENTRY: &str = "flowpipe_transport";
 
@@ -40,18 +40,20 @@ pub struct Output {
     pub length: usize,
 }
 
-/// What a transport connects.
+/// What transports connect.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Ends {
-    /// 1: it opens connections to the address. 0: it listens there.
+    /// 1: it opens connections to the address. 0: it listens there, for all other machines.
     pub opens: u32,
     /// `tls/HOST:PORT`.
     pub address: Bytes,
     /// The name of this machine.
     pub own: Bytes,
-    /// The name of the other one.
-    pub peer: Bytes,
+    /// The names of the other ones. One that opens connections has one.
+    pub peers: *const Bytes,
+    /// How many there are.
+    pub count: usize,
     /// The certificate of the authority that both trust (PEM).
     pub authority: Bytes,
     /// This machine's certificate (PEM).
@@ -84,10 +86,11 @@ pub struct Functions {
         outputs: *mut Output,
         error: *mut Output,
     ) -> Status,
-    /// Starts a transport. It can be used until it is released.
+    /// Starts a transport for each of the other machines, and writes them in this order to `transports`. Each can be used
+    /// until it is released.
     pub open: unsafe extern "C" fn(
         ends: *const Ends,
-        transport: *mut *mut c_void,
+        transports: *mut *mut c_void,
         error: *mut Output,
     ) -> Status,
     /// Opens a connection, or waits for one, at most for about this time. One thread at a time calls this. A connection

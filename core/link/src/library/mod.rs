@@ -39,15 +39,17 @@ pub enum LibraryError {
     Empty,
 }
 
-/// What a transport connects, and by which certificates.
+/// What transports connect, and by which certificates.
 #[derive(Clone, Copy, Debug)]
 pub struct Endpoint<'a> {
     /// Whether it opens connections to the address, or listens there.
     pub opens: bool,
     /// `tls/HOST:PORT`.
     pub address: &'a str,
-    /// The names of this machine and the other one.
-    pub machines: [&'a str; 2],
+    /// The name of this machine.
+    pub own: &'a str,
+    /// The names of the other ones: of one, if it opens connections.
+    pub peers: &'a [&'a str],
     /// The certificate of the authority that both trust (PEM).
     pub authority: &'a [u8],
     /// This machine's certificate (PEM).
@@ -106,31 +108,36 @@ impl TransportLibrary {
         Ok(Self(functions))
     }
 
-    /// Starts a transport.
+    /// Starts a transport for each of the other machines, in their order.
     ///
     /// # Errors
     /// When it can't listen, or a certificate is wrong.
-    pub fn open(&self, endpoint: &Endpoint<'_>) -> io::Result<Box<dyn Transport>> {
+    pub fn open(&self, endpoint: &Endpoint<'_>) -> io::Result<Vec<Box<dyn Transport>>> {
         let text = |text: &str| Bytes::of(text.as_bytes());
-        let [own, peer] = endpoint.machines.map(text);
+        let peers: Vec<_> = endpoint.peers.iter().map(|peer| text(peer)).collect();
         let ends = Ends {
             opens: endpoint.opens.into(),
             address: text(endpoint.address),
-            own,
-            peer,
+            own: text(endpoint.own),
+            peers: peers.as_ptr(),
+            count: peers.len(),
             authority: Bytes::of(endpoint.authority),
             certificate: Bytes::of(endpoint.certificate),
             key: Bytes::of(endpoint.key),
         };
-        let mut transport = std::ptr::null_mut();
+        let mut transports = vec![std::ptr::null_mut(); peers.len()];
         call(|error| {
-            // SAFETY: all that is passed is valid during the call.
-            unsafe { (self.0.open)(&raw const ends, &raw mut transport, error) }
+            // SAFETY: all that is passed is valid during the call, with room for as many transports as there are peers.
+            unsafe { (self.0.open)(&raw const ends, transports.as_mut_ptr(), error) }
         })?;
-        Ok(Box::new(LibraryTransport {
-            functions: self.0,
-            transport,
-        }))
+        let wrap = |transport| {
+            let transport: Box<dyn Transport> = Box::new(LibraryTransport {
+                functions: self.0,
+                transport,
+            });
+            transport
+        };
+        Ok(transports.into_iter().map(wrap).collect())
     }
 
     /// Creates an authority and certificates of it, for machines with these names and these names or numeric addresses

@@ -81,7 +81,7 @@ fn messages_survive_cuts_between_processes() {
     let mut output = process.output();
     let address = line(&mut output, "address").parse().unwrap();
     let proxy = Proxy::start(address);
-    let transport = TcpDialer::new(proxy.address).unwrap();
+    let transport = TcpDialer::new(proxy.address, "worker").unwrap();
     let link = Link::start(Settings::new(true, 1), Box::new(transport), clock()).unwrap();
     link.receive_on(0, 64);
     let (cuts, received) = std::thread::scope(|scope| {
@@ -135,7 +135,9 @@ struct Fates {
 fn kills_lose_what_the_process_had() {
     const KILLS: usize = 20;
     const CAPACITY: usize = 4;
-    let transport = TcpAcceptor::new(LOOPBACK).unwrap();
+    let transport = TcpAcceptor::listen(LOOPBACK, &["worker"])
+        .unwrap()
+        .remove(0);
     let address = transport.address().unwrap();
     let link = Link::start(Settings::new(false, 1), Box::new(transport), clock()).unwrap();
     let mut process = Some(Process::start("work", address));

@@ -18,8 +18,11 @@ fn work() {
     let address = std::env::var("FLOWPIPE_LINK_ADDRESS").unwrap();
     let address = address.parse().unwrap();
     match work.as_str() {
-        "echo" => echo(TcpAcceptor::new(address).unwrap()),
-        "work" => process(TcpDialer::new(address).unwrap()),
+        "echo" => {
+            let acceptors = TcpAcceptor::listen(address, &["worker"]);
+            echo(acceptors.unwrap().remove(0));
+        }
+        "work" => process(TcpDialer::new(address, "worker").unwrap()),
         _ => panic!("{work}"),
     }
 }

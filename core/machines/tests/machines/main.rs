@@ -5,6 +5,7 @@
     reason = "tests end by panicking"
 )]
 
+mod chain;
 #[path = "../../../engine/tests/common/mod.rs"]
 mod common;
 mod loops;
@@ -25,7 +26,7 @@ use flowpipe_engine::run::{Options, Run};
 use flowpipe_host::clock::Clock;
 use flowpipe_link::tcp::{TcpAcceptor, TcpDialer};
 use flowpipe_link::transport::{Connection, Transport};
-use flowpipe_machines::{AgreementError, Bridge, BridgeEvent, Facts, FrameTraffic, Peer};
+use flowpipe_machines::{AgreementError, Bridge, BridgeEvent, Facts, FrameTraffic, Peer, Topology};
 use serde_json::json;
 
 use crate::common::{Builder, Watcher, catalogue, edges_add_up, finish, queue, seen};
@@ -38,6 +39,7 @@ const LONG: Duration = Duration::from_secs(60);
 /// One of two machines.
 struct Machine {
     clock: Clock,
+    topology: Topology,
     peer: Peer,
 }
 
@@ -58,9 +60,15 @@ fn machine(
 ) -> Machine {
     let clock = Clock::start();
     let now = Arc::new(move || clock.now());
-    let peer = Peer::connect(names, edges, opens, Box::new(transport), now);
+    // The one that connects is the first one.
+    let (own, other) = (usize::from(!opens), usize::from(opens));
+    let peer = (other, names[1]);
+    let peer = Peer::connect(peer, edges, opens, Box::new(transport), now);
+    let mut all = names.map(str::to_owned).to_vec();
+    all.sort_unstable();
     Machine {
         clock,
+        topology: Topology::new(all, own, &[(0, 1)].into()),
         peer: peer.unwrap(),
     }
 }
@@ -76,13 +84,13 @@ impl<T: Transport> Transport for Remote<T> {
 
 /// Two machines: the first one connects to the second, through a proxy if there is one. Then they share no memory.
 fn machines(edges: usize, through: Option<&mut Option<Proxy>>) -> [Machine; 2] {
-    let acceptor = TcpAcceptor::new(LOOPBACK).unwrap();
+    let acceptor = TcpAcceptor::listen(LOOPBACK, &["desk"]).unwrap().remove(0);
     let address = acceptor.address().unwrap();
     if let Some(proxy) = through {
         let started = Proxy::start(address);
         let address = started.address;
         *proxy = Some(started);
-        let dialer = Remote(TcpDialer::new(address).unwrap());
+        let dialer = Remote(TcpDialer::new(address, "desk").unwrap());
         let one = machine(["desk", "rack"], edges, true, dialer);
         return [
             one,
@@ -93,7 +101,7 @@ fn machines(edges: usize, through: Option<&mut Option<Proxy>>) -> [Machine; 2] {
         ["desk", "rack"],
         edges,
         true,
-        TcpDialer::new(address).unwrap(),
+        TcpDialer::new(address, "desk").unwrap(),
     );
     // Their clocks differ.
     std::thread::sleep(Duration::from_millis(20));
@@ -108,13 +116,18 @@ fn facts() -> Facts {
 /// Lets both agree.
 fn agree(machines: &[Machine; 2], facts: [Facts; 2]) -> [Result<(), AgreementError>; 2] {
     std::thread::scope(|scope| {
-        let agree = |machine: usize| machines[machine].peer.agree(&facts[machine], LONG);
+        let agree = |machine: usize| machines[machine].agree(&facts[machine], LONG);
         let other = scope.spawn(move || agree(1));
         [agree(0), other.join().unwrap()]
     })
 }
 
 impl Machine {
+    fn agree(&self, facts: &Facts, timeout: Duration) -> Result<(), AgreementError> {
+        let none = |_: &[flowpipe_machines::Missing]| {};
+        flowpipe_machines::agree(&self.topology, &[&self.peer], facts, timeout, none)
+    }
+
     /// Starts its run. `here`: the stages that it runs.
     fn start(self, pipeline: &Builder, here: &[usize], patience: Duration) -> Running {
         let watcher = Arc::new(Watcher::default());
@@ -263,10 +276,10 @@ fn machines_that_run_something_else_do_not_start() {
 fn a_machine_that_is_not_there_is_named() {
     let [desk, rack] = machines(2, None);
     drop(rack);
-    let error = desk.peer.agree(&facts(), Duration::from_millis(200));
+    let error = desk.agree(&facts(), Duration::from_millis(200));
     let error = error.unwrap_err().to_string();
     assert!(
-        error.starts_with("rack did not answer within 0 s: "),
+        error.starts_with("rack did not answer within 0 s"),
         "{error}"
     );
 }

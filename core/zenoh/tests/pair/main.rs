@@ -37,33 +37,40 @@ fn certificates() -> Created {
     certificates::create(&named).unwrap()
 }
 
-/// One end. `machines`: its own name and the other's.
+/// The end of a machine, to these others.
 fn endpoint<'a>(
     created: &'a Created,
     address: &'a str,
     opens: bool,
-    machines: [&'a str; 2],
+    own: &'a str,
+    peers: &'a [&'a str],
 ) -> Endpoint<'a> {
-    let own = MACHINES.iter().position(|name| *name == machines[0]);
-    let [certificate, key] = &created.machines[own.unwrap()];
+    let index = MACHINES.iter().position(|name| *name == own);
+    let [certificate, key] = &created.machines[index.unwrap()];
     Endpoint {
         opens,
         address,
-        machines,
+        own,
+        peers,
         authority: created.authority.as_bytes(),
         certificate: certificate.as_bytes(),
         key: key.as_bytes(),
     }
 }
 
+/// `desk`, which listens for others at one address.
+fn acceptors(created: &Created, address: &str, peers: &[&str]) -> Vec<Acceptor> {
+    Acceptor::listen(&endpoint(created, address, false, "desk", peers)).unwrap()
+}
+
 /// `desk`, which listens for `rack`.
 fn acceptor(created: &Created, address: &str) -> Acceptor {
-    Acceptor::new(&endpoint(created, address, false, ["desk", "rack"])).unwrap()
+    acceptors(created, address, &["rack"]).remove(0)
 }
 
 /// `rack`, which opens connections to `desk`.
 fn dialer(created: &Created, address: &str) -> Dialer {
-    Dialer::new(&endpoint(created, address, true, ["rack", "desk"])).unwrap()
+    Dialer::new(&endpoint(created, address, true, "rack", &["desk"])).unwrap()
 }
 
 /// Both.
@@ -159,6 +166,39 @@ fn a_connection_that_one_end_closes_ends_and_there_can_be_another() {
 }
 
 #[test]
+fn one_address_is_for_several_machines() {
+    let (created, address) = (certificates(), address());
+    let mut acceptors = acceptors(&created, &address, &["rack", "other"]);
+    let other = endpoint(&created, &address, true, "other", &["desk"]);
+    let mut dialers = [dialer(&created, &address), Dialer::new(&other).unwrap()];
+    let mut connections = Vec::new();
+    for index in [1, 0] {
+        connections.push(connect(&mut acceptors[index], &mut dialers[index]));
+    }
+    let mut exchange = |round: u8| {
+        for (number, [accepted, opened]) in (0_u8..).zip(&connections) {
+            for (from, to) in [(accepted, opened), (opened, accepted)] {
+                from.send(&[round, number]).unwrap();
+                from.flush().unwrap();
+                assert_eq!(received(to).unwrap(), [round, number]);
+            }
+        }
+    };
+    (0..3).for_each(&mut exchange);
+    // One of them ends, and the other one is still connected.
+    drop(dialers);
+    let [accepted, opened] = connections.remove(0);
+    drop(acceptors.remove(1));
+    opened.close();
+    drop((accepted, opened));
+    let mut dialer = dialer(&created, &address);
+    let [accepted, opened] = connect(&mut acceptors[0], &mut dialer);
+    opened.send(b"again").unwrap();
+    opened.flush().unwrap();
+    assert_eq!(received(&accepted).unwrap(), b"again");
+}
+
+#[test]
 fn an_end_that_is_gone_closes_its_connections() {
     let (created, address) = (certificates(), address());
     let (mut desk, mut rack) = pair(&created, &address);
@@ -176,13 +216,13 @@ fn a_wrong_certificate_is_reported_before_anything_is_opened() {
     let (created, address) = (certificates(), address());
     let wrong = Endpoint {
         certificate: created.machines[2][0].as_bytes(),
-        ..endpoint(&created, &address, false, ["desk", "rack"])
+        ..endpoint(&created, &address, false, "desk", &["rack"])
     };
     let opening = Endpoint {
         opens: true,
         ..wrong
     };
-    for error in [Acceptor::new(&wrong).err(), Dialer::new(&opening).err()] {
+    for error in [Acceptor::listen(&wrong).err(), Dialer::new(&opening).err()] {
         let text = error.unwrap().to_string();
         assert_eq!(text, "the certificate is that of machine other");
     }
@@ -193,7 +233,7 @@ fn an_address_that_is_used_is_reported() {
     let created = certificates();
     let listener = TcpListener::bind(LOOPBACK).unwrap();
     let address = format!("tls/{}", listener.local_addr().unwrap());
-    let error = Acceptor::new(&endpoint(&created, &address, false, ["desk", "rack"]));
+    let error = Acceptor::listen(&endpoint(&created, &address, false, "desk", &["rack"]));
     let text = error.err().unwrap().to_string();
     assert!(text.contains("Address already in use"), "{text}");
 }

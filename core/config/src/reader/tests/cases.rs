@@ -423,4 +423,20 @@ machine = "desk"
 plugin = "vision-opencv"
 from = "screen"
 machine = "rack"
+#:: of three machines, two that exchange messages do not listen
+[machines.desk]
+listen = "tcp/127.0.0.1:7447"
+[machines.rack1]
+[machines.rack2]
+[stages.screen]
+plugin = "capture-screen"
+machine = "desk"
+[stages.vision]
+plugin = "vision-opencv"
+from = "screen"
+machine = "rack1"
+[stages.echo]
+plugin = "echo"
+from = "vision"
+machine = "rack2"
 "##;

@@ -1,0 +1,344 @@
+//! How the machines of a run start together.
+//!
+//! Each machine compares what it runs with each peer. It reports to its parent in the tree of the machines which ones are
+//! missing, of those that its part of the tree knows of. The machine without a parent reports to its children what is
+//! missing anywhere, and they to theirs. When that is nothing, all start.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use flowpipe_link::session::Event;
+use flowpipe_sync::lock;
+
+use crate::agreement::{Difference, Facts};
+use crate::control::{CHANNEL, Control};
+use crate::peer::Peer;
+use crate::topology::Topology;
+
+/// How often the links are asked for what has arrived.
+const STEP: Duration = Duration::from_millis(5);
+/// How often the caller learns what is missing.
+const NOTICE_INTERVAL: Duration = Duration::from_secs(5);
+/// How long it may take until the others have what differs.
+const REFUSAL_TIMEOUT: Duration = Duration::from_secs(2);
+/// The most differences that a machine reports of others.
+const MOST_DIFFERENCES: usize = 256;
+
+/// A machine that is not there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missing {
+    /// The machine.
+    pub machine: String,
+    /// Why the last connection to it failed, if this machine connects to it.
+    pub failure: Option<String>,
+}
+
+/// Why the machines do not start together.
+#[derive(Debug, thiserror::Error)]
+pub enum AgreementError {
+    /// Some were not there in time.
+    #[error("{}", absent(.missing, *.seconds))]
+    Absent {
+        /// The others.
+        missing: Vec<Missing>,
+        /// How long they were awaited.
+        seconds: u64,
+    },
+    /// One is another machine.
+    #[error("{peer} was expected, and {name} answered")]
+    Other {
+        /// The expected machine.
+        peer: String,
+        /// The one that answered.
+        name: String,
+    },
+    /// One sent something that it should not.
+    #[error("{0} sent something that is no introduction")]
+    Malformed(String),
+    /// They do not run the same.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    Differences(Vec<Difference>),
+}
+
+fn absent(missing: &[Missing], seconds: u64) -> String {
+    let each = missing.iter().map(|Missing { machine, failure }| {
+        let failure = failure.as_ref().map(|it| format!(": {it}"));
+        let failure = failure.unwrap_or_default();
+        format!("{machine} did not answer within {seconds} s{failure}")
+    });
+    each.collect::<Vec<_>>().join("; ")
+}
+
+/// What is known of a peer.
+#[derive(Default)]
+struct Known {
+    /// It has this machine's introduction.
+    has_introduction: bool,
+    /// It runs the same.
+    agrees: bool,
+    /// What it has reported as missing.
+    reported: Option<BTreeSet<usize>>,
+    /// What it was sent as missing.
+    sent: Option<BTreeSet<usize>>,
+}
+
+/// The start of one machine.
+struct Start<'a> {
+    topology: &'a Topology,
+    facts: &'a Facts,
+    peers: &'a [&'a Peer],
+    known: Vec<Known>,
+}
+
+/// Waits until all machines are there and run the same. `peers`: those of the topology. `notice` is called when others
+/// are missing that were not, and every five seconds.
+///
+/// # Errors
+/// When one is not there in time, or when they do not run the same. The others find the same.
+pub fn agree(
+    topology: &Topology,
+    peers: &[&Peer],
+    facts: &Facts,
+    timeout: Duration,
+    mut notice: impl FnMut(&[Missing]),
+) -> Result<(), AgreementError> {
+    let began = Instant::now();
+    let known = peers.iter().map(|_| Known::default()).collect();
+    let mut start = Start {
+        topology,
+        facts,
+        peers,
+        known,
+    };
+    let mut noticed: Option<(BTreeSet<usize>, Instant)> = None;
+    loop {
+        if let Err(error) = start.receive() {
+            if let AgreementError::Differences(differences) = &error {
+                start.refuse(differences);
+            }
+            return Err(error);
+        }
+        if start.send() {
+            return Ok(());
+        }
+        let missing = start.missing();
+        if began.elapsed() >= timeout {
+            let missing = start.describe(&missing);
+            let seconds = timeout.as_secs();
+            return Err(AgreementError::Absent { missing, seconds });
+        }
+        let is_known = noticed
+            .as_ref()
+            .is_some_and(|(known, at)| missing.is_subset(known) && at.elapsed() < NOTICE_INTERVAL);
+        if !is_known {
+            notice(&start.describe(&missing));
+            noticed = Some((missing, Instant::now()));
+        }
+        std::thread::sleep(STEP);
+    }
+}
+
+impl Start<'_> {
+    /// Receives what has arrived.
+    fn receive(&mut self) -> Result<(), AgreementError> {
+        for index in 0..self.peers.len() {
+            while let Some(event) = self.next_event(index) {
+                self.accept(index, event)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn next_event(&self, index: usize) -> Option<Event> {
+        let peer = self.peers.get(index)?;
+        peer.link.next_event(Duration::ZERO)
+    }
+
+    fn accept(&mut self, index: usize, event: Event) -> Result<(), AgreementError> {
+        let (Some(peer), Some(known)) = (self.peers.get(index), self.known.get_mut(index)) else {
+            return Ok(());
+        };
+        let malformed = || AgreementError::Malformed(peer.name.clone());
+        let is_early = match &event {
+            // It was restarted, and awaits another introduction.
+            Event::PeerLost => {
+                *known = Known::default();
+                lock(&peer.early).clear();
+                false
+            }
+            Event::Message { id, body } if id.channel == CHANNEL => {
+                let is_early = match Control::decode(body).ok_or_else(malformed)? {
+                    Control::Introduction {
+                        machine,
+                        facts,
+                        wanted,
+                    } if !known.agrees => {
+                        let own = self.topology.name(self.topology.own);
+                        if machine != peer.name {
+                            let (peer, name) = (peer.name.clone(), machine);
+                            return Err(AgreementError::Other { peer, name });
+                        }
+                        let differences = self.facts.differences(own, &facts, &peer.name);
+                        if !differences.is_empty() {
+                            return Err(AgreementError::Differences(differences));
+                        }
+                        *lock(&peer.its_wanted) = wanted;
+                        known.agrees = true;
+                        false
+                    }
+                    Control::Different { differences }
+                        if (1..=MOST_DIFFERENCES).contains(&differences.len()) =>
+                    {
+                        return Err(AgreementError::Differences(differences));
+                    }
+                    Control::Missing { machines }
+                        if known.agrees
+                            && machines.iter().all(|it| *it < self.topology.names.len()) =>
+                    {
+                        known.reported = Some(machines);
+                        false
+                    }
+                    Control::Gone { .. }
+                    | Control::Stop { .. }
+                    | Control::Idle { .. }
+                    | Control::Share(_) => true,
+                    _ => return Err(malformed()),
+                };
+                if !is_early {
+                    peer.link.take(CHANNEL);
+                    peer.link.done(*id);
+                }
+                is_early
+            }
+            Event::Message { .. } => return Err(malformed()),
+            Event::Ended { .. } | Event::Finished => true,
+            _ => false,
+        };
+        if is_early {
+            if !known.agrees {
+                return Err(malformed());
+            }
+            // They are limited by the credit of the channel, and by the number of channels.
+            lock(&peer.early).push(event);
+        }
+        Ok(())
+    }
+
+    /// Sends what the peers do not have. Returns whether all machines start.
+    fn send(&mut self) -> bool {
+        let topology = self.topology;
+        let here = self.missing_here();
+        let everywhere = match topology.parent {
+            None => Some(here.clone()),
+            Some(parent) => self.reported_by(parent).cloned(),
+        };
+        let mut is_start = everywhere.as_ref().is_some_and(BTreeSet::is_empty);
+        for (peer, known) in self.peers.iter().zip(&mut self.known) {
+            if !known.has_introduction {
+                known.has_introduction = peer.send(&introduction(topology, self.facts, peer));
+            }
+            let to_send = match () {
+                () if topology.parent == Some(peer.machine) => Some(&here),
+                () if topology.children.contains(&peer.machine) => everywhere.as_ref(),
+                () => None,
+            };
+            if let Some(machines) = to_send
+                && known.has_introduction
+                && known.sent.as_ref() != Some(machines)
+            {
+                let missing = Control::Missing {
+                    machines: machines.clone(),
+                };
+                if peer.send(&missing) {
+                    known.sent = Some(machines.clone());
+                }
+            }
+            let is_child = topology.children.contains(&peer.machine);
+            is_start &= !is_child || known.sent.as_ref().is_some_and(BTreeSet::is_empty);
+        }
+        is_start
+    }
+
+    fn reported_by(&self, machine: usize) -> Option<&BTreeSet<usize>> {
+        let mut all = self.peers.iter().zip(&self.known);
+        let (_, known) = all.find(|(peer, _)| peer.machine == machine)?;
+        known.reported.as_ref()
+    }
+
+    /// The machines that are missing in this part of the tree.
+    fn missing_here(&self) -> BTreeSet<usize> {
+        let mut missing = BTreeSet::new();
+        for (peer, known) in self.peers.iter().zip(&self.known) {
+            let is_child = self.topology.children.contains(&peer.machine);
+            match &known.reported {
+                _ if !known.agrees => drop(missing.insert(peer.machine)),
+                Some(reported) if is_child => missing.extend(reported),
+                None if is_child => drop(missing.insert(peer.machine)),
+                _ => {}
+            }
+        }
+        missing
+    }
+
+    /// All that are missing, as far as this machine knows.
+    fn missing(&self) -> BTreeSet<usize> {
+        let mut missing = self.missing_here();
+        let reported = self.topology.parent.and_then(|it| self.reported_by(it));
+        missing.extend(reported.into_iter().flatten());
+        missing.remove(&self.topology.own);
+        missing
+    }
+
+    fn describe(&self, missing: &BTreeSet<usize>) -> Vec<Missing> {
+        let describe = |&machine: &usize| {
+            let peer = self.peers.iter().find(|peer| peer.machine == machine);
+            Missing {
+                machine: self.topology.name(machine).to_owned(),
+                failure: peer.and_then(|peer| peer.link.failure()),
+            }
+        };
+        missing.iter().map(describe).collect()
+    }
+
+    /// Sends to all peers what differs, and waits until those that are there have it.
+    fn refuse(&self, differences: &[Difference]) {
+        let differences = differences.iter().take(MOST_DIFFERENCES);
+        let refusal = Control::Different {
+            differences: differences.cloned().collect(),
+        };
+        let deadline = Instant::now() + REFUSAL_TIMEOUT;
+        let left = || deadline.saturating_duration_since(Instant::now());
+        let send = |peer: &Peer, control: &Control| {
+            let body = control.encode().into();
+            peer.link.send(CHANNEL, &body, left()).is_ok()
+        };
+        std::thread::scope(|scope| {
+            for (peer, known) in self.peers.iter().zip(&self.known) {
+                let refusal = &refusal;
+                scope.spawn(move || {
+                    // The one that differs finds that by itself.
+                    let has_all = (known.has_introduction
+                        || send(peer, &introduction(self.topology, self.facts, peer)))
+                        && send(peer, refusal);
+                    has_all && peer.link.finish(left())
+                });
+            }
+        });
+    }
+}
+
+fn introduction(topology: &Topology, facts: &Facts, peer: &Peer) -> Control {
+    Control::Introduction {
+        machine: topology.name(topology.own).to_owned(),
+        facts: facts.clone(),
+        wanted: peer.wanted,
+    }
+}
+
+impl Peer {
+    /// Sends a control message. Returns false if there is no room for it now.
+    fn send(&self, control: &Control) -> bool {
+        let body = control.encode().into();
+        self.link.send(CHANNEL, &body, Duration::ZERO).is_ok()
+    }
+}
