@@ -14,6 +14,8 @@ const TARGET_BYTES: f64 = (1 << 20) as f64;
 const MOST_ITEMS: u64 = 4096;
 /// A chunk is at most so many times as large as the worker's chunk before.
 const GROWTH: u64 = 4;
+/// The last chunks are not smaller than this part of the others.
+const LAST: u64 = 8;
 /// How much the last chunk counts in the averages.
 const WEIGHT: f64 = 0.5;
 /// While so many bytes of results wait for earlier ones, no new chunks are given.
@@ -147,9 +149,11 @@ impl<R> Schedule<R> {
         }
         let left = self.items.map_or(u64::MAX, |items| items - self.fresh);
         let lanes: usize = self.workers.iter().map(|it| it.allowed).sum();
-        // The last chunks are small, so that all workers end at about the same time.
-        let share = (left / lanes.max(1) as u64).max(1);
-        let items = self.workers.get(worker)?.size().min(share).min(left);
+        let size = self.workers.get(worker)?.size();
+        // The last chunks are small, so that all workers end at about the same time. Smaller ones would cost more than
+        // their items.
+        let share = (left / lanes.max(1) as u64).max(size / LAST).max(1);
+        let items = size.min(share).min(left);
         if items == 0 {
             return None;
         }
