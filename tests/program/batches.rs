@@ -405,7 +405,9 @@ mod wire {
 
 /// A worker that claims to run what the coordinator runs, and answers each chunk with this text.
 fn lies(address: std::net::SocketAddr, answer: &str, is_over: impl Fn() -> bool) {
-    let acceptor = flowpipe_link::tcp::TcpAcceptor::new(address).unwrap();
+    let acceptor = flowpipe_link::tcp::TcpAcceptor::listen(address, &["desk"])
+        .unwrap()
+        .remove(0);
     let link = wire::link(Box::new(acceptor), false);
     while !is_over() {
         let Some((channel, body)) = wire::receive(&link, Duration::from_millis(50)) else {
@@ -485,7 +487,7 @@ fn a_worker_runs_solvers_and_planners_and_nothing_else() {
     let marker = folder.path().join("marker").display().to_string();
     let _rack = Rack::start(&file, 0, &[]);
     let refused = |job: Value| {
-        let dialer = flowpipe_link::tcp::TcpDialer::new(address_of(&file, 0)).unwrap();
+        let dialer = flowpipe_link::tcp::TcpDialer::new(address_of(&file, 0), "desk").unwrap();
         let link = wire::link(Box::new(dialer), true);
         let job = json!({ "machine": "desk", "number": 1, "facts": {}, "job": job });
         wire::send(

@@ -1,15 +1,16 @@
 //! A live game whose solver is on another machine.
 
+use std::path::Path;
 use std::process::Stdio;
 
 use flowpipe_tests::{flowpipe, pipeline};
 
-use crate::live_play::{Table, ready};
+use crate::live_play::{Player, Table, ready};
 use crate::machines::{Machine, address};
 
 /// The live pipeline with the solver on `rack`: in the loop with the referee.
-fn divided() -> String {
-    let text = ready("live.toml", &[("referee", "boards = 5")]);
+fn divided(boards: usize) -> String {
+    let text = ready("live.toml", &[("referee", &format!("boards = {boards}"))]);
     let mut pipeline: toml::Table = text.parse().unwrap();
     for (name, stage) in pipeline["stages"].as_table_mut().unwrap() {
         let machine = if name == "solver" { "rack" } else { "desk" };
@@ -26,19 +27,24 @@ fn divided() -> String {
     pipeline.to_string()
 }
 
-#[test]
-fn a_solver_on_another_machine_solves_what_is_played() {
-    let table = Table::set(&["--size", "5,7,9", "--seed", "1"]);
-    let folder = tempfile::tempdir().unwrap();
-    let divided = divided();
-    let file = pipeline(folder.path(), &divided);
+/// Both machines.
+fn start(table: &Table, folder: &Path, boards: usize) -> (Player, Machine) {
+    let divided = divided(boards);
+    let file = pipeline(folder, &divided);
     let rack = flowpipe(&["run", &file, "--machine", "rack", "--json"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn();
-    let rack = Machine(rack.unwrap());
-    let player = table.play(&divided, &["--machine", "desk", "--json"]);
-    let (desk, rack) = (player.ended().expect(0).json(), rack.end().expect(0).json());
+    let desk = table.play(&divided, &["--machine", "desk", "--json"]);
+    (desk, Machine(rack.unwrap()))
+}
+
+#[test]
+fn a_solver_on_another_machine_solves_what_is_played() {
+    let table = Table::set(&["--size", "5,7,9", "--seed", "1"]);
+    let folder = tempfile::tempdir().unwrap();
+    let (desk, rack) = start(&table, folder.path(), 5);
+    let (desk, rack) = (desk.ended().expect(0).json(), rack.end().expect(0).json());
     assert_eq!(desk["boards"]["accepted"], 5, "{desk:#}");
     for json in [&desk, &rack] {
         let stages = json["report"]["stages"].as_array().unwrap();
@@ -46,4 +52,20 @@ fn a_solver_on_another_machine_solves_what_is_played() {
         assert!(solver["out"].as_u64() >= Some(5), "{solver:#}");
     }
     table.wait_for("solved", 5);
+}
+
+/// The loop does not wait for it.
+#[test]
+fn the_death_of_the_solver_s_machine_ends_the_game() {
+    let table = Table::set(&["--size", "5,7,9", "--seed", "1"]);
+    let folder = tempfile::tempdir().unwrap();
+    let (desk, mut rack) = start(&table, folder.path(), 500);
+    table.wait_for("solved", 2);
+    rack.0.kill().unwrap();
+    rack.0.wait().unwrap();
+    let ran = desk.ended().expect(1);
+    assert!(
+        ran.stderr.contains("machine rack is gone: the run ends"),
+        "{ran:#?}"
+    );
 }

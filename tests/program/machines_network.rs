@@ -12,15 +12,15 @@ use crate::proxy::Proxy;
 
 const PORT: u16 = 7447;
 
-/// So many numbers from `desk` to `rack` and back, where they are written into a file. `rack` listens.
+/// So many numbers from `desk` through `rack` to `shelf`, where they are written into a file. `rack` listens.
 fn file(folder: &Path, count: usize) -> String {
     let log = folder.join("numbers.txt");
     let text = format!(
         "[stages.numbers]\nplugin = \"numbers\"\nconfig = {{ count = {count} }}\nmachine = \"desk\"\n\
          [stages.pass]\nplugin = \"numbers-pass\"\nfrom = \"numbers\"\nqueue = {{ capacity = 1024 }}\nmachine = \"rack\"\n\
-         [stages.log]\nplugin = \"numbers-log\"\nfrom = \"pass\"\nqueue = {{ capacity = 1024 }}\nmachine = \"desk\"\n\
+         [stages.log]\nplugin = \"numbers-log\"\nfrom = \"pass\"\nqueue = {{ capacity = 1024 }}\nmachine = \"shelf\"\n\
          config = {{ file = {log:?} }}\n\
-         [machines.desk]\n\
+         [machines.desk]\n[machines.shelf]\n\
          [machines.rack]\nlisten = \"tls/0.0.0.0:{PORT}\"\nconnect = \"tls/{MIDDLE}:{PORT}\"\n"
     );
     let file = pipeline(folder, &text);
@@ -52,7 +52,7 @@ fn numbers_pass(count: usize, cuts: usize) {
     let file = file(folder.path(), count);
     let target = SocketAddr::from((network.address("rack"), PORT));
     let proxy = network.in_middle(|| Proxy::start_at((MIDDLE, PORT).into(), target));
-    let machines = ["desk", "rack"].map(|it| start(&network, &file, it));
+    let machines = ["shelf", "desk", "rack"].map(|it| start(&network, &file, it));
     let cut = proxy.cut_often(cuts);
     for machine in machines {
         let ran = machine.end().expect(0);

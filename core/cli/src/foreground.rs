@@ -1,5 +1,7 @@
 //! Runs a pipeline to its end, prints its events, and serves `flowpipe top`.
 
+use std::time::Duration;
+
 use crossbeam_channel::Receiver;
 use flowpipe_config::pipeline::Pipeline;
 use flowpipe_engine::report::Report;
@@ -16,6 +18,9 @@ use crate::reload::ReloadOptions;
 use crate::signals;
 use crate::tally::Tally;
 use crate::top::publisher::Publisher;
+
+/// How often the other machines are heard while nothing is followed.
+const UPDATE_INTERVAL: Duration = Duration::from_millis(20);
 
 /// A run that has ended.
 pub struct CompletedRun {
@@ -66,6 +71,11 @@ pub fn run(
     }
     if let Some(bridges) = &mut bridges {
         bridges.update(&handle);
+        // Nothing is followed any more, and the others still are.
+        while !handle.is_over() {
+            std::thread::sleep(UPDATE_INTERVAL);
+            bridges.update(&handle);
+        }
     }
     let report = handle.wait();
     let machines = bridges.map(|bridges| bridges.finish(report.clone()));

@@ -266,7 +266,7 @@ impl OtherMachines {
             };
             let name = machines.all[peer].name.clone();
             let idle = loops.idle_machines();
-            let notice = notice(name, run.stopper(), ending.clone(), idle);
+            let notice = notice(peer, name, run.stopper(), ending.clone(), idle);
             let bridge = Bridge::start(link, own_ends, PATIENCE, notice);
             bridges.insert(peer, bridge.map_err(Failure::from)?);
         }
@@ -287,11 +287,11 @@ impl Bridges {
     /// Reports to the others when the run here is ending, and ends loops.
     pub fn update(&mut self, run: &RunHandle) {
         self.loops.update(self.bridges.values());
-        if run.is_ending() && !std::mem::replace(&mut self.has_stopped, true) {
+        if run.is_ending() && !self.has_stopped {
             let reason = self.ending.reason.get();
-            for bridge in self.bridges.values() {
-                bridge.stop(reason.cloned());
-            }
+            // It is tried again where it was not taken.
+            let stop = |bridge: &Bridge| bridge.stop(reason.cloned());
+            self.has_stopped = self.bridges.values().all(stop);
         }
     }
 
@@ -397,6 +397,7 @@ fn refused(error: AgreementError) -> Failure {
 
 /// Prints what happens, and ends the run when another machine has ended it.
 fn notice(
+    peer: usize,
     machine: String,
     stopper: Stopper,
     ending: Arc<Ending>,
@@ -418,6 +419,7 @@ fn notice(
             eprintln!("the connection to machine {machine} is lost{reason}");
         }
         BridgeEvent::Died => {
+            idle.report_death(peer);
             lose(Some(format!("machine {machine} is gone")));
             eprintln!("machine {machine} is gone: the run ends");
             stopper.stop();
@@ -433,7 +435,7 @@ fn notice(
             lose(None);
             eprintln!("a message of {length} bytes is too long for machine {machine}");
         }
-        BridgeEvent::Idle { cycle, machine } => idle.add(cycle, machine),
+        BridgeEvent::Idle { cycle, machine } => idle.report(cycle, machine),
         BridgeEvent::Stopped { reason } => {
             if let Some(reason) = reason {
                 let reason: String = reason.chars().take(LONGEST_REASON).collect();

@@ -182,10 +182,14 @@ impl FrameDecoder {
                 kept.clone()
             }
             (Content::Changed { .. }, _) => return None,
-            (Content::Shared(block), _) if bytes.is_empty() => {
-                Arc::new(sharing.copy(block, shape.size())?)
+            (Content::Shared(block), last) => {
+                // The sender has counted it, too.
+                self.count += 1;
+                *last = None;
+                let copied = sharing.copy(block, shape.size());
+                let pixels = Arc::new(copied.filter(|_| bytes.is_empty())?);
+                return Some((shape, pixels));
             }
-            (Content::Shared(_), _) => return None,
         };
         self.count += 1;
         self.last = Some((shape, pixels.clone()));

@@ -271,9 +271,14 @@ impl Start<'_> {
         for (peer, known) in self.peers.iter().zip(&self.known) {
             let is_child = self.topology.children.contains(&peer.machine);
             match &known.reported {
-                _ if !known.agrees => drop(missing.insert(peer.machine)),
+                // One that is disconnected may be dead.
+                _ if !known.agrees || !peer.link.is_connected() => {
+                    missing.insert(peer.machine);
+                }
                 Some(reported) if is_child => missing.extend(reported),
-                None if is_child => drop(missing.insert(peer.machine)),
+                None if is_child => {
+                    missing.insert(peer.machine);
+                }
                 _ => {}
             }
         }

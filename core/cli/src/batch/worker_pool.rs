@@ -49,14 +49,14 @@ impl WorkerPool {
         let others: Vec<usize> = others.collect();
         // What is missing is reported before a thread hides it.
         for &other in &others {
-            transports::open(&machines, coordinator, other, true)?;
+            transports::open(&machines, coordinator, other)?;
         }
         let name = |index: usize| machines.all[index].name.clone();
         let (own, names) = (name(coordinator), others.iter().map(|index| name(*index)));
         let names: Vec<String> = names.collect();
         let connect = move |place: usize| {
             let other = others.get(place).copied().unwrap_or(coordinator);
-            transports::open(&machines, coordinator, other, true)
+            transports::open(&machines, coordinator, other)
                 .map_err(|failure| io::Error::other(failure.to_string()))
         };
         let workers = Workers::start(&own, &names, Box::new(connect));

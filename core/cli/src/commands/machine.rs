@@ -75,7 +75,10 @@ fn run_work(global: &Global, args: &MachineWork) -> Result<Ended, Failure> {
             "the file has no machine \"{name}\" that works; it has {all}"
         )));
     };
-    let transport = transports::open(&machines, own, coordinator, false)?;
+    let transports = transports::listen(&machines, own, &[coordinator])?;
+    let Some(transport) = transports.into_iter().next() else {
+        return Err(Failure::Run("nothing listens".to_owned()));
+    };
     let [own, coordinator] = [own, coordinator].map(|it| &machines.all[it]);
     let lanes = args.jobs.map_or_else(processors, usize::from);
     let serving = Serving::new(plugins::load(global), lanes);

@@ -22,6 +22,7 @@ pub struct Loops {
 #[derive(Clone, Default)]
 pub struct IdleMachines {
     known: Arc<Mutex<BTreeSet<(usize, usize)>>>,
+    own: usize,
     /// How many machines there are.
     machines: usize,
     /// How many loops there are at most.
@@ -39,6 +40,7 @@ impl Loops {
             cycles,
             idle: IdleMachines {
                 known: Arc::default(),
+                own,
                 machines: machines.all.len(),
                 loops: of_stages.len(),
             },
@@ -56,16 +58,19 @@ impl Loops {
         self.idle.clone()
     }
 
-    /// Passes on what is new, and ends the loops whose machines have all been idle. A machine without a link to this one
-    /// is reported by one between them.
+    /// Reports what is new, and ends the loops whose machines have all been idle.
     pub fn update<'a>(&mut self, bridges: impl Iterator<Item = &'a Bridge> + Clone) {
         for cycle in self.cycles.iter().filter(|it| it.is_idle()) {
             self.idle.add(cycle.index(), self.own);
         }
         let known = self.idle.lock().clone();
-        for &(cycle, machine) in known.difference(&self.sent) {
-            for bridge in bridges.clone() {
-                bridge.send_idle(cycle, machine);
+        for &(cycle, machine) in known.difference(&self.sent.clone()) {
+            // It is tried again where it was not taken.
+            if bridges
+                .clone()
+                .all(|bridge| bridge.send_idle(cycle, machine))
+            {
+                self.sent.insert((cycle, machine));
             }
         }
         for (cycle, machines) in self.cycles.iter().zip(&self.machines) {
@@ -74,13 +79,23 @@ impl Loops {
                 cycle.others_are_idle();
             }
         }
-        self.sent = known;
     }
 }
 
 impl IdleMachines {
-    /// A machine has been idle in a loop. What the pipeline does not have is ignored.
-    pub fn add(&self, cycle: usize, machine: usize) {
+    /// Another machine has been idle in a loop. What the pipeline does not have is ignored.
+    pub fn report(&self, cycle: usize, machine: usize) {
+        if machine != self.own {
+            self.add(cycle, machine);
+        }
+    }
+
+    /// A machine is dead: no loop waits for it.
+    pub fn report_death(&self, machine: usize) {
+        (0..self.loops).for_each(|cycle| self.report(cycle, machine));
+    }
+
+    fn add(&self, cycle: usize, machine: usize) {
         if cycle < self.loops && machine < self.machines {
             self.lock().insert((cycle, machine));
         }

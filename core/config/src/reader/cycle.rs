@@ -1,6 +1,6 @@
-//! Cycles of blocking queues.
+//! Cycles, above all of blocking queues.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use crate::pipeline::{Edge, WhenFull};
 
@@ -34,6 +34,18 @@ pub fn blocking_cycles(stages: usize, edges: &[Edge]) -> Vec<Vec<usize>> {
         }
     }
     cycles
+}
+
+/// The stages with which a stage is in a cycle, itself among them. Empty: it is in none.
+pub(super) fn cycle_of(stages: usize, edges: &[Edge], stage: usize) -> BTreeSet<usize> {
+    let mut leaving = vec![Vec::new(); stages];
+    for (index, edge) in edges.iter().enumerate() {
+        leaving[edge.from.stage].push(index);
+    }
+    let reached = search(stage, edges, &leaving);
+    let comes_back = |&other: &usize| search(other, edges, &leaving)[stage].is_some();
+    let reached = (0..stages).filter(|&other| reached[other].is_some());
+    reached.filter(comes_back).collect()
 }
 
 /// For every stage the last edge of a shortest way to it of at least one edge.

@@ -5,13 +5,14 @@ use std::net::{IpAddr, SocketAddr};
 
 use toml::Spanned;
 
+use super::cycle;
 use super::error::Findings;
 use super::problem::Problem;
 use super::suggest;
 use super::wiring::Wire;
 use super::written::Written;
 use super::written::machine::WrittenMachine;
-use crate::pipeline::{Address, Machine, Machines};
+use crate::pipeline::{Address, Edge, Machine, Machines};
 
 /// The machines of a file. They are valid only if nothing was reported.
 pub(super) fn resolve(
@@ -75,7 +76,7 @@ pub(super) fn machine(written: &WrittenMachine, findings: &mut Findings) -> Mach
     }
 }
 
-/// Reports machines without stages or without a way to each other.
+/// Reports machines without stages or without a way to each other, and loops that are on more than two.
 fn check(written: &Written<'_, '_>, machines: &Machines, wires: &[Wire], findings: &mut Findings) {
     for (index, machine) in written.machines.iter().enumerate() {
         if !machines.of_stages.contains(&index) {
@@ -98,6 +99,23 @@ fn check(written: &Written<'_, '_>, machines: &Machines, wires: &[Wire], finding
                 other: name(other),
             };
             findings.report(&written.machines[one].name.span(), problem);
+        }
+    }
+    let edges: Vec<Edge> = wires.iter().map(|wire| wire.edge).collect();
+    let mut seen = BTreeSet::new();
+    for (stage, its) in written.stages.iter().enumerate() {
+        if !seen.contains(&stage) {
+            let cycle = cycle::cycle_of(written.stages.len(), &edges, stage);
+            let found = cycle
+                .iter()
+                .map(|&it| of(it))
+                .collect::<BTreeSet<_>>()
+                .len();
+            if found > 2 {
+                let stage = its.name.get_ref().clone();
+                findings.report(&its.name.span(), Problem::LoopOfMachines { stage, found });
+            }
+            seen.extend(cycle);
         }
     }
 }

@@ -101,6 +101,8 @@ pub enum Problem {
     Coordinators { found: usize },
     #[error("the file has no machine that works")]
     NoWorkers,
+    #[error("the loop of `{stage}` is on {found} machines, and may be on 2")]
+    LoopOfMachines { stage: String, found: usize },
     #[error("`{one}` and `{other}` exchange messages, and neither listens")]
     NobodyListens { one: String, other: String },
     #[error("{name:?} can't be the name of a pipeline")]
@@ -243,6 +245,7 @@ impl Problem {
             Self::NobodyListens { .. } => {
                 "give one of them an address: listen = \"tls/0.0.0.0:7447\", connect = \"tls/HOST:7447\""
             }
+            Self::LoopOfMachines { .. } => "put the stages of a loop on two machines at most",
             Self::Coordinators { .. } | Self::NoWorkers => {
                 "give each machine that works an address: listen = \"tls/0.0.0.0:7447\", connect = \"tls/HOST:7447\""
             }

@@ -3,10 +3,11 @@
 //! In a cycle every stage waits for another to end first. The cycle has ended when its edges from outside are closed
 //! and drained and every message inside has been processed: then no stage can emit another one.
 //!
-//! A cycle can be divided among machines. A machine is idle once its edges from outside are closed and drained, every
+//! A cycle can be divided among two machines. A machine is idle once its edges from outside are closed and drained, every
 //! message inside it has been processed, and every message that it has sent is finished: all that its own edges from
-//! outside have caused has ended, everywhere. What others cause there later is counted by them. So the cycle has ended
-//! when each machine has been idle once (Dijkstra and Scholten 1980, "Termination detection for diffusing computations").
+//! outside have caused has ended, on both. What the other one causes there later is counted by that one. So the cycle has
+//! ended when both have been idle once (Dijkstra and Scholten 1980, "Termination detection for diffusing computations").
+//! It does not hold for three: a message counts as finished when what descends from it has arrived at the next machine.
 
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -117,9 +118,9 @@ impl Cycle {
 impl Inlet {
     fn is_at_rest(&self, counts: &EdgeCounts) -> bool {
         if counts.closed {
-            counts.taken == counts.done
+            counts.taken <= counts.done
         } else {
-            self.inside && counts.offered == counts.dropped + counts.done
+            self.inside && counts.offered <= counts.dropped + counts.done
         }
     }
 }

@@ -110,6 +110,12 @@ impl OutEdge {
         }
     }
 
+    /// Whether a message waits for its receiver, which has not ended.
+    pub(crate) fn has_waiting(&self) -> bool {
+        let counts = self.tail.counters.snapshot();
+        !counts.closed && counts.outstanding() > 0
+    }
+
     /// Why its receiver does not take messages of a schema. `None`: it takes them.
     pub(crate) fn refusal(&self, schema: &CStr) -> Option<String> {
         self.fed.refusal(schema)

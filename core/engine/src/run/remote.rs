@@ -229,9 +229,11 @@ impl DividedCycle {
         &self.stages
     }
 
-    /// Whether this machine has been idle: all that was caused here has ended, everywhere.
+    /// Checks whether this machine has been idle: all that was caused here has ended, everywhere.
     #[must_use]
     pub fn is_idle(&self) -> bool {
+        // The stages here may have ended, and check no more.
+        self.cycle.check();
         self.cycle.is_idle()
     }
 
@@ -317,6 +319,12 @@ impl IncomingEdge {
     #[must_use]
     pub fn edge(&self) -> Edge {
         self.edge
+    }
+
+    /// Whether a message waits for the stage here, which has not ended.
+    #[must_use]
+    pub fn has_waiting(&self) -> bool {
+        self.sender.has_waiting()
     }
 
     /// How many messages may wait before they are passed on here: what the sender is granted. Of a queue that drops, one:

@@ -59,11 +59,6 @@ pub enum Event {
         /// The channel.
         channel: u32,
     },
-    /// More messages may be sent on the channel.
-    Credit {
-        /// The channel.
-        channel: u32,
-    },
     /// The peer sends nothing more on any channel: if it is gone next, it has not died.
     Finished,
 }
@@ -71,7 +66,7 @@ pub enum Event {
 /// Why a message is not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// The receiver has no room for it: wait for [`Event::Credit`].
+    /// The receiver has no room for it now.
     #[error("the receiver has no room for it")]
     NoCredit,
     /// Too much has not been acknowledged.

@@ -446,9 +446,7 @@ impl Session {
         self.owes_acknowledgement = true;
         match self.incoming.accept(numbered, epoch, report)? {
             Some(Item::Credit { channel, limit }) => {
-                let is_more = self.outgoing.credit(channel, limit)?;
-                let events = is_more.then_some(Event::Credit { channel });
-                self.events.extend(events);
+                self.outgoing.credit(channel, limit)?;
             }
             Some(Item::Done {
                 channel,

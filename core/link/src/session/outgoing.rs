@@ -241,15 +241,16 @@ impl Outgoing {
         Ok(())
     }
 
-    /// The peer grants messages up to this number. Returns whether that are more.
-    pub(crate) fn credit(&mut self, channel: u32, limit: u64) -> Result<bool, Violation> {
+    /// The peer grants messages up to this number.
+    pub(crate) fn credit(&mut self, channel: u32, limit: u64) -> Result<(), Violation> {
         let unknown = Violation::Channel(channel);
         let found = self.channels.get_mut(channel as usize).ok_or(unknown)?;
         if limit < found.limit {
             let what = "limit";
             return Err(Violation::Count { channel, what });
         }
-        Ok(limit > std::mem::replace(&mut found.limit, limit))
+        found.limit = limit;
+        Ok(())
     }
 
     /// The peer has finished these messages.

@@ -5,7 +5,10 @@
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// How long connections may take until they were cut often enough.
+const LONGEST: Duration = Duration::from_secs(1800);
 
 /// Passes connections on to an address.
 pub struct Proxy {
@@ -47,7 +50,9 @@ impl Proxy {
     pub fn cut_often(&self, times: usize) -> usize {
         let mut random = fastrand::Rng::with_seed(4);
         let mut cuts = 0;
+        let began = Instant::now();
         while cuts < times {
+            assert!(began.elapsed() < LONGEST, "nothing is connected any more");
             std::thread::sleep(Duration::from_micros(random.u64(0..60_000)));
             for ends in std::mem::take(&mut *self.open.lock().unwrap()) {
                 // One direction first, sometimes: the other end learns it later.

@@ -212,7 +212,7 @@ fn run(
     let names: Vec<_> = (0..addresses.len()).map(|it| format!("rack{it}")).collect();
     let addresses = addresses.to_vec();
     let connect = move |place: usize| -> io::Result<Box<dyn Transport>> {
-        Ok(Box::new(TcpDialer::new(addresses[place])?))
+        Ok(Box::new(TcpDialer::new(addresses[place], "desk")?))
     };
     let mut workers = Workers::start("desk", &names, Box::new(connect)).unwrap();
     let job = Job {
@@ -247,7 +247,9 @@ fn with_worker(
     version: &'static str,
     during: impl FnOnce(SocketAddr),
 ) -> Vec<WorkerEvent> {
-    let acceptor = TcpAcceptor::new((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
+    let acceptor = TcpAcceptor::listen((Ipv4Addr::LOCALHOST, 0).into(), &["desk"])
+        .unwrap()
+        .remove(0);
     let address = acceptor.address().unwrap();
     let is_stopped = AtomicBool::new(false);
     let events = Mutex::new(Vec::new());
@@ -330,7 +332,7 @@ fn a_job_that_no_worker_can_do_is_refused() {
 fn a_machine_that_is_not_there_is_no_worker() {
     let addresses = [free_address()];
     let connect = move |place: usize| -> io::Result<Box<dyn Transport>> {
-        Ok(Box::new(TcpDialer::new(addresses[place])?))
+        Ok(Box::new(TcpDialer::new(addresses[place], "desk")?))
     };
     let names = ["rack0".to_owned()];
     let mut workers = Workers::start("desk", &names, Box::new(connect)).unwrap();
@@ -355,7 +357,9 @@ type Attack = fn(&Link, u64, u64);
 
 /// A worker that keeps to the protocol until it has a chunk.
 fn hostile(attack: Attack, during: impl FnOnce(SocketAddr)) {
-    let acceptor = TcpAcceptor::new((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
+    let acceptor = TcpAcceptor::listen((Ipv4Addr::LOCALHOST, 0).into(), &["desk"])
+        .unwrap()
+        .remove(0);
     let address = acceptor.address().unwrap();
     let link = start_link(Box::new(acceptor), false, 4).unwrap();
     let is_over = AtomicBool::new(false);
@@ -476,15 +480,15 @@ fn a_worker_that_never_answers_delays_nothing_for_long() {
 #[test]
 fn a_coordinator_that_sends_no_job_is_reported() {
     let events = with_worker(0, "1", |address| {
-        let dialer = TcpDialer::new(address).unwrap();
+        let dialer = TcpDialer::new(address, "desk").unwrap();
         for body in [b"{}".as_slice(), b"\xff\xff", &[b'['; 100_000]] {
-            let link = start_link(Box::new(dialer), true, 4).unwrap();
+            let link = start_link(Box::new(dialer.clone()), true, 4).unwrap();
             link.send(CONTROL, &body.into(), Duration::from_secs(10))
                 .unwrap();
             std::thread::sleep(Duration::from_millis(300));
         }
         // A chunk without a job is nothing to work on.
-        let link = start_link(Box::new(dialer), true, 4).unwrap();
+        let link = start_link(Box::new(dialer.clone()), true, 4).unwrap();
         let chunk = SentChunk {
             job: 1,
             first: 0,

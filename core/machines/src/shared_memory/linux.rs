@@ -1,7 +1,7 @@
 //! Memory files, which other processes of the same user open by their descriptors.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Read as _};
 use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
@@ -10,6 +10,13 @@ use flowpipe_host::frame::Frame;
 use rustix::fs::{MemfdFlags, memfd_create};
 
 use super::{Place, SharedBlock, Token};
+
+/// A token that nobody can guess.
+pub(super) fn random_token() -> io::Result<Token> {
+    let mut halves = [[0; 8]; 2];
+    File::open("/dev/urandom")?.read_exact(halves.as_flattened_mut())?;
+    Ok(halves.map(u64::from_le_bytes))
+}
 
 /// A new memory file that contains a token, and where it is.
 pub(super) fn memory_with(token: Token) -> io::Result<(File, Place)> {

@@ -72,7 +72,7 @@ pub(crate) struct Sharing {
 impl Sharing {
     /// Begins to receive frames of the other end, if the system has such memory.
     pub(crate) fn offer(&self) -> Option<Handshake> {
-        let token = [fastrand::u64(..), fastrand::u64(..)];
+        let token = system::random_token().ok()?;
         let (file, place) = system::memory_with(token).ok()?;
         *lock(&self.offered) = Some((token, file));
         Some(Handshake::Offer(place))

@@ -26,9 +26,7 @@ impl Running {
         let mut has_sent = false;
         while !self.run.is_over() {
             for cycle in &self.cycles {
-                if cycle.is_idle() && !std::mem::replace(&mut has_sent, true) {
-                    self.bridge.send_idle(cycle.index(), own);
-                }
+                has_sent = has_sent || cycle.is_idle() && self.bridge.send_idle(cycle.index(), own);
                 let other = BridgeEvent::Idle {
                     cycle: cycle.index(),
                     machine: 1 - own,

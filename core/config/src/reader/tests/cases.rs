@@ -439,4 +439,25 @@ machine = "rack1"
 plugin = "echo"
 from = "vision"
 machine = "rack2"
+#:: a loop on three machines
+[machines.desk]
+listen = "tcp/127.0.0.1:7447"
+[machines.rack1]
+listen = "tcp/127.0.0.1:7448"
+[machines.rack2]
+[stages.screen]
+plugin = "capture-screen"
+machine = "desk"
+[stages.echo]
+plugin = "echo"
+from = ["screen", { stage = "third", queue = { when_full = "latest" } }]
+machine = "desk"
+[stages.second]
+plugin = "echo"
+from = "echo"
+machine = "rack1"
+[stages.third]
+plugin = "echo"
+from = "second"
+machine = "rack2"
 "##;

@@ -1,0 +1,301 @@
+//! The edges between this machine and another one, while the run is active. [`sending`] and [`receiving`] move the messages.
+
+mod receiving;
+mod sending;
+
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use crossbeam_channel::Sender;
+use flowpipe_config::pipeline::PortRef;
+use flowpipe_engine::run::remote::{OutgoingEdge, RemoteEnds};
+use flowpipe_link::clock_offset::Offset;
+use flowpipe_link::link::{Link, Traffic};
+use flowpipe_link::session::MessageId;
+use flowpipe_sync::lock;
+
+use self::sending::Unfinished;
+use crate::control::{self, CHANNEL, Control};
+use crate::frame_coding::{FrameEncoder, FrameTraffic};
+use crate::observations::{self, ObservationSender};
+use crate::peer::Peer;
+use crate::shared_memory::Sharing;
+
+/// How often a thread that waits checks whether the bridge closes.
+const STEP: Duration = Duration::from_millis(50);
+/// How often a bridge that finishes checks whether the other machine is dead. Longer than a link lingers.
+const FINISH_STEP: Duration = Duration::from_secs(2);
+
+/// What happens on a bridge.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BridgeEvent {
+    /// There is a connection.
+    Connected,
+    /// There is none. Nothing is lost.
+    Disconnected {
+        /// Why, if it is known.
+        reason: Option<String>,
+    },
+    /// The program of the other machine is dead, or gone for too long. Its stages take part no longer.
+    Died,
+    /// After [`Self::Died`]: a message that the other machine had and did not finish, or that waited for it.
+    Lost {
+        /// The edge in the pipeline.
+        edge: usize,
+        /// Its output.
+        source: PortRef,
+        /// Its number there.
+        sequence: u64,
+    },
+    /// A message of the other machine was dropped: its stage can't have emitted it.
+    Refused {
+        /// The edge in the pipeline. `None`: it was for none.
+        edge: Option<usize>,
+        /// Why.
+        reason: String,
+    },
+    /// A message is longer than a link permits, and was dropped.
+    TooLong {
+        /// The edge in the pipeline.
+        edge: usize,
+        /// Its length in bytes.
+        length: usize,
+    },
+    /// A machine of the pipeline, by its place in the file, has been idle in a cycle.
+    Idle {
+        /// The cycle.
+        cycle: usize,
+        /// The machine.
+        machine: usize,
+    },
+    /// The run was stopped on the other machine, or has failed there.
+    Stopped {
+        /// That a machine is gone, and which.
+        reason: Option<String>,
+    },
+}
+
+/// Moves the messages of all edges between two machines. Dropping it ends the streams to the stages here.
+pub struct Bridge {
+    shared: Arc<Shared>,
+    /// The threads of edges to the other machine.
+    outgoing: Vec<JoinHandle<()>>,
+    others: Vec<JoinHandle<()>>,
+}
+
+struct Shared {
+    link: Arc<Link>,
+    report: Box<dyn Fn(BridgeEvent) + Send + Sync>,
+    /// What the other machine has not finished, by channel.
+    sent: Mutex<HashMap<u32, Unfinished>>,
+    /// By edge: whether the other machine takes no more.
+    gone: BTreeMap<usize, AtomicBool>,
+    is_closing: AtomicBool,
+    is_dead: Arc<AtomicBool>,
+    /// The channel of what the other machine sends of its stages, and whether it has ended.
+    observations: (u32, AtomicBool),
+    /// The other clock shows the same time as the one here.
+    has_same_clock: bool,
+    /// The other machine is given up after so long without a connection.
+    patience: Duration,
+    /// `None`: the machines are two.
+    sharing: Option<Sharing>,
+    /// What was sent of frames, by edge.
+    traffic: Mutex<BTreeMap<usize, FrameTraffic>>,
+}
+
+/// Messages of one edge, on their way from the thread of the link to that of the edge.
+type Arrivals = Sender<(MessageId, Vec<u8>)>;
+
+impl Bridge {
+    /// Starts to move messages. `ends`: those of the edges between both machines. `patience`: the other machine is given
+    /// up after so long without a connection.
+    ///
+    /// # Errors
+    /// When a thread can't be started.
+    pub fn start(
+        peer: Peer,
+        ends: RemoteEnds,
+        patience: Duration,
+        report: impl Fn(BridgeEvent) + Send + Sync + 'static,
+    ) -> io::Result<Self> {
+        let is_local = peer.is_local;
+        let early = std::mem::take(&mut *lock(&peer.early));
+        let receives = !ends.incoming.is_empty();
+        let edges = ends.outgoing.iter().map(OutgoingEdge::index);
+        let shared = Arc::new(Shared {
+            link: peer.link,
+            report: Box::new(report),
+            sent: Mutex::default(),
+            gone: edges.map(|edge| (edge, AtomicBool::new(false))).collect(),
+            is_closing: AtomicBool::new(false),
+            is_dead: peer.is_dead,
+            observations: (peer.observations, AtomicBool::new(false)),
+            has_same_clock: peer.has_same_clock,
+            patience,
+            sharing: is_local.then(Sharing::default),
+            traffic: Mutex::default(),
+        });
+        let mut bridge = Self {
+            shared: shared.clone(),
+            outgoing: Vec::new(),
+            others: Vec::new(),
+        };
+        let mut arrivals = HashMap::new();
+        for mut edge in ends.incoming {
+            let channel = control::channel(edge.index());
+            // What may arrive is limited by the credit.
+            let (sender, receiver) = crossbeam_channel::unbounded();
+            arrivals.insert(channel, sender);
+            shared.link.receive_on(channel, edge.capacity() as u64);
+            let accepted = Arc::new(AtomicU64::new(0));
+            for cycle in &ends.cycles {
+                if cycle.stages().contains(&edge.edge().to.stage) {
+                    let (link, accepted) = (shared.link.clone(), accepted.clone());
+                    // The dead have a new count.
+                    cycle.watch_arrivals(move || {
+                        link.arrived(channel) > accepted.load(Ordering::SeqCst)
+                    });
+                }
+            }
+            let own = shared.clone();
+            let thread =
+                spawn(move || receiving::receive_edge(&own, &mut edge, &receiver, &accepted))?;
+            bridge.others.push(thread);
+        }
+        let (sender, receiver) = crossbeam_channel::unbounded();
+        arrivals.insert(peer.observations, sender);
+        let link = &shared.link;
+        link.receive_on(peer.observations, observations::CAPACITY);
+        let (own, observe) = (shared.clone(), peer.observe);
+        bridge.others.push(spawn(move || {
+            let refuse = |reason: &str| own.refuse(None, reason);
+            observations::receive(&own.link, &receiver, observe, &own.observations.1, refuse);
+        })?);
+        for edge in ends.outgoing {
+            let own = shared.clone();
+            let frames = FrameEncoder::new(!is_local);
+            let thread = spawn(move || sending::send_edge(&own, &edge, frames))?;
+            bridge.outgoing.push(thread);
+        }
+        let offer = shared.sharing.as_ref().filter(|_| receives);
+        if let Some(offer) = offer.and_then(Sharing::offer) {
+            // Otherwise frames are sent.
+            let _ = shared.send_control(&Control::Share(offer));
+        }
+        let own = shared;
+        let thread = spawn(move || receiving::receive(&own, early, arrivals))?;
+        bridge.others.push(thread);
+        Ok(bridge)
+    }
+
+    /// Reports to the other machine that the run is stopped here. `reason`: that a machine is gone, and which.
+    /// Returns false if it takes nothing now.
+    #[must_use]
+    pub fn stop(&self, reason: Option<String>) -> bool {
+        self.shared.send_control(&Control::Stop { reason })
+    }
+
+    /// Reports to the other machine that a machine has been idle in a cycle.
+    /// Returns false if it takes nothing now.
+    #[must_use]
+    pub fn send_idle(&self, cycle: usize, machine: usize) -> bool {
+        self.shared.send_control(&Control::Idle { cycle, machine })
+    }
+
+    /// What was sent of the frames of each edge, by its index in the pipeline.
+    #[must_use]
+    pub fn frame_traffic(&self) -> BTreeMap<usize, FrameTraffic> {
+        lock(&self.shared.traffic).clone()
+    }
+
+    /// Sends the other machine what is observed of the stages here.
+    #[must_use]
+    pub fn observation_sender(&self) -> ObservationSender {
+        let shared = &self.shared;
+        ObservationSender::new(&shared.link, shared.observations.0, &shared.is_dead)
+    }
+
+    /// What has gone over the link so far.
+    #[must_use]
+    pub fn traffic(&self) -> Traffic {
+        self.shared.link.traffic()
+    }
+
+    /// The clock of the other machine, compared with that of this one.
+    #[must_use]
+    pub fn peer_clock(&self) -> Option<Offset> {
+        self.shared.link.peer_clock()
+    }
+
+    /// After the end of the run here: waits until the other machine has everything, and its run has ended too. Returns
+    /// false if it died before.
+    #[must_use]
+    pub fn finish(mut self) -> bool {
+        join(&mut self.outgoing);
+        while !self.shared.is_dead.load(Ordering::Relaxed) {
+            if self.shared.link.finish(FINISH_STEP) {
+                return true;
+            }
+        }
+        false
+    }
+}
+
+impl Drop for Bridge {
+    fn drop(&mut self) {
+        self.shared.is_closing.store(true, Ordering::Relaxed);
+        join(&mut self.others);
+        // Those of edges to the other machine end with their stages, which may be later.
+    }
+}
+
+fn spawn(work: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
+    std::thread::Builder::new()
+        .name("flowpipe-bridge".into())
+        .spawn(work)
+}
+
+fn join(threads: &mut Vec<JoinHandle<()>>) {
+    for thread in threads.drain(..) {
+        // A panic has been printed.
+        let _ = thread.join();
+    }
+}
+
+impl Shared {
+    fn is_closing(&self) -> bool {
+        self.is_closing.load(Ordering::Relaxed)
+    }
+
+    fn is_gone(&self, edge: usize) -> bool {
+        let gone = self.gone.get(&edge);
+        self.is_closing() || gone.is_none_or(|gone| gone.load(Ordering::Relaxed))
+    }
+
+    fn set_gone(&self, edge: usize) {
+        if let Some(gone) = self.gone.get(&edge) {
+            gone.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Returns false if the other machine takes nothing now. A dead one needs nothing.
+    fn send_control(&self, control: &Control) -> bool {
+        let body = control.encode().into();
+        self.is_dead.load(Ordering::Relaxed) || self.link.send(CHANNEL, &body, STEP).is_ok()
+    }
+
+    /// Waits until the other machine takes it, or is dead.
+    fn send_control_surely(&self, control: &Control) {
+        while !self.send_control(control) && !self.is_closing() {}
+    }
+
+    fn refuse(&self, edge: Option<usize>, reason: &str) {
+        let reason = reason.to_owned();
+        (self.report)(BridgeEvent::Refused { edge, reason });
+    }
+}

@@ -1,0 +1,161 @@
+//! What the other machine sends.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::Receiver;
+use flowpipe_config::pipeline::WhenFull;
+use flowpipe_engine::run::remote::{Delivery, IncomingEdge};
+use flowpipe_link::clock_offset::Offset;
+use flowpipe_link::session::{Event, MessageId};
+
+use super::{Arrivals, BridgeEvent, STEP, Shared};
+use crate::control::{CHANNEL, Control};
+use crate::frame_coding::FrameDecoder;
+use crate::held::HeldMessage;
+use crate::shared_memory::Sharing;
+use crate::wire;
+
+/// How often it is checked whether a stage has taken a message.
+const TAKEN_CHECK: Duration = Duration::from_micros(200);
+
+/// Passes the messages of an edge on to its stage.
+pub(super) fn receive_edge(
+    shared: &Shared,
+    edge: &mut IncomingEdge,
+    arrivals: &Receiver<(MessageId, Vec<u8>)>,
+    accepted: &AtomicU64,
+) {
+    let number = edge.index();
+    let mut frames = FrameDecoder::default();
+    let nothing = Sharing::default();
+    let sharing = shared.sharing.as_ref().unwrap_or(&nothing);
+    for (id, body) in arrivals {
+        // The first connection measures it.
+        let clock = loop {
+            match shared.link.peer_clock() {
+                _ if shared.has_same_clock => break Offset::NONE,
+                Some(clock) => break clock,
+                None if shared.is_closing() => return,
+                None => std::thread::sleep(Duration::from_millis(1)),
+            }
+        };
+        let delivery = match wire::decode(&body, clock, &mut frames, sharing) {
+            Some(arrived) => {
+                let link = shared.link.clone();
+                edge.accept(arrived, Some(Arc::new(HeldMessage { link, id })))
+            }
+            None => {
+                shared.link.done(id);
+                Err("a message is malformed".to_owned())
+            }
+        };
+        accepted.fetch_add(1, Ordering::SeqCst);
+        // The next message waits at the sender of a queue that drops, where a newer one replaces it.
+        if edge.edge().queue.when_full != WhenFull::Block {
+            while edge.has_waiting() && !shared.is_closing() {
+                std::thread::sleep(TAKEN_CHECK);
+            }
+        }
+        shared.link.take(id.channel);
+        match delivery {
+            Ok(Delivery::Queued) => {}
+            Ok(Delivery::Gone) => {
+                shared.send_control_surely(&Control::Gone { edge: number });
+                break;
+            }
+            Err(reason) => shared.refuse(Some(number), &reason),
+        }
+    }
+    // What still arrives goes nowhere.
+    for (id, _) in arrivals {
+        shared.link.take(id.channel);
+        shared.link.done(id);
+        accepted.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// Receives all that the other machine sends. `early`: what it has sent before this one has started.
+pub(super) fn receive(shared: &Shared, early: Vec<Event>, mut arrivals: HashMap<u32, Arrivals>) {
+    let mut early = early.into_iter();
+    let mut gone_since = (!shared.link.is_connected()).then(Instant::now);
+    let mut has_finished = false;
+    while !shared.is_closing() {
+        if !has_finished && gone_since.is_some_and(|since| since.elapsed() >= shared.patience) {
+            gone_since = None;
+            shared.link.give_up();
+        }
+        match early.next().or_else(|| shared.link.next_event(STEP)) {
+            None | Some(Event::Lost { .. } | Event::Unsent { .. }) => {}
+            Some(Event::Arrived(id)) => shared.note_arrived(id),
+            Some(Event::Connected) => {
+                gone_since = None;
+                (shared.report)(BridgeEvent::Connected);
+            }
+            Some(Event::Disconnected(violation)) => {
+                gone_since = Some(Instant::now());
+                if !has_finished {
+                    let reason = violation.map(|it| format!("the other machine {it}"));
+                    let reason = reason.or_else(|| shared.link.failure());
+                    (shared.report)(BridgeEvent::Disconnected { reason });
+                }
+            }
+            Some(Event::Message { id, body }) if id.channel == CHANNEL => {
+                shared.link.take(CHANNEL);
+                shared.link.done(id);
+                match Control::decode(&body) {
+                    Some(Control::Gone { edge }) => shared.set_gone(edge),
+                    Some(Control::Stop { reason }) => {
+                        (shared.report)(BridgeEvent::Stopped { reason });
+                    }
+                    // It may learn later that all have started.
+                    Some(Control::Missing { .. }) => {}
+                    // It was restarted while this machine started.
+                    Some(Control::Introduction { .. }) => shared.link.give_up(),
+                    Some(Control::Idle { cycle, machine }) => {
+                        (shared.report)(BridgeEvent::Idle { cycle, machine });
+                    }
+                    Some(Control::Share(step)) if shared.sharing.is_some() => {
+                        let next = shared.sharing.as_ref().and_then(|it| it.receive(step));
+                        // Otherwise frames are sent.
+                        if let Some(next) = next {
+                            let _ = shared.send_control(&Control::Share(next));
+                        }
+                    }
+                    _ => shared.refuse(None, "it sent something that it should not"),
+                }
+            }
+            Some(Event::Message { id, body }) => {
+                // Gone: the stage has ended, which the other machine is about to learn.
+                let rejected = match arrivals.get(&id.channel) {
+                    Some(arrivals) => arrivals.send((id, body)).is_err(),
+                    None => true,
+                };
+                if rejected {
+                    shared.link.take(id.channel);
+                    shared.link.done(id);
+                }
+            }
+            Some(Event::Done { first, last }) => shared.note_done(first, last),
+            Some(Event::Ended { channel }) => {
+                if channel == shared.observations.0 {
+                    shared.observations.1.store(true, Ordering::Relaxed);
+                }
+                drop(arrivals.remove(&channel));
+            }
+            Some(Event::Finished) => {
+                // Its run is over: it takes nothing more.
+                has_finished = true;
+                shared.gone.keys().for_each(|edge| shared.set_gone(*edge));
+            }
+            Some(Event::PeerLost) => {
+                shared.note_death();
+                // Streams to the stages here end.
+                arrivals.clear();
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! Messages to the other machine, and those of them that it has not finished.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use flowpipe_config::pipeline::{PortRef, WhenFull};
+use flowpipe_engine::run::remote::{FinishedCount, OutgoingEdge, Receipt, Taken};
+use flowpipe_host::frame::Frame;
+use flowpipe_host::message::Message;
+use flowpipe_link::session::{MessageId, Refusal};
+use flowpipe_sync::lock;
+
+use super::{BridgeEvent, STEP, Shared};
+use crate::control;
+use crate::frame_coding::FrameEncoder;
+use crate::shared_memory::{SharedBlock, Sharing, block_of};
+use crate::wire;
+
+/// How many messages of an edge may be unfinished: a machine that finishes none costs no more memory.
+const MOST_UNFINISHED: usize = 1 << 17;
+
+/// What happened to a message that was to be sent.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum SendOutcome {
+    Accepted,
+    TooLong,
+    /// The edge has ended there.
+    Ended,
+}
+
+/// The messages of a channel that are not finished.
+pub(super) struct Unfinished {
+    edge: usize,
+    source: PortRef,
+    /// Their numbers on the output, by those on the channel, with the frames that the other machine may still read here.
+    sequences: BTreeMap<u64, (u64, Option<Frame>)>,
+    /// Counts those that are finished.
+    finished: FinishedCount,
+    /// What those keep that have not arrived.
+    receipts: BTreeMap<u64, Receipt>,
+}
+
+impl Shared {
+    /// Sends a message and notes it.
+    fn send(
+        &self,
+        edge: &OutgoingEdge,
+        sequence: u64,
+        body: &Arc<[u8]>,
+        shared: Option<Frame>,
+        mut receipt: Option<Receipt>,
+    ) -> SendOutcome {
+        let channel = control::channel(edge.index());
+        loop {
+            // The note is there before the message can be finished.
+            let mut sent = lock(&self.sent);
+            let is_full = sent
+                .get(&channel)
+                .is_some_and(|it| it.sequences.len() >= MOST_UNFINISHED);
+            let result = match is_full {
+                true => Err(Refusal::NoCredit),
+                false => self.link.send(channel, body, Duration::ZERO),
+            };
+            let refusal = match result {
+                Ok(id) => {
+                    let unfinished = sent.entry(channel).or_insert_with(|| Unfinished {
+                        edge: edge.index(),
+                        source: edge.edge().from,
+                        finished: edge.finished_count(),
+                        sequences: BTreeMap::new(),
+                        receipts: BTreeMap::new(),
+                    });
+                    unfinished.sequences.insert(id.number, (sequence, shared));
+                    unfinished
+                        .receipts
+                        .extend(receipt.take().map(|it| (id.number, it)));
+                    return SendOutcome::Accepted;
+                }
+                Err(refusal) => refusal,
+            };
+            drop(sent);
+            match refusal {
+                Refusal::NoCredit if is_full => std::thread::sleep(STEP),
+                Refusal::NoCredit | Refusal::Full => {
+                    let _ = self.link.refusal(channel, body.len(), STEP);
+                }
+                Refusal::TooLong => {
+                    (self.report)(BridgeEvent::TooLong {
+                        edge: edge.index(),
+                        length: body.len(),
+                    });
+                    edge.finished_count().add(1);
+                    return SendOutcome::TooLong;
+                }
+                Refusal::Ended => return SendOutcome::Ended,
+            }
+            if self.is_gone(edge.index()) {
+                return SendOutcome::Ended;
+            }
+        }
+    }
+
+    /// The frame of a message and where the other machine may read it, if it may.
+    fn place_of_frame(
+        &self,
+        edge: &OutgoingEdge,
+        message: &Message,
+    ) -> Option<(Frame, SharedBlock)> {
+        if !self.sharing.as_ref().is_some_and(Sharing::sends) {
+            return None;
+        }
+        edge.share_frames();
+        let frame = message.frame()?;
+        Some((frame.clone(), block_of(frame)?))
+    }
+
+    fn count_frame(&self, edge: usize, is_shared: bool, bytes: usize, sent_bytes: usize) {
+        let mut all = lock(&self.traffic);
+        let traffic = all.entry(edge).or_default();
+        traffic.frames += 1;
+        traffic.shared += u64::from(is_shared);
+        traffic.bytes += bytes as u64;
+        traffic.sent_bytes += sent_bytes as u64;
+    }
+
+    /// These messages are in the hands of the other machine.
+    pub(super) fn note_arrived(&self, last: MessageId) {
+        let arrived = lock(&self.sent).get_mut(&last.channel).map(|unfinished| {
+            let later = unfinished.receipts.split_off(&(last.number + 1));
+            std::mem::replace(&mut unfinished.receipts, later)
+        });
+        // Without the lock: messages of any link may be finished by this.
+        drop(arrived);
+    }
+
+    /// The other machine has finished these messages.
+    pub(super) fn note_done(&self, first: MessageId, last: u64) {
+        if let Some(unfinished) = lock(&self.sent).get_mut(&first.channel) {
+            let count = unfinished.sequences.len();
+            let rest = unfinished.sequences.split_off(&first.number);
+            let later = rest.into_iter().filter(|(number, _)| *number > last);
+            unfinished.sequences.extend(later);
+            let finished = count - unfinished.sequences.len();
+            unfinished.finished.add(finished as u64);
+        }
+    }
+
+    /// The other machine is dead: all that it has not finished is lost.
+    pub(super) fn note_death(&self) {
+        self.is_dead.store(true, Ordering::Relaxed);
+        (self.report)(BridgeEvent::Died);
+        self.gone.keys().for_each(|edge| self.set_gone(*edge));
+        let lost = std::mem::take(&mut *lock(&self.sent));
+        let lost: BTreeMap<_, _> = lost.into_iter().collect();
+        for unfinished in lost.into_values() {
+            let Unfinished { edge, source, .. } = unfinished;
+            // A cycle does not wait for them.
+            unfinished.finished.add(unfinished.sequences.len() as u64);
+            for (sequence, _) in unfinished.sequences.into_values() {
+                (self.report)(BridgeEvent::Lost {
+                    edge,
+                    source,
+                    sequence,
+                });
+            }
+        }
+    }
+
+    /// A message was taken for the other machine, which takes no more.
+    fn note_unsent(&self, edge: &OutgoingEdge, sequence: u64) {
+        edge.finished_count().add(1);
+        if self.is_dead.load(Ordering::Relaxed) {
+            (self.report)(BridgeEvent::Lost {
+                edge: edge.index(),
+                source: edge.edge().from,
+                sequence,
+            });
+        }
+    }
+}
+
+/// Sends the messages of an edge, until its stream ends or the other machine takes no more.
+pub(super) fn send_edge(shared: &Shared, edge: &OutgoingEdge, mut frames: FrameEncoder) {
+    let channel = control::channel(edge.index());
+    let drops = edge.edge().queue.when_full != WhenFull::Block;
+    loop {
+        // What waits in a queue that drops can be dropped until there is room for it.
+        while drops && shared.link.refusal(channel, 0, STEP).is_some() {
+            if shared.is_gone(edge.index()) {
+                return;
+            }
+        }
+        match edge.take() {
+            Taken::Message(message, receipt) => {
+                let (shared_frame, block) = shared.place_of_frame(edge, &message).unzip();
+                let (body, sent_bytes) = wire::encode(&message, &mut frames, block);
+                let sequence = message.lineage().sequence;
+                if shared.is_gone(edge.index()) {
+                    shared.note_unsent(edge, sequence);
+                    return;
+                }
+                let sent = shared.send(edge, sequence, &body.into(), shared_frame, receipt);
+                match (sent, message.frame()) {
+                    (SendOutcome::Accepted, Some(frame)) => {
+                        let bytes = frame.pixels().len();
+                        shared.count_frame(edge.index(), block.is_some(), bytes, sent_bytes);
+                    }
+                    (SendOutcome::TooLong, Some(_)) => frames.forget(),
+                    (SendOutcome::Accepted | SendOutcome::TooLong, None) => {}
+                    (SendOutcome::Ended, _) => {
+                        shared.note_unsent(edge, sequence);
+                        return;
+                    }
+                }
+            }
+            Taken::Empty => {}
+            Taken::Ended => break,
+        }
+    }
+    shared.link.end(channel);
+}
