@@ -10,7 +10,7 @@ use crate::config::Config;
 /// # Errors
 /// When the config does not accept all of it, with what to set.
 pub fn check(capabilities: Capabilities, config: &Config) -> Result<()> {
-    let missing: Vec<Unreported> = capabilities
+    let mut missing: Vec<Unreported> = capabilities
         .unreported()
         .filter(|&it| is_relied_on(it, config))
         .collect();
@@ -21,7 +21,18 @@ pub fn check(capabilities: Capabilities, config: &Config) -> Result<()> {
         .iter()
         .map(|&it| capabilities.describe(it))
         .collect();
-    accept(&list.join("; "), &missing, config)
+    let list = list.join("; ");
+    // Where windows are unknown, nothing is played otherwise.
+    if !capabilities.windows && missing.contains(&Unreported::Covered) {
+        missing.retain(|&it| it != Unreported::Covered);
+        return Err(Error::bad_config(format!(
+            "{}. To play all the same, set `monitor` or `region` of capture-screen, and any_window = true and {} of \
+             actuator-mouse",
+            unreported(&list),
+            words(&missing)
+        )));
+    }
+    accept(&list, &missing, config)
 }
 
 /// The same of the pointer's place, where the desktop turns out not to report it.
@@ -46,16 +57,25 @@ fn is_relied_on(what: Unreported, config: &Config) -> bool {
 }
 
 fn accept(list: &str, missing: &[Unreported], config: &Config) -> Result<()> {
-    let text = format!("this desktop does not report: {list}. Ctrl-C in the terminal ends the run");
+    let text = unreported(list);
     if missing.iter().all(|it| config.accept.contains(it)) {
         tracing::warn!("{text}");
         return Ok(());
     }
-    let names: Vec<String> = missing.iter().map(|it| format!("\"{it}\"")).collect();
     Err(Error::bad_config(format!(
-        "{text}. Set accept = [{}] of actuator-mouse to play all the same",
-        names.join(", ")
+        "{text}. Set {} of actuator-mouse to play all the same",
+        words(missing)
     )))
+}
+
+fn unreported(list: &str) -> String {
+    format!("this desktop does not report: {list}. Ctrl-C in the terminal ends the run")
+}
+
+/// The key that accepts them.
+fn words(missing: &[Unreported]) -> String {
+    let names: Vec<String> = missing.iter().map(|it| format!("\"{it}\"")).collect();
+    format!("accept = [{}]", names.join(", "))
 }
 
 #[cfg(test)]
@@ -88,6 +108,21 @@ mod tests {
         );
         config.accept.push(Unreported::Covered);
         assert_eq!(refused(Capabilities::SWAY, &config), None);
+    }
+
+    #[test]
+    fn without_windows_the_monitor_has_to_be_named() {
+        let mut config = Config::default();
+        let text = refused(Capabilities::MUTTER, &config).unwrap();
+        assert!(
+            text.contains("any_window = true and accept = [\"hotkey\"]"),
+            "{text}"
+        );
+        // To accept it is not enough: nothing would be played.
+        config.accept = vec![Unreported::Hotkey, Unreported::Covered];
+        assert_eq!(refused(Capabilities::MUTTER, &config), Some(text));
+        config.any_window = true;
+        assert_eq!(refused(Capabilities::MUTTER, &config), None);
     }
 
     #[test]

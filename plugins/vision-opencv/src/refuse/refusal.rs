@@ -152,7 +152,7 @@ pub enum Refusal {
     Unsolvable,
     /// Two boards of similar size.
     #[error(
-        "two boards of similar size in one picture: name the window of one (--window) or its place (--region), or crop \
+        "two boards of similar size in one picture: name the window of one (--window) or its place (`region` of capture-screen), or crop \
          the picture"
     )]
     TwoBoards,
@@ -177,7 +177,7 @@ pub enum Refusal {
     },
     /// A picture as large as a screen, which may show more than the game.
     #[error(
-        "{0}; if the picture shows more than the game, name its window (--window) or its place (--region), or crop the \
+        "{0}; if the picture shows more than the game, name its window (--window) or its place (`region` of capture-screen), or crop the \
          picture"
     )]
     InScreen(Box<Self>),

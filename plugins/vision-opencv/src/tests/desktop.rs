@@ -201,7 +201,7 @@ fn the_window_among_others_reads_as_the_window_alone() {
     note!("desktops: {exact} of {} exact", read.len());
     for (desktop, read) in &read {
         let says = |reason: &str| {
-            ["--window", "--region", "crop"]
+            ["--window", "`region` of capture-screen", "crop"]
                 .iter()
                 .all(|it| reason.contains(it))
         };

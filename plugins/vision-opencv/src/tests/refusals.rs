@@ -295,7 +295,7 @@ fn two_boards_of_one_size() {
     is(
         refusal(&canvas),
         "find board",
-        "two boards of similar size in one picture: name the window of one (--window) or its place (--region), or crop \
+        "two boards of similar size in one picture: name the window of one (--window) or its place (`region` of capture-screen), or crop \
          the picture",
     );
 }
