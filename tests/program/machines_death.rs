@@ -69,10 +69,8 @@ fn kill_after(count: usize) {
 const MOST_UNCERTAIN: usize = 4;
 
 #[test]
-fn two_kills_lose_what_is_reported() {
-    for count in [50, 333] {
-        kill_after(count);
-    }
+fn a_kill_loses_what_is_reported() {
+    kill_after(333);
 }
 
 #[test]

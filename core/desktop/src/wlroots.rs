@@ -15,10 +15,10 @@ mod keyboard;
 mod outputs;
 #[cfg(feature = "input")]
 mod pointer;
+mod socket;
 mod sway;
 
 use std::io::{self, ErrorKind};
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -168,7 +168,7 @@ pub(crate) fn outputs_of_session() -> Result<Vec<outputs::Output>> {
 }
 
 fn connection(socket: &Path) -> Result<Connection> {
-    let stream = UnixStream::connect(socket).map_err(|error| DesktopError::NoDesktop {
+    let stream = socket::open(socket).map_err(|error| DesktopError::NoDesktop {
         reason: format!(
             "no Wayland compositor answers at {}: {error}",
             socket.display()

@@ -12,6 +12,10 @@ pub const WAYLAND: &str = "wayland";
 
 const UNREACHABLE_ADVICE: &str =
     "check that the compositor of WAYLAND_DISPLAY runs, and that XDG_RUNTIME_DIR names its folder";
+const NO_NAME_ADVICE: &str =
+    "start flowpipe in a terminal of the desktop, or set WAYLAND_DISPLAY to the name of its socket";
+const NO_POINTER_ADVICE: &str = "screens can be captured, and not played: the compositor lacks \
+     zwlr_virtual_pointer_manager_v1";
 const LACKING_ADVICE: &str = "log in to an X11 session, or to one of GNOME, sway, labwc or another compositor with wlroots' \
      protocols, or start the desktop's portal (the package xdg-desktop-portal and that of your desktop)";
 const PORTAL_ADVICE: &str = "the desktop portal shows the screen: set monitor = 1 of capture-screen, and choose the same monitor \
@@ -84,10 +88,15 @@ fn compositor(name: Option<&str>, portal: Option<Compositor>) -> (Diagnosis, Opt
         let words: Vec<&str> = list.into_iter().map(|(_, word)| word).collect();
         words.join(", ")
     };
-    if !missing.is_empty() {
+    // As `"auto"` decides.
+    if !has(PICTURES) || !has(MONITORS) {
         #[cfg(target_os = "linux")]
         if let Some(finding) = super::gnome::finding(&session) {
             return (finding, Some(Compositor::Gnome));
+        }
+        if name.is_none() && portal.is_none() {
+            let finding = Diagnosis::problem(WAYLAND, session, NO_NAME_ADVICE);
+            return (finding, None);
         }
         let found = format!(
             "{session} without wlroots' protocols for: {}",
@@ -99,6 +108,14 @@ fn compositor(name: Option<&str>, portal: Option<Compositor>) -> (Diagnosis, Opt
         };
         let compositor = portal.or(Some(Compositor::Other));
         return (Diagnosis::warning(WAYLAND, found, advice), compositor);
+    }
+    if !has(MOUSE) {
+        let found = format!(
+            "{session}: {}, and no virtual pointer: no mouse",
+            words(there)
+        );
+        let finding = Diagnosis::warning(WAYLAND, found, NO_POINTER_ADVICE);
+        return (finding, Some(Compositor::Wlroots));
     }
     let windows = within_time(|| {
         let desktop = Desktop::connect_by(DesktopChoice::Wlroots);

@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use rustix::net::sockopt::socket_peercred;
 use rustix::process::Pid;
 
+use super::socket;
 use crate::error::{DesktopError, Result};
 use crate::window::WindowId;
 pub(super) use tree::Tree;
@@ -86,7 +87,7 @@ impl Sway {
     }
 
     fn open(&self) -> io::Result<UnixStream> {
-        let stream = UnixStream::connect(&self.path)?;
+        let stream = socket::open(&self.path)?;
         if process(stream.as_fd()) != self.process {
             let why = "it is another sway's than WAYLAND_DISPLAY: set both to the same one";
             return Err(io::Error::other(why));

@@ -1,0 +1,43 @@
+//! Connections to the compositor's sockets.
+
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
+
+/// Connects to a socket. One that has as many connections waiting as it takes is an error: a compositor that stands still
+/// would be waited for without a limit.
+pub(super) fn open(path: &Path) -> io::Result<UnixStream> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    connect(&socket, &SocketAddrUnix::new(path)?).map_err(|error| match error {
+        Errno::AGAIN => io::Error::new(io::ErrorKind::WouldBlock, "it takes no connections now"),
+        error => error.into(),
+    })?;
+    let stream = UnixStream::from(socket);
+    stream.set_nonblocking(false)?;
+    Ok(stream)
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::net::{bind, listen};
+
+    use super::*;
+
+    #[test]
+    fn a_socket_that_takes_no_more_connections_is_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("socket");
+        let flags = SocketFlags::CLOEXEC;
+        let listener = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).unwrap();
+        bind(&listener, &SocketAddrUnix::new(&path).unwrap()).unwrap();
+        listen(&listener, 1).unwrap();
+        let opened: Vec<_> = std::iter::from_fn(|| open(&path).ok()).take(100).collect();
+        assert!((1..10).contains(&opened.len()), "{}", opened.len());
+        let error = open(&path).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+    }
+}
