@@ -25,11 +25,13 @@ pub enum Prints {
 /// Sends `tracing` to standard error: warnings, with `-v` information, with `-vv` everything.
 /// `FLOWPIPE_LOG` sets it by target, in the syntax of `RUST_LOG`. What a command prints of its runs itself is not logged.
 pub fn start(global: &Global, prints: Prints) {
-    // The warnings of the window library are about the desktop.
+    // The warnings of the window library are about the desktop. What the Wayland library logs, its errors say too.
     let default = match (global.verbose, prints) {
-        (0, Prints::Problems) => "warn,winit=error,flowpipe_engine::run::shared=off",
-        (0, Prints::Failures) => "warn,winit=error,flowpipe_engine::run=off",
-        (0, Prints::Nothing) => "warn,winit=error",
+        (0, Prints::Problems) => {
+            "warn,winit=error,wayland_backend=off,flowpipe_engine::run::shared=off"
+        }
+        (0, Prints::Failures) => "warn,winit=error,wayland_backend=off,flowpipe_engine::run=off",
+        (0, Prints::Nothing) => "warn,winit=error,wayland_backend=off",
         (1, _) => "info",
         _ => "debug",
     };
