@@ -71,7 +71,7 @@ pub fn run(
     }
     if let Some(bridges) = &mut bridges {
         bridges.update(&handle);
-        // Nothing is followed any more, and the others still are.
+        // The run goes on where standard output was closed, and the others need to hear of it.
         while !handle.is_over() {
             std::thread::sleep(UPDATE_INTERVAL);
             bridges.update(&handle);

@@ -68,7 +68,6 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
     };
     let wanted = Wanted {
         recording: args.record.is_some(),
-        trace: false,
     };
     let others =
         own.map(|own| OtherMachines::connect(&pipeline, own, options.clock, &facts(), wanted));

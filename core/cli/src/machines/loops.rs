@@ -64,7 +64,8 @@ impl Loops {
             self.idle.add(cycle.index(), self.own);
         }
         let known = self.idle.lock().clone();
-        for &(cycle, machine) in known.difference(&self.sent.clone()) {
+        let new: Vec<_> = known.difference(&self.sent).copied().collect();
+        for (cycle, machine) in new {
             // It is tried again where it was not taken.
             if bridges
                 .clone()

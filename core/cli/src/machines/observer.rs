@@ -1,4 +1,4 @@
-//! The machine of a run that records or traces the whole of it: the observer.
+//! The machine of a run that records the whole of it: the observer.
 //!
 //! The others send it what their stages do. All clocks are set to that of the observer before the run starts, so that
 //! the times of the whole run have one axis, and plugins have read the very times that are recorded.
@@ -31,9 +31,9 @@ pub fn find(
     peers: &[(usize, Peer)],
 ) -> Result<Option<usize>, Failure> {
     let name = |machine: usize| &machines.all[machine].name;
-    let observing = peers.iter().filter(|(_, it)| it.its_wanted().is_any());
+    let observing = peers.iter().filter(|(_, it)| it.its_wanted().recording);
     let observing: Vec<_> = observing.map(|(machine, _)| *machine).collect();
-    let others: Vec<_> = match wanted.is_any() {
+    let others: Vec<_> = match wanted.recording {
         true => [own].into_iter().chain(observing).collect(),
         false => observing,
     };
@@ -46,7 +46,7 @@ pub fn find(
     }
     let is_linked = |machine: &usize| *machine == own || peers.iter().any(|(it, _)| it == machine);
     let mut used = machines.of_stages.iter();
-    match used.find(|machine| wanted.is_any() && !is_linked(machine)) {
+    match used.find(|machine| wanted.recording && !is_linked(machine)) {
         Some(missing) => Err(Failure::Usage(format!(
             "machine {} is not connected to machine {}, which is to record or trace the run",
             name(*missing),
