@@ -190,8 +190,7 @@ fn what_a_machine_observes_arrives_in_order_and_ends() {
         assert!(!sender.send(vec![1]));
     }
     let rack = std::thread::spawn(move || rack.finish());
-    desk.finish();
-    rack.join().unwrap();
+    // As a run does, before it finishes the bridge: then nothing more is taken.
     for number in 0..100 {
         let Observed::Sent(body) = arrived.recv().unwrap() else {
             panic!("{number}");
@@ -199,6 +198,8 @@ fn what_a_machine_observes_arrives_in_order_and_ends() {
         assert_eq!(body, [number]);
     }
     assert!(matches!(arrived.recv().unwrap(), Observed::Ended));
+    desk.finish();
+    rack.join().unwrap();
 }
 
 #[test]
