@@ -37,11 +37,12 @@ ARROWS = {
     "generate": ["puzzle", "search"],
     "game": ["generate", "puzzle", "terminal"],
     # What plugins need of the system.
-    "desktop": ["guardian", "output", "process"],
-    "guardian": ["process"],
+    "desktop": ["guardian", "output", "process", "wayland"],
+    "guardian": ["process", "wayland"],
+    "wayland": [],
     # The program, and what tests share.
     "cli": ["abi", "config", "desktop", "engine", "game", "generate", "host", "isolation", "link", "machines", "message", "output", "process",
-            "puzzle", "recorder", "recording", "report", "search", "terminal"],
+            "puzzle", "recorder", "recording", "report", "search", "terminal", "wayland"],
     "testing": [],
 }
 # What a plugin may depend on. It reaches `puzzle` and `abi` through `plugin`.

@@ -62,3 +62,10 @@ pub enum DesktopError {
         suggestion: String,
     },
 }
+
+#[cfg(all(feature = "wlroots", unix, not(target_os = "macos")))]
+impl From<flowpipe_wayland::Lost> for DesktopError {
+    fn from(lost: flowpipe_wayland::Lost) -> Self {
+        Self::Lost(lost.0)
+    }
+}

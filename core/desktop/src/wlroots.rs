@@ -6,24 +6,20 @@
 //! Places are in the compositor's own units, in which monitors are laid out: a monitor of scale 2 has two pixels for each
 //! ([`crate::Picture::scale`]).
 
-mod answer;
 mod buffer;
-mod globals;
 mod grab;
 #[cfg(feature = "input")]
 mod keyboard;
 mod outputs;
 #[cfg(feature = "input")]
 mod pointer;
-mod socket;
 mod sway;
 
-use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use wayland_client::backend::WaylandError;
-use wayland_client::{Connection, DispatchError};
+use flowpipe_wayland::socket;
+use wayland_client::Connection;
 
 use crate::backend::Backend;
 use crate::capabilities::Capabilities;
@@ -177,36 +173,12 @@ fn connection(socket: &Path) -> Result<Connection> {
     Connection::from_socket(stream).map_err(no_compositor)
 }
 
-/// The path of the socket that the environment names. An inherited connection (`WAYLAND_SOCKET`) is not used: there would be
-/// one for the first that connects, and the others would be elsewhere.
 fn session_socket() -> Result<PathBuf> {
-    let path = |name| std::env::var_os(name).map(PathBuf::from);
-    let folder = path("XDG_RUNTIME_DIR").filter(|folder| folder.is_absolute());
-    match (path("WAYLAND_DISPLAY"), folder) {
-        (Some(name), _) if name.is_absolute() => Ok(name),
-        (Some(name), Some(folder)) => Ok(folder.join(name)),
-        (Some(_), None) => Err(no_compositor("XDG_RUNTIME_DIR names no folder")),
-        (None, _) => Err(no_compositor("WAYLAND_DISPLAY is not set")),
-    }
+    socket::of_session().map_err(no_compositor)
 }
 
 fn no_compositor(error: impl std::fmt::Display) -> DesktopError {
     DesktopError::NoDesktop {
         reason: format!("no Wayland compositor answers: {error}"),
     }
-}
-
-fn lost(error: &DispatchError) -> DesktopError {
-    let has_ended = |error: &io::Error| {
-        matches!(
-            error.kind(),
-            ErrorKind::BrokenPipe | ErrorKind::ConnectionReset
-        )
-    };
-    DesktopError::Lost(match error {
-        DispatchError::Backend(WaylandError::Io(error)) if has_ended(error) => {
-            "the compositor has ended".to_owned()
-        }
-        error => error.to_string(),
-    })
 }

@@ -5,7 +5,7 @@
     reason = "a test helper that can't go on should panic"
 )]
 
-#[path = "support/made_up_compositor.rs"]
+#[path = "../../../tests/support/made_up_compositor.rs"]
 mod made_up_compositor;
 #[path = "../../../tests/support/sway.rs"]
 mod sway;

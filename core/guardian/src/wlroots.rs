@@ -10,18 +10,16 @@
 
 use std::cell::Cell;
 use std::os::fd::{AsFd as _, BorrowedFd};
-use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use flowpipe_process::time_limit::within;
+use flowpipe_wayland::{Globals, Lost, answer, socket};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
 use wayland_client::backend::Backend;
-use wayland_client::globals::{GlobalListContents, registry_queue_init};
 use wayland_client::protocol::wl_callback::{self, WlCallback};
-use wayland_client::protocol::wl_registry::{self, WlRegistry};
 use wayland_client::{Connection as Client, Dispatch, Proxy as _, QueueHandle, delegate_noop};
 use wayland_protocols_wlr::virtual_pointer::v1::client::zwlr_virtual_pointer_manager_v1::ZwlrVirtualPointerManagerV1;
 use wayland_protocols_wlr::virtual_pointer::v1::client::zwlr_virtual_pointer_v1::ZwlrVirtualPointerV1;
@@ -89,7 +87,7 @@ impl Compositor {
         keyboard: Option<Arc<PreparedReleases>>,
     ) -> Result<Self, GuardianError> {
         let socket = socket.to_owned();
-        // The library waits without limit.
+        // The library reads as long as something comes.
         let open = move || Self::open_now(&socket, keyboard);
         within(PATIENCE, "guardian-connects", open)?.unwrap_or_else(|| {
             let why = format!("the compositor has not answered for {PATIENCE:?}");
@@ -104,19 +102,19 @@ impl Compositor {
         fn failed(error: impl std::fmt::Display) -> GuardianError {
             GuardianError::Display(error.to_string())
         }
-        let stream = UnixStream::connect(socket).map_err(failed)?;
+        let stream = socket::open(socket).map_err(failed)?;
         let client = Client::from_socket(stream).map_err(failed)?;
-        let (globals, mut queue) = registry_queue_init::<Setup>(&client).map_err(failed)?;
+        let globals = Globals::of(&client).map_err(failed)?;
+        let mut queue = client.new_event_queue::<Setup>();
         let handle = queue.handle();
-        let manager: ZwlrVirtualPointerManagerV1 =
-            globals.bind(&handle, 1..=1, ()).map_err(failed)?;
+        let manager: ZwlrVirtualPointerManagerV1 = globals
+            .bind(&handle, 1)
+            .ok_or_else(|| failed("the compositor has no virtual pointers"))?;
         let pointer = manager.create_virtual_pointer(None, &handle, ());
         let callback = client.display().sync(&handle, ());
         // Once its event has come, both sides may use its number again.
         let mut setup = Setup::default();
-        while !setup.is_done {
-            queue.blocking_dispatch(&mut setup).map_err(failed)?;
-        }
+        answer::wait(&mut queue, &mut setup, |it| Ok::<_, Lost>(it.is_done)).map_err(failed)?;
         let callback = callback.id().protocol_id();
         Ok(Self {
             backend: client.backend(),
@@ -307,18 +305,6 @@ impl Events {
             self.awaited.set(self.awaited.get().saturating_sub(1));
         }
         Ok(())
-    }
-}
-
-impl Dispatch<WlRegistry, GlobalListContents> for Setup {
-    fn event(
-        _: &mut Self,
-        _: &WlRegistry,
-        _: wl_registry::Event,
-        _: &GlobalListContents,
-        _: &Client,
-        _: &QueueHandle<Self>,
-    ) {
     }
 }
 

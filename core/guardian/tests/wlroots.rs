@@ -7,6 +7,8 @@
 
 #[path = "../../../tests/support/deadly_signals.rs"]
 mod deadly_signals;
+#[path = "../../../tests/support/made_up_compositor.rs"]
+mod made_up_compositor;
 #[path = "../../../tests/support/signals.rs"]
 mod signals;
 #[path = "../../../tests/support/sway.rs"]
@@ -17,7 +19,8 @@ mod wayland_player;
 mod wayland_window;
 
 use flowpipe_desktop::Desktop;
-use flowpipe_guardian::DisplayServer;
+use flowpipe_guardian::{DisplayServer, Guardian};
+use made_up_compositor::{Flaws, MadeUpCompositor};
 use rustix::process::{Pid, Signal};
 use sway::Sway;
 use wayland_player::{Held, UNGUARDED, kill, kill_by_every_signal, player, run_player, wait_for};
@@ -115,4 +118,18 @@ fn what_is_pressed_is_released_while_the_process_is_stopped() {
         wait_for("stop", &window, held.released());
         kill(&mut player, Signal::KILL);
     }
+}
+
+#[test]
+fn a_compositor_that_announces_without_an_end_is_refused() {
+    let compositor = MadeUpCompositor::start(Flaws {
+        has_endless_globals: true,
+        ..Flaws::default()
+    });
+    let error = Guardian::start(DisplayServer::Wlroots {
+        socket: compositor.socket(),
+        keyboard: None,
+    });
+    let error = error.unwrap_err().to_string();
+    assert!(error.contains("announces more than"), "{error}");
 }

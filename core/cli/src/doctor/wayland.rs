@@ -1,9 +1,8 @@
 //! The Wayland session: what its compositor lets a program do.
 
 use flowpipe_desktop::{Desktop, DesktopChoice};
-use wayland_client::globals::{GlobalListContents, registry_queue_init};
-use wayland_client::protocol::wl_registry::{self, WlRegistry};
-use wayland_client::{Connection, Dispatch, QueueHandle};
+use flowpipe_wayland::{Globals, socket};
+use wayland_client::Connection;
 
 use super::time_limit::within_time;
 use super::{Diagnosis, portal};
@@ -133,27 +132,9 @@ fn compositor(name: Option<&str>, portal: Option<Compositor>) -> (Diagnosis, Opt
 
 /// The interfaces of the compositor.
 fn interfaces() -> Result<Vec<String>, String> {
-    let connection = Connection::connect_to_env().map_err(|error| error.to_string())?;
-    let (globals, _) =
-        registry_queue_init::<Nothing>(&connection).map_err(|error| error.to_string())?;
-    let names = |list: &[wayland_client::globals::Global]| {
-        let names = list.iter().map(|global| global.interface.clone());
-        names.collect()
-    };
-    Ok(globals.contents().with_list(names))
-}
-
-/// No event is of interest.
-struct Nothing;
-
-impl Dispatch<WlRegistry, GlobalListContents> for Nothing {
-    fn event(
-        _: &mut Self,
-        _: &WlRegistry,
-        _: wl_registry::Event,
-        _: &GlobalListContents,
-        _: &Connection,
-        _: &QueueHandle<Self>,
-    ) {
-    }
+    let path = socket::of_session().map_err(|error| error.to_string())?;
+    let stream = socket::open(&path).map_err(|error| error.to_string())?;
+    let connection = Connection::from_socket(stream).map_err(|error| error.to_string())?;
+    let globals = Globals::of(&connection).map_err(|error| error.to_string())?;
+    Ok(globals.interfaces())
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use flowpipe_wayland::{Globals, answer};
 use wayland_client::protocol::wl_buffer::WlBuffer;
 use wayland_client::protocol::wl_shm::WlShm;
 use wayland_client::protocol::wl_shm_pool::WlShmPool;
@@ -14,10 +15,9 @@ use wayland_protocols_wlr::screencopy::v1::client::zwlr_screencopy_frame_v1::{
 };
 use wayland_protocols_wlr::screencopy::v1::client::zwlr_screencopy_manager_v1::ZwlrScreencopyManagerV1;
 
+use super::Wlroots;
 use super::buffer::{BYTES_PER_PIXEL, Buffer, Layout};
-use super::globals::Globals;
 use super::outputs::{Output, Outputs};
-use super::{Wlroots, answer};
 use crate::error::{DesktopError, Result};
 use crate::grabber::{Capture, Grab, Picture};
 use crate::rect::Rect;
@@ -114,7 +114,7 @@ impl WlrootsGrabber {
                 frame.copy(&kept.insert(buffer).proxy);
                 is_asked = true;
             }
-            Ok(copying.end.is_some())
+            Ok::<_, DesktopError>(copying.end.is_some())
         })?;
         let is_ready = copying.end == Some(CopyEnd::Ready) && is_asked;
         Ok(is_ready.then_some(copying))

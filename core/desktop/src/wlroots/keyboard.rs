@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::os::fd::{AsFd as _, OwnedFd};
 
+use flowpipe_wayland::Globals;
 use rustix::fs::{MemfdFlags, memfd_create};
 use wayland_client::protocol::wl_keyboard::{KeyState, KeymapFormat};
 use wayland_client::protocol::wl_seat::WlSeat;
@@ -13,7 +14,6 @@ use wayland_protocols_misc::zwp_virtual_keyboard_v1::client::zwp_virtual_keyboar
 
 use flowpipe_guardian::Input;
 
-use super::globals::Globals;
 use crate::error::{DesktopError, Result};
 use crate::key_code;
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use flowpipe_guardian::{PreparedReleases, button_code};
+use flowpipe_wayland::{Globals, answer};
 use wayland_client::protocol::wl_keyboard::KeyState;
 use wayland_client::protocol::wl_pointer::ButtonState;
 use wayland_client::protocol::wl_seat::WlSeat;
@@ -15,10 +16,9 @@ use wayland_protocols_misc::zwp_virtual_keyboard_v1::client::zwp_virtual_keyboar
 use wayland_protocols_wlr::virtual_pointer::v1::client::zwlr_virtual_pointer_manager_v1::ZwlrVirtualPointerManagerV1;
 use wayland_protocols_wlr::virtual_pointer::v1::client::zwlr_virtual_pointer_v1::ZwlrVirtualPointerV1;
 
-use super::globals::Globals;
+use super::Wlroots;
 use super::keyboard::VirtualKeyboard;
 use super::outputs::Outputs;
-use super::{Wlroots, answer};
 use crate::error::{DesktopError, Result};
 use crate::input::{DisplayServer, Input, InputDevice, PlaceReports};
 use crate::rect::Rect;
@@ -93,7 +93,8 @@ impl WlrootsPointer {
 
     /// Waits until the compositor has done what was sent.
     fn roundtrip(&mut self) -> Result<()> {
-        answer::roundtrip(&self.connection, &mut self.queue, &mut Nothing)
+        answer::roundtrip(&self.connection, &mut self.queue, &mut Nothing)?;
+        Ok(())
     }
 
     /// Milliseconds; they may start anywhere and wrap.

@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use flowpipe_wayland::socket;
 use rustix::net::sockopt::socket_peercred;
 use rustix::process::Pid;
 
-use super::socket;
 use crate::error::{DesktopError, Result};
 use crate::window::WindowId;
 pub(super) use tree::Tree;

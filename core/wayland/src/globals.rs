@@ -10,15 +10,15 @@ use wayland_client::protocol::wl_display;
 use wayland_client::protocol::wl_registry::{self, WlRegistry};
 use wayland_client::{Connection, Dispatch, Proxy, QueueHandle};
 
-use super::answer;
-use crate::error::{DesktopError, Result};
+use crate::answer;
+use crate::lost::Lost;
 
 /// How many a compositor announces at most while this program is connected, those that it has taken back included. Sway
 /// begins with some fifty, and announces one when a monitor is switched on.
 const MOST: usize = 1 << 12;
 
 /// The globals as they are now.
-pub(super) struct Globals {
+pub struct Globals {
     registry: WlRegistry,
     list: Arc<GlobalList>,
 }
@@ -43,29 +43,36 @@ impl Globals {
     /// Those of a compositor that answers.
     ///
     /// # Errors
-    /// [`DesktopError::Lost`] when it does not, or announces too many.
-    pub(super) fn of(connection: &Connection) -> Result<Self> {
+    /// [`Lost`] when it does not, or announces too many.
+    pub fn of(connection: &Connection) -> Result<Self, Lost> {
         let list: Arc<GlobalList> = Arc::default();
         let question = wl_display::Request::GetRegistry {};
         let registry = connection
             .display()
             .send_constructor(question, Arc::clone(&list) as Arc<dyn ObjectData>)
-            .map_err(|error| DesktopError::Lost(error.to_string()))?;
+            .map_err(|error| Lost(error.to_string()))?;
         let answered = answer::roundtrip(connection, &mut connection.new_event_queue(), &mut ());
         if list.lock().count > MOST {
             let why = format!("the compositor announces more than {MOST} globals");
-            return Err(DesktopError::Lost(why));
+            return Err(Lost(why));
         }
         answered.map(|()| Self { registry, list })
     }
 
+    /// The interfaces, in the order in which they were announced.
+    #[must_use]
+    pub fn interfaces(&self) -> Vec<String> {
+        let list = self.list.lock();
+        list.globals.iter().map(|it| it.interface.clone()).collect()
+    }
+
     /// Whether there is one of an interface.
-    pub(super) fn has<I: Proxy>(&self) -> bool {
+    pub fn has<I: Proxy>(&self) -> bool {
         !self.all::<I>().is_empty()
     }
 
     /// The number and the version of each of an interface, in their order.
-    pub(super) fn all<I: Proxy>(&self) -> Vec<(u32, u32)> {
+    pub fn all<I: Proxy>(&self) -> Vec<(u32, u32)> {
         let list = self.list.lock();
         let globals = list.globals.iter();
         let found = globals.filter(|it| it.interface == I::interface().name);
@@ -73,7 +80,7 @@ impl Globals {
     }
 
     /// Binds the first one of an interface, in no version beyond the newest that is used here. `None`: there is none.
-    pub(super) fn bind<I, S>(&self, handle: &QueueHandle<S>, newest: u32) -> Option<I>
+    pub fn bind<I, S>(&self, handle: &QueueHandle<S>, newest: u32) -> Option<I>
     where
         I: Proxy + 'static,
         S: Dispatch<I, ()> + 'static,
@@ -83,7 +90,7 @@ impl Globals {
     }
 
     /// Binds one.
-    pub(super) fn bind_one<I, S, U>(
+    pub fn bind_one<I, S, U>(
         &self,
         number: u32,
         version: u32,

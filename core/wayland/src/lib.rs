@@ -1,0 +1,16 @@
+//! A connection to a Wayland compositor that is bounded in time and memory, whatever the compositor does: its library waits
+//! without a limit, and keeps all that is announced.
+//!
+//! # Layout
+//! - [`socket`]: connects. [`answer`]: waits for the compositor. [`globals`]: what it offers. [`lost`]: why there is no
+//!   connection any more.
+
+#![cfg(all(unix, not(target_os = "macos")))]
+
+pub mod answer;
+pub mod globals;
+pub mod lost;
+pub mod socket;
+
+pub use globals::Globals;
+pub use lost::Lost;
