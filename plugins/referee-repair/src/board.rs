@@ -37,6 +37,9 @@ pub struct Board {
     /// Why it was given up.
     #[serde(default)]
     pub given_up: Option<String>,
+    /// Why the mouse stopped within strokes, since something new was drawn.
+    #[serde(default)]
+    pub stopped: Option<String>,
     /// Strokes played.
     pub strokes: usize,
     /// Of these, strokes for flows that had been drawn before.
@@ -120,6 +123,7 @@ impl Board {
             fewest_since_asked: 0,
             was_partial: false,
             given_up: None,
+            stopped: None,
             strokes: 0,
             repeated: 0,
             profile: None,
@@ -161,6 +165,9 @@ impl Board {
     /// Strokes were played, of an attempt on what was asked last.
     pub fn note_strokes(&mut self, outcome: &Outcome, now: i64) {
         self.last_stroke_at = now;
+        if outcome.refused.is_some() {
+            self.stopped.clone_from(&outcome.refused);
+        }
         self.complete = outcome.refused.is_none() && self.was_asked_whole();
         let strokes = outcome.strokes.len();
         self.left_out = self.missing.saturating_sub(strokes);

@@ -76,6 +76,11 @@ impl Stuck<'_> {
             Some(seen) if self.answers.get(&seen.puzzle).is_none() => {
                 "the solver has not answered: name another solver in `plugin`".to_owned()
             }
+            _ if board.stopped.is_some() => format!(
+                "strokes draw nothing more of the board{}, and the mouse stopped within them: {}",
+                self.tried(board),
+                board.stopped.as_deref().unwrap_or_default()
+            ),
             _ => format!(
                 "strokes draw nothing more of the board{}. Restart the board in the game; if it takes clicks instead of \
                  drags, use --profile clicks",

@@ -76,6 +76,7 @@ impl Session {
         let missing = missing.len();
         if missing < board.missing {
             board.futile = 0;
+            board.stopped = None;
             self.misfit.end();
         }
         board.missing = missing;
@@ -85,10 +86,11 @@ impl Session {
             return false;
         }
         let (profile, was_played) = (board.profile, board.attempts > 0);
+        let stopped = board.stopped.as_deref();
         let is_abandoned = board.futile >= context.attempts;
         let misfit = match was_played && missing > 0 {
-            true if judgement.is_exhausted || is_abandoned => self.misfit.report(profile),
-            true if board.futile > 0 => self.misfit.note(profile, context.now),
+            true if judgement.is_exhausted || is_abandoned => self.misfit.report(profile, stopped),
+            true if board.futile > 0 => self.misfit.note(profile, stopped, context.now),
             _ => None,
         };
         actions.extend(misfit.map(Action::Warn));
@@ -96,11 +98,13 @@ impl Session {
             let reason = if missing == 0 {
                 "every flow is drawn, and still it does not count as solved".to_owned()
             } else {
+                let stopped = stopped.map(|reason| format!("; the mouse stopped: {reason}"));
                 format!(
-                    "{missing} flow{} missing, and {} attempt{} drew none of them",
+                    "{missing} flow{} missing, and {} attempt{} drew none of them{}",
                     if missing == 1 { " is" } else { "s are" },
                     board.futile,
-                    if board.futile == 1 { "" } else { "s" }
+                    if board.futile == 1 { "" } else { "s" },
+                    stopped.unwrap_or_default()
                 )
             };
             // All drawn may be a picture from just before the last pipe was shown as whole.

@@ -106,6 +106,22 @@ fn the_reason_says_what_was_tried_and_what_to_do() {
         assert!(text.contains(part), "{text}");
     }
 
+    // The mouse stops within its strokes, and does not play the last ones.
+    for attempts in [1, 9] {
+        let mut stopped = Table::new(Config {
+            attempts,
+            ..config()
+        });
+        stopped.see(1, empty(3));
+        stopped.answer(1, 3);
+        let mut outcome = outcome(2).with_profile(Profile::Slow);
+        outcome.refused = Some("the screen is off".to_owned());
+        stopped.outcome(&outcome);
+        let text = reason(&mut stopped, &empty(3));
+        assert!(text.contains("the screen is off"), "{text}");
+        assert!(!text.contains("clicks"), "{text}");
+    }
+
     // The game takes nothing.
     let mut table = Table::new(Config {
         attempts: 1,
