@@ -1,21 +1,15 @@
 //! A pipeline on two machines: two programs, connected over the machine's own network.
 
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
+pub use flowpipe_tests::machines::free_address;
 use flowpipe_tests::{Ran, flowpipe, pipeline, ready, run};
 
 /// An address that nobody listens on.
 pub fn address() -> String {
     format!("tcp/{}", free_address())
-}
-
-/// An address of this machine that nobody listens on.
-pub fn free_address() -> SocketAddr {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    listener.local_addr().unwrap()
 }
 
 /// The pipeline `pipelines/replay.toml` on two machines: `rack` runs these stages, and `desk` the others.

@@ -3,33 +3,21 @@
 use std::path::Path;
 use std::process::Stdio;
 
+use flowpipe_tests::machines::divided;
 use flowpipe_tests::{flowpipe, pipeline};
 
 use crate::live_play::{Player, Table, ready};
-use crate::machines::{Machine, address};
+use crate::machines::Machine;
 
 /// The live pipeline with the solver on `rack`: in the loop with the referee.
-fn divided(boards: usize) -> String {
-    let text = ready("live.toml", &[("referee", &format!("boards = {boards}"))]);
-    let mut pipeline: toml::Table = text.parse().unwrap();
-    for (name, stage) in pipeline["stages"].as_table_mut().unwrap() {
-        let machine = if name == "solver" { "rack" } else { "desk" };
-        stage
-            .as_table_mut()
-            .unwrap()
-            .insert("machine".to_owned(), machine.into());
-    }
-    let machines = format!(
-        "[machines.desk]\nlisten = \"{}\"\n[machines.rack]\n",
-        address()
-    );
-    pipeline.extend(machines.parse::<toml::Table>().unwrap());
-    pipeline.to_string()
+fn solver_on_rack(boards: usize) -> String {
+    let pipeline = ready("live.toml", &[("referee", &format!("boards = {boards}"))]);
+    divided(&pipeline, "solver")
 }
 
 /// Both machines.
 fn start(table: &Table, folder: &Path, boards: usize) -> (Player, Machine) {
-    let divided = divided(boards);
+    let divided = solver_on_rack(boards);
     let file = pipeline(folder, &divided);
     let rack = flowpipe(&["run", &file, "--machine", "rack", "--json"])
         .stdout(Stdio::piped())

@@ -6,6 +6,7 @@
 )]
 
 pub mod bounds;
+pub mod machines;
 pub mod puzzles;
 pub mod signals;
 

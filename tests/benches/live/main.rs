@@ -1,6 +1,6 @@
 //! How fast the whole bot plays, against the practice game on a screen of its own, with the real mouse.
 //!
-//! `cargo bench -p flowpipe-tests --bench live [-- trials|first-press|pathfinding|desktops]`; the program and its
+//! `cargo bench -p flowpipe-tests --bench live [-- trials|first-press|pathfinding|desktops|machines]`; the program and its
 //! plugins must be built for release (`./x bench` does both). Every figure is by the game's own log or by
 //! the pipeline's report.
 
@@ -13,6 +13,7 @@
 mod desktops;
 #[path = "../../support/live_play.rs"]
 mod live_play;
+mod machines;
 #[cfg(target_os = "linux")]
 #[path = "../../support/mutter.rs"]
 mod mutter;
@@ -51,6 +52,9 @@ fn main() {
     #[cfg(target_os = "linux")]
     if wanted.iter().any(|it| "desktops".contains(it)) {
         desktops::compare();
+    }
+    if wanted.iter().any(|it| "machines".contains(it)) {
+        machines::compare();
     }
 }
 
