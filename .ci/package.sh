@@ -1,8 +1,8 @@
 # Installation and packages, sourced by ./x: `install_to`, `uninstall_from`, `dist`.
 #
 # All of them have one layout, below a prefix: bin, lib/flowpipe (plugins, and the library that connects machines),
-# share/flowpipe/pipelines (with frames), completions, man pages, licences. The program finds its plugins relative to
-# itself, so that a prefix can be moved.
+# share/flowpipe/pipelines (with frames), completions, man pages, the unit of systemd, licences. The program finds its
+# plugins relative to itself, so that a prefix can be moved.
 
 # release, or dev: what ./x test has built (for tests of this file).
 package_profile=${FLOWPIPE_PACKAGE_PROFILE:-release}
@@ -32,7 +32,7 @@ stage() {
   rm -rf "$to"
   umask 022
   mkdir -p "$to/bin" "$to/lib/flowpipe" "$to/share/flowpipe/pipelines/frames" "$to/share/doc/flowpipe" \
-    "$to/share/bash-completion/completions" "$to/share/zsh/site-functions" "$to/share/fish/vendor_completions.d"
+    "$to/share/bash-completion/completions" "$to/share/zsh/site-functions" "$to/share/fish/vendor_completions.d" "$to/share/systemd/user"
   program=$to/bin/flowpipe
   install -m 755 "$built/flowpipe" "$program"
   for plugin in plugins/*/; do
@@ -51,6 +51,7 @@ stage() {
   "$program" completions zsh >"$to/share/zsh/site-functions/_flowpipe"
   "$program" completions fish >"$to/share/fish/vendor_completions.d/flowpipe.fish"
   "$program" man "$to/share/man/man1"
+  install -m 644 core/cli/systemd/flowpipe@.service "$to/share/systemd/user"
   chmod 644 "$to"/share/man/man1/*
   install -m 644 LICENSE-MIT LICENSE-APACHE README.md CHANGELOG.md "$target/THIRD-PARTY-NOTICES.txt" \
     "$to/share/doc/flowpipe"

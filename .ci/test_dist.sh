@@ -133,7 +133,7 @@ try /usr/bin
 run "man" "man --pager=cat flowpipe && man --pager=cat flowpipe-run"
 printed 'flowpipe-run(1)'
 for file in bash-completion/completions/flowpipe zsh/vendor-completions/_flowpipe fish/vendor_completions.d/flowpipe.fish \
-  doc/flowpipe/copyright doc/flowpipe/changelog.gz doc/flowpipe/THIRD-PARTY-NOTICES.txt.gz; do
+  systemd/user/flowpipe@.service doc/flowpipe/copyright doc/flowpipe/changelog.gz doc/flowpipe/THIRD-PARTY-NOTICES.txt.gz; do
   [ -s "$root/usr/share/$file" ] || fail "the Debian package has no /usr/share/$file"
 done
 python3 .ci/packaged_links.py "$root/usr/share/doc/flowpipe" --check

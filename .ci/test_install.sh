@@ -50,7 +50,7 @@ rmdir "$place/elsewhere" "$prefix"
 runs "$prefix"
 for file in share/man/man1/flowpipe.1 share/man/man1/flowpipe-run.1 share/man/man1/flowpipe-plugins-install.1 \
   share/bash-completion/completions/flowpipe share/zsh/site-functions/_flowpipe \
-  share/fish/vendor_completions.d/flowpipe.fish share/doc/flowpipe/THIRD-PARTY-NOTICES.txt \
+  share/fish/vendor_completions.d/flowpipe.fish share/systemd/user/flowpipe@.service share/doc/flowpipe/THIRD-PARTY-NOTICES.txt \
   share/doc/flowpipe/LICENSE-MIT share/doc/flowpipe/LICENSE-APACHE; do
   [ -s "$prefix/$file" ] || fail "$file is missing or empty"
 done

@@ -99,6 +99,7 @@ mod levels;
 mod live;
 #[cfg(unix)]
 mod loading;
+mod log_format;
 mod machines;
 mod machines_death;
 mod machines_live;
@@ -155,6 +156,8 @@ mod solve;
 mod solvers;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod startup;
+#[cfg(target_os = "linux")]
+mod supervised;
 mod terminal;
 #[cfg(unix)]
 mod top;

@@ -87,6 +87,25 @@ pub struct Global {
     /// Log more: -v for information, -vv for everything (or set FLOWPIPE_LOG).
     #[arg(short, long, global = true, action = clap::ArgAction::Count, help_heading = GLOBAL)]
     pub verbose: u8,
+    /// The format of all that is printed on standard error.
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value_t = LogFormat::Text,
+        value_name = "FORMAT",
+        help_heading = GLOBAL
+    )]
+    pub log_format: LogFormat,
+}
+
+/// How what is printed on standard error is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// Lines for a person.
+    Text,
+    /// A JSON object on each line, with time, level, target and message.
+    Json,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -6,12 +6,12 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 use flowpipe_engine::run::StartError;
-use flowpipe_terminal::{eprintln, escape, escape_indented, stderr, stdout};
+use flowpipe_terminal::{escape, escape_indented, stderr, stdout};
 use thiserror::Error;
 
 use crate::args::Args;
 use crate::nearby;
-use crate::show::colour;
+use crate::show::{colour, log};
 
 /// How a command ended, if it did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,7 +106,7 @@ impl Failure {
         {
             text += &format!("; did you mean {}?", near.display());
         }
-        eprintln!("flowpipe: {}", escape_indented(&text));
+        log::failure(&escape_indented(&text));
     }
 }
 

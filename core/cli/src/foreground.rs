@@ -16,6 +16,7 @@ use crate::follow::follow;
 use crate::machines::{EndedMachines, OtherMachines};
 use crate::reload::ReloadOptions;
 use crate::signals;
+use crate::supervision::Supervision;
 use crate::tally::Tally;
 use crate::top::publisher::Publisher;
 
@@ -35,7 +36,18 @@ pub struct CompletedRun {
     pub printed: Result<(), Failure>,
 }
 
-/// Starts a run and prints its events until it ends. `reload`: which changes of files are reloaded.
+/// What a run is connected to, if it is.
+#[derive(Default)]
+pub struct Attached<'a> {
+    /// Which changes of files are reloaded.
+    pub reload: Option<ReloadOptions<'a>>,
+    /// The other machines of the run.
+    pub others: Option<OtherMachines>,
+    /// To whom the run is reported.
+    pub supervision: Option<Supervision>,
+}
+
+/// Starts a run and prints its events until it ends.
 ///
 /// # Errors
 /// When the run can't start.
@@ -45,17 +57,26 @@ pub fn run(
     mut options: Options,
     events: &Receiver<RunEvent>,
     mut console: Console<'_>,
-    reload: Option<ReloadOptions<'_>>,
-    others: Option<OtherMachines>,
+    attached: Attached<'_>,
 ) -> Result<CompletedRun, Failure> {
+    let Attached {
+        reload,
+        others,
+        mut supervision,
+    } = attached;
+    let name = pipeline.name.clone();
     let mut publisher = Publisher::prepare(&pipeline, console.tally(), &mut options);
     let mut handle = Run::start(pipeline, catalogue, options)?;
     signals::stop(&handle);
     let mut bridges = others.map(|others| others.start(&mut handle)).transpose()?;
     let reloading = reload.map(|reload| reload.start(&handle)).transpose()?;
     publisher.open(&handle);
+    if let Some(supervision) = &supervision {
+        supervision.started(&name);
+    }
     let printed = follow(&handle, events, |event| {
         let is_event = event.is_some();
+        supervision.iter_mut().for_each(Supervision::goes_on);
         if let Some(bridges) = &mut bridges {
             bridges.update(&handle);
         }
@@ -65,6 +86,9 @@ pub fn run(
         }
         Ok(())
     });
+    if let Some(supervision) = &supervision {
+        supervision.ends();
+    }
     if printed.is_err() {
         // Standard output was closed (`flowpipe run … | head`).
         handle.stop();

@@ -65,6 +65,7 @@ mod show;
 mod signals;
 mod solve;
 mod solver_run;
+mod supervision;
 mod tally;
 mod top;
 mod trace;

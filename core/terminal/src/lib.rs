@@ -21,10 +21,11 @@ mod styling;
 pub use counted::{counted, was};
 pub use escape::{Escaped, escape, escape_block, escape_indented, escaped};
 pub use output::{
-    Output, plain_stdout, set_colours, stderr, stderr_is_terminal, stdout, stdout_is_terminal,
+    Output, are_lines_redirected, plain_stdout, print_lines, redirect_lines, set_colours, stderr,
+    stderr_is_terminal, stdout, stdout_is_terminal,
 };
 
-/// Prints a line to standard error through [`stderr()`]. As with the standard library's macro of this name, a line
+/// Prints a line to standard error through [`print_lines()`]. As with the standard library's macro of this name, a line
 /// that no reader takes is lost; unlike there, that is no panic.
 #[macro_export]
 macro_rules! eprintln {

@@ -1,6 +1,7 @@
 //! Standard output and standard error, through which no text can act.
 
 use std::io::{self, IsTerminal as _, StderrLock, StdoutLock, Write};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::escape::Escaper;
@@ -8,6 +9,7 @@ use crate::styling::{Start, start};
 
 static STDOUT_COLOURS: AtomicBool = AtomicBool::new(false);
 static STDERR_COLOURS: AtomicBool = AtomicBool::new(false);
+static LINES: OnceLock<fn(&str)> = OnceLock::new();
 
 /// Sets whether standard output and standard error take colours; without it they take none.
 pub fn set_colours(stdout: bool, stderr: bool) {
@@ -42,10 +44,35 @@ pub fn stderr_is_terminal() -> bool {
     io::stderr().is_terminal()
 }
 
-/// Writes a text to standard error, at once.
-pub fn write_stderr(text: &str) {
+/// Has a function take the lines that would be printed to standard error, such as one that writes them to the log. The
+/// first function stays.
+pub fn redirect_lines(to: fn(&str)) {
+    let _ = LINES.set(to);
+}
+
+/// Whether a function takes the lines.
+pub fn are_lines_redirected() -> bool {
+    LINES.get().is_some()
+}
+
+/// Prints whole lines to standard error, or where they are redirected to.
+///
+/// # Errors
+/// When standard error is closed.
+pub fn print_lines(lines: &str) -> io::Result<()> {
+    match LINES.get() {
+        Some(to) => {
+            to(lines.trim_end_matches('\n'));
+            Ok(())
+        }
+        None => stderr().write_all(lines.as_bytes()),
+    }
+}
+
+/// Prints whole lines as [`print_lines`] does. What no reader takes is lost.
+pub fn write_stderr(lines: &str) {
     // There is nowhere left to report it.
-    let _ = stderr().write_all(text.as_bytes());
+    let _ = print_lines(lines);
 }
 
 /// Passes text on. Characters that act or hide are escaped, bytes that are no UTF-8 replaced; line feeds, tabs and,

@@ -39,6 +39,9 @@ pub struct Run {
     /// Print no boards, gestures and notes: only problems, and the tables at the end.
     #[arg(long, short)]
     pub quiet: bool,
+    /// Run as a service of systemd with Type=notify: report the start, the end, and to the watchdog that the run goes on.
+    #[arg(long)]
+    pub supervised: bool,
     /// Act on nothing: log what the mouse would do, and don't move it.
     #[arg(long)]
     pub dry_run: bool,

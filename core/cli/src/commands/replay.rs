@@ -17,7 +17,7 @@ use crate::args::{self, Global, Speed};
 use crate::console::Console;
 use crate::events::EventForwarder;
 use crate::exit::{Ended, Failure};
-use crate::foreground::{self, CompletedRun};
+use crate::foreground::{self, Attached, CompletedRun};
 use crate::pipeline_file::schema_files::SchemaFiles;
 use crate::record::{RecordedRun, RunRecording};
 use crate::show::colour::{self, BAD, GOOD, paint};
@@ -92,7 +92,14 @@ pub fn run(global: &Global, args: &args::Replay) -> Result<Ended, Failure> {
     // What is printed of a replay is what was recorded.
     let recorded_dry = recording.about().dry;
     let console = Console::new(global, args.quiet || args.json, recorded_dry, visibility)?;
-    let completed = foreground::run(pipeline, &catalogue, options, &events, console, None, None);
+    let completed = foreground::run(
+        pipeline,
+        &catalogue,
+        options,
+        &events,
+        console,
+        Attached::default(),
+    );
     let CompletedRun {
         report,
         tally,

@@ -14,7 +14,7 @@ use crate::console::Console;
 use crate::console::mouse_notice::MouseNotice;
 use crate::events::{EventForwarder, RunEvent};
 use crate::exit::{Ended, Failure};
-use crate::foreground::{self, CompletedRun};
+use crate::foreground::{self, Attached, CompletedRun};
 use crate::machines::{self, OtherMachines};
 use crate::mouse_driver::MouseDriver;
 use crate::pipeline_file::settings;
@@ -22,6 +22,7 @@ use crate::record::flight::{self, FlightOptions, FlightRecorder};
 use crate::record::{LossMode, RecordedRun, RecordingFile, RunRecording};
 use crate::reload::{FileStamps, ReloadOptions};
 use crate::show::{colour, report};
+use crate::supervision::Supervision;
 use crate::trace::Tracing;
 use crate::visibility::Visibility;
 use crate::{metrics, outputs, pipeline_file, plugins, processes};
@@ -29,6 +30,8 @@ use crate::{metrics, outputs, pipeline_file, plugins, processes};
 pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
     let path = pipeline_file::find(&args.file)?;
     let settings = settings::of(args);
+    let supervision = args.supervised.then(Supervision::of_environment);
+    let supervision = supervision.transpose()?;
     // Before the files are read, so that a change meanwhile is reloaded.
     let before = FileStamps::read(&path, &plugins::folders(global));
     let catalogue = plugins::load(global);
@@ -140,8 +143,11 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
         options,
         &events,
         console,
-        Some(reload),
-        others,
+        Attached {
+            reload: Some(reload),
+            others,
+            supervision,
+        },
     );
     let CompletedRun {
         mut report,

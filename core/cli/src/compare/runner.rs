@@ -22,7 +22,7 @@ use crate::compare::pair::pairs;
 use crate::compare::times::WorkSamples;
 use crate::console::Console;
 use crate::exit::Failure;
-use crate::foreground::{self, CompletedRun};
+use crate::foreground::{self, Attached, CompletedRun};
 use crate::visibility::Visibility;
 use crate::{processes, signals};
 
@@ -176,7 +176,14 @@ impl<R: Results> Runner<R> {
             interrupted,
             printed,
             ..
-        } = foreground::run(pipeline, catalogue, options, &events, console, None, None)?;
+        } = foreground::run(
+            pipeline,
+            catalogue,
+            options,
+            &events,
+            console,
+            Attached::default(),
+        )?;
         printed?;
         if interrupted {
             return Ok(true);

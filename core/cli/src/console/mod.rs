@@ -7,7 +7,6 @@ pub mod steps;
 use std::io::Write as _;
 
 use flowpipe_engine::run::RunHandle;
-use flowpipe_terminal::escape_indented;
 
 use crate::args::Global;
 use crate::console::mouse_notice::MouseNotice;
@@ -16,7 +15,7 @@ use crate::console::steps::Steps;
 use crate::events::RunEvent;
 use crate::exit::Failure;
 use crate::record::flight;
-use crate::show::colour::{self, BAD, paint};
+use crate::show::colour;
 use crate::tally::Tally;
 use crate::visibility::Visibility;
 
@@ -48,7 +47,7 @@ impl<'a> Console<'a> {
             quiet,
             tally: Tally::new(&visibility, dry),
             steps: Steps::new(visibility.names),
-            printer: Printer::start()?,
+            printer: Printer::start(colour::on_stderr(global))?,
             mouse: None,
         })
     }
@@ -139,10 +138,7 @@ impl<'a> Console<'a> {
             }
             RunEvent::FlightFile(file) => on_stderr(flight::notice(file), Importance::Kept),
             RunEvent::Problem(problem) => {
-                let word = paint("problem:", BAD, colour::on_stderr(global));
-                let problem = problem.to_string();
-                let text = format!("{word} {}", escape_indented(&problem));
-                on_stderr(text, Importance::Informs)
+                printer.print(Stream::Problems, problem.to_string(), Importance::Informs)
             }
         }
     }

@@ -7,9 +7,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 
 use flowpipe_engine::report::Progress;
-use flowpipe_terminal::{counted, stderr, stdout, was};
+use flowpipe_terminal::{counted, print_lines, stdout, was};
 
 use crate::exit::Failure;
+use crate::show::log;
 use crate::show::progress::ProgressLine;
 
 /// The most text that waits for a reader, in bytes: a live run prints some 20 MB an hour.
@@ -22,6 +23,8 @@ pub enum Stream {
     Output,
     /// Standard error.
     Error,
+    /// A problem of the run, on standard error.
+    Problems,
 }
 
 /// What happens to a text for which there is no room.
@@ -69,12 +72,13 @@ struct QueueState {
 }
 
 impl Printer {
-    /// Prints to standard output and standard error.
+    /// Prints to standard output and standard error. `colours`: whether the latter takes them.
     ///
     /// # Errors
     /// When the thread can't be started.
-    pub fn start() -> Result<Self, Failure> {
-        Self::to(Terminal(ProgressLine::new()))
+    pub fn start(colours: bool) -> Result<Self, Failure> {
+        let progress = ProgressLine::new();
+        Self::to(Terminal { progress, colours })
             .map_err(|error| Failure::Run(format!("can't start a thread: {error}")))
     }
 
@@ -218,26 +222,31 @@ impl Queue {
 }
 
 /// Standard output and standard error.
-struct Terminal(ProgressLine);
+struct Terminal {
+    progress: ProgressLine,
+    /// Whether standard error takes them.
+    colours: bool,
+}
 
 impl Device for Terminal {
     fn print(&mut self, stream: Stream, text: &str) -> io::Result<()> {
-        self.0.above(|| match stream {
+        self.progress.above(|| match stream {
             Stream::Output => {
                 let mut stdout = stdout();
                 stdout.write_all(text.as_bytes())?;
                 stdout.flush()
             }
-            Stream::Error => stderr().write_all(text.as_bytes()),
+            Stream::Error => print_lines(text),
+            Stream::Problems => log::problem(text, self.colours),
         })
     }
 
     fn draw(&mut self, progress: &Progress) {
-        self.0.update(progress);
+        self.progress.update(progress);
     }
 
     fn end(self) {
-        self.0.end();
+        self.progress.end();
     }
 }
 

@@ -3,7 +3,7 @@
 use anstyle::{AnsiColor, Style};
 use flowpipe_terminal::escape;
 
-use crate::args::{Colour, Global};
+use crate::args::{Colour, Global, LogFormat};
 
 /// Whether standard output takes colours.
 pub fn on_stdout(global: &Global) -> bool {
@@ -12,7 +12,8 @@ pub fn on_stdout(global: &Global) -> bool {
 
 /// Whether standard error takes colours.
 pub fn on_stderr(global: &Global) -> bool {
-    wanted(global.color, flowpipe_terminal::stderr_is_terminal())
+    global.log_format == LogFormat::Text
+        && wanted(global.color, flowpipe_terminal::stderr_is_terminal())
 }
 
 /// Whether standard output and standard error take colours, if the command line can't be parsed.

@@ -1,15 +1,19 @@
 //! The log on standard error.
 
 use std::fmt::{self, Debug};
+use std::io;
 
-use flowpipe_terminal::escape;
+use flowpipe_terminal::{escape, escape_indented};
 use tracing::field::Field;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::field::MakeExt as _;
 use tracing_subscriber::fmt::format::{Writer, debug_fn};
 
-use crate::args::Global;
-use crate::show::colour;
+use crate::args::{Global, LogFormat};
+use crate::show::colour::{self, BAD, paint};
+
+/// The target of what is printed on standard error otherwise.
+const LINES: &str = "flowpipe::lines";
 
 /// What a command prints of the problems of its runs.
 #[derive(Clone, Copy)]
@@ -23,7 +27,8 @@ pub enum Prints {
 }
 
 /// Sends `tracing` to standard error: warnings, with `-v` information, with `-vv` everything.
-/// `FLOWPIPE_LOG` sets it by target, in the syntax of `RUST_LOG`. What a command prints of its runs itself is not logged.
+/// `FLOWPIPE_LOG` sets it by target, in the syntax of `RUST_LOG`. What a command prints of its runs itself is not logged by
+/// others.
 pub fn start(global: &Global, prints: Prints) {
     // The warnings of the window library are about the desktop. What the Wayland library logs, its errors say too.
     let default = match (global.verbose, prints) {
@@ -42,17 +47,58 @@ pub fn start(global: &Global, prints: Prints) {
         Some(Err(error)) => (EnvFilter::new(default), Some(error)),
         None => (EnvFilter::new(default), None),
     };
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .fmt_fields(debug_fn(field).delimited(" "))
-        .with_writer(flowpipe_terminal::stderr)
-        .with_ansi(colour::on_stderr(global))
-        .without_time()
-        .init();
+    let log = tracing_subscriber::fmt().with_writer(flowpipe_terminal::stderr);
+    match global.log_format {
+        LogFormat::Text => log
+            .with_env_filter(filter)
+            .fmt_fields(debug_fn(field).delimited(" "))
+            .with_ansi(colour::on_stderr(global))
+            .without_time()
+            .init(),
+        LogFormat::Json => {
+            log.with_env_filter(with_lines(filter))
+                .json()
+                .flatten_event(true)
+                .with_current_span(false)
+                .with_span_list(false)
+                .init();
+            flowpipe_terminal::redirect_lines(|line| tracing::info!(target: LINES, "{line}"));
+        }
+    }
     if let Some(error) = error {
         tracing::warn!(
             "FLOWPIPE_LOG is not used: {error}; write it as TARGET=LEVEL, such as flowpipe_engine=debug"
         );
+    }
+}
+
+/// Prints why the program ends.
+pub fn failure(reason: &str) {
+    match flowpipe_terminal::are_lines_redirected() {
+        true => tracing::error!(target: LINES, "{reason}"),
+        false => flowpipe_terminal::eprintln!("flowpipe: {reason}"),
+    }
+}
+
+/// Prints a problem of a run.
+///
+/// # Errors
+/// When standard error is closed.
+pub fn problem(problem: &str, colours: bool) -> io::Result<()> {
+    if flowpipe_terminal::are_lines_redirected() {
+        tracing::warn!(target: LINES, "{problem}");
+        return Ok(());
+    }
+    let word = paint("problem:", BAD, colours);
+    flowpipe_terminal::print_lines(&format!("{word} {}\n", escape_indented(problem)))
+}
+
+/// A filter that lets through what is printed.
+fn with_lines(filter: EnvFilter) -> EnvFilter {
+    match format!("{LINES}=info").parse() {
+        Ok(directive) => filter.add_directive(directive),
+        // It is written as the directives above are.
+        Err(_) => filter,
     }
 }
 

@@ -48,7 +48,8 @@ impl PuzzleBar {
 }
 
 fn target() -> ProgressDrawTarget {
-    if flowpipe_terminal::stderr_is_terminal() {
+    let is_drawn = flowpipe_terminal::stderr_is_terminal();
+    if is_drawn && !flowpipe_terminal::are_lines_redirected() {
         ProgressDrawTarget::stderr_with_hz(10)
     } else {
         ProgressDrawTarget::hidden()

@@ -1,0 +1,61 @@
+//! The log as JSON: all that is printed on standard error is an object on each line.
+
+use flowpipe_tests::{Ran, changed, run};
+use serde_json::Value;
+
+/// The levels and messages of what was printed on standard error.
+fn log(ran: &Ran) -> Vec<(String, String)> {
+    let lines = ran.stderr.lines().map(|line| {
+        let object: Value = serde_json::from_str(line).unwrap_or_else(|_| panic!("{line}"));
+        let text = |key: &str| object[key].as_str().unwrap().to_owned();
+        assert!(text("timestamp").ends_with('Z'), "{line}");
+        assert!(!text("target").is_empty(), "{line}");
+        (text("level"), text("message"))
+    });
+    lines.collect()
+}
+
+#[test]
+fn problems_of_a_run_are_objects() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = changed(folder.path(), |ready| {
+        ready.replace("timeout = \"10s\"", "timeout = \"1ns\"")
+    });
+    let args = ["run", file.to_str().unwrap(), "--quiet"];
+    let text = run(&args).expect(0);
+    let json = run(&[&args[..], &["--log-format", "json", "--color", "always"]].concat()).expect(0);
+    let problems = text.stderr.matches("problem:").count();
+    assert!(problems > 0, "{text:#?}");
+    let log = log(&json);
+    let of_run = log.iter().filter(|(level, _)| level == "WARN");
+    let of_run: Vec<_> = of_run.map(|(_, message)| message.as_str()).collect();
+    assert_eq!(of_run.len(), problems, "{log:#?}");
+    assert!(of_run.iter().all(|it| it.contains("solver")), "{log:#?}");
+    assert!(!json.stderr.contains('\u{1b}'), "{json:#?}");
+}
+
+#[test]
+fn errors_and_notices_are_objects() {
+    let folder = tempfile::tempdir().unwrap();
+    let as_json = |args: &[&str], code: i32| {
+        log(&run(&[args, &["--log-format", "json"]].concat()).expect(code))
+    };
+    let missing = as_json(&["run", "nowhere.toml"], 2);
+    assert_eq!(missing.len(), 1, "{missing:#?}");
+    assert_eq!(missing[0].0, "ERROR");
+    assert!(missing[0].1.contains("nowhere.toml"), "{missing:#?}");
+
+    let broken = changed(folder.path(), |ready| ready.replace("fps = 20", "fps = -1"));
+    let refused = as_json(&["check", broken.to_str().unwrap()], 78);
+    assert!(
+        refused
+            .iter()
+            .any(|(_, text)| text.contains("pipeline.toml:8")),
+        "{refused:#?}"
+    );
+
+    let recording = folder.path().join("run.mcap").display().to_string();
+    let args = ["run", "pipelines/replay.toml", "--record", &recording, "-v"];
+    let log = as_json(&args, 0);
+    assert!(log.iter().any(|(level, _)| level == "INFO"), "{log:#?}");
+}

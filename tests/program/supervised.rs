@@ -1,0 +1,89 @@
+//! Runs as services of systemd: what a service manager hears of them, through a socket as systemd's.
+
+use std::os::unix::net::UnixDatagram;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use flowpipe_tests::signals::send_signal;
+use flowpipe_tests::{flowpipe, pipeline, project, ready, run};
+
+/// How long a message may take on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+#[test]
+fn the_service_manager_hears_of_the_start_of_each_interval_and_of_the_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("notify");
+    let manager = UnixDatagram::bind(&socket).unwrap();
+    manager.set_read_timeout(Some(PATIENCE)).unwrap();
+    let file = pipeline(
+        folder.path(),
+        &ready().replace("fps = 20", "fps = 20, repeat = true"),
+    );
+    let program = flowpipe(&["run", &file, "--supervised", "--quiet"])
+        .env("NOTIFY_SOCKET", &socket)
+        .env("WATCHDOG_USEC", "200000")
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let next = || {
+        let mut bytes = [0; 1024];
+        let length = manager.recv(&mut bytes).unwrap();
+        String::from_utf8(bytes[..length].to_vec()).unwrap()
+    };
+    assert_eq!(next(), "READY=1\nSTATUS=runs replay\n");
+    let began = Instant::now();
+    for _ in 0..3 {
+        assert_eq!(next(), "WATCHDOG=1\n");
+    }
+    // Half of what the service manager waits for, three times.
+    assert!(began.elapsed() > Duration::from_millis(200));
+    send_signal("TERM", program.id());
+    let last = std::iter::repeat_with(next).find(|it| it != "WATCHDOG=1\n");
+    assert_eq!(last.as_deref(), Some("STOPPING=1\n"));
+    let ended = program.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(130), "{ended:?}");
+}
+
+#[test]
+fn without_a_service_manager_it_is_wrong_usage() {
+    let ran = run(&["run", "pipelines/replay.toml", "--supervised"]).expect(2);
+    assert!(ran.stderr.contains("NOTIFY_SOCKET is not set"), "{ran:#?}");
+    assert_eq!(ran.stdout, "");
+}
+
+#[test]
+fn a_service_manager_that_is_gone_does_not_end_the_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = flowpipe(&["run", "pipelines/replay.toml", "--supervised", "--quiet"])
+        .env("NOTIFY_SOCKET", folder.path().join("nobody"))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let log = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        log.contains("the service manager does not hear of this run"),
+        "{log}"
+    );
+}
+
+#[test]
+fn systemd_understands_the_unit() {
+    let folder = tempfile::tempdir().unwrap();
+    let unit = folder.path().join("flowpipe@demo.service");
+    let text = std::fs::read_to_string(project().join("core/cli/systemd/flowpipe@.service"));
+    std::fs::write(&unit, text.unwrap()).unwrap();
+    let verified = Command::new("systemd-analyze")
+        .args(["--user", "--man=no", "verify"])
+        .arg(&unit)
+        .env("XDG_RUNTIME_DIR", folder.path())
+        .output();
+    match verified {
+        Ok(verified) => {
+            assert!(verified.status.success(), "{verified:?}");
+            assert_eq!(String::from_utf8_lossy(&verified.stderr), "");
+        }
+        Err(error) => println!("not tried: systemd-analyze can't be started: {error}"),
+    }
+}
