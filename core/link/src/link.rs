@@ -104,6 +104,11 @@ impl Link {
         self.change(|session| session.receive_on(channel, capacity));
     }
 
+    /// As [`Session::limit_messages`].
+    pub fn limit_messages(&self, channel: u32, bytes: usize) {
+        self.change(|session| session.limit_messages(channel, bytes));
+    }
+
     /// Sends a message, waiting until it is accepted, at most for this time.
     ///
     /// # Errors

@@ -23,6 +23,8 @@ pub(crate) struct Incoming {
 struct InChannel {
     /// How many messages the program takes; 0: it does not receive on this channel.
     capacity: u64,
+    /// The most bytes of a message, if they are fewer than on other channels.
+    most_bytes: Option<usize>,
     /// The messages that it has not taken, of all peers.
     held: u64,
     /// The messages of this peer that have arrived.
@@ -73,6 +75,13 @@ impl Incoming {
         }
     }
 
+    /// The messages of a channel have at most so many bytes.
+    pub(crate) fn limit(&mut self, channel: u32, bytes: usize) {
+        if let Some(channel) = self.channels.get_mut(channel as usize) {
+            channel.most_bytes = Some(bytes);
+        }
+    }
+
     /// The program has taken one message: there is room for another.
     pub(crate) fn take(&mut self, channel: u32) {
         if let Some(channel) = self.channels.get_mut(channel as usize) {
@@ -93,6 +102,7 @@ impl Incoming {
         for channel in &mut self.channels {
             *channel = InChannel {
                 capacity: channel.capacity,
+                most_bytes: channel.most_bytes,
                 held: channel.held,
                 ..InChannel::default()
             };
@@ -188,9 +198,10 @@ impl InChannel {
         if self.arrived >= self.granted {
             return Err(Violation::Credit(channel));
         }
+        let limit = limits.message_bytes;
+        let limit = self.most_bytes.map_or(limit, |most| most.min(limit));
         let partial = self.partial.get_or_insert_default();
-        if partial.len() + body.len() > limits.message_bytes {
-            let limit = limits.message_bytes;
+        if partial.len() + body.len() > limit {
             return Err(Violation::TooLong { channel, limit });
         }
         partial.extend_from_slice(body);

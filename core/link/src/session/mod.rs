@@ -173,6 +173,11 @@ impl Session {
         self.incoming.open(channel, capacity);
     }
 
+    /// Receives messages of at most so many bytes on a channel. Call it before [`Self::receive_on`].
+    pub fn limit_messages(&mut self, channel: u32, bytes: usize) {
+        self.incoming.limit(channel, bytes);
+    }
+
     /// Sends a message.
     ///
     /// # Errors

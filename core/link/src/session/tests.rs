@@ -429,3 +429,20 @@ fn a_million_messages_survive_a_hundred_cuts() {
     assert_eq!(network.ends[0].finished.len(), 1_000_000);
     assert!(network.cuts >= 100, "{}", network.cuts);
 }
+
+#[test]
+fn the_messages_of_one_channel_can_be_shorter_than_those_of_others() {
+    let mut network = Network::new(1, false);
+    network.ends[1].session.limit_messages(1, 100);
+    network.settle(0);
+    let send = |network: &mut Network, channel, length| {
+        let body = vec![0; length].into();
+        network.ends[0].session.send(channel, body).unwrap();
+        network.transmit(0, 0, 9);
+        network.deliver(0, 1, 9);
+        network.ends[1].session.is_connected()
+    };
+    assert!(send(&mut network, 0, 101));
+    assert!(send(&mut network, 1, 100));
+    assert!(!send(&mut network, 1, 101), "it breaks the protocol");
+}
