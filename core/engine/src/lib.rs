@@ -4,12 +4,13 @@
 //! # Layout
 //! - [`run`]: threads, races, timeouts, reloads. Replays of recorded runs are in [`run::replay`].
 //! - `supervisor`: the lifecycle of every plugin, as a pure state machine.
-//! - `edge`: the queues.
+//! - `edge`: the queues. [`numbers`]: sets of the numbers of messages.
 //! - [`report`]: the results of a run.
 //! - [`trial`]: a single stage outside of a pipeline.
 
 pub mod check;
 mod edge;
+pub mod numbers;
 pub mod pixels;
 pub mod report;
 pub mod run;

@@ -4,8 +4,8 @@
 //! come from outside: the caller takes messages from [`OutgoingEdge`]s and gives messages to [`IncomingEdge`]s. What
 //! arrives is validated as what a plugin emits: nothing here trusts another machine.
 
-use std::collections::{BTreeSet, HashSet};
-use std::sync::Arc;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex};
 
 use flowpipe_abi as abi;
 use flowpipe_config::pipeline::{Edge, Pipeline, PortRef, Queue, WhenFull};
@@ -14,6 +14,7 @@ use flowpipe_host::frame::pool::Pool;
 use flowpipe_host::frame::{Frame, Shape};
 use flowpipe_host::message::{CapturedMessage, Hops, Lineage, MOST_HOPS, Message, Origin};
 use flowpipe_recording::LATEST_TIME;
+use flowpipe_sync::lock;
 
 use crate::check::Judgement;
 pub use crate::edge::Receipt;
@@ -22,6 +23,7 @@ use crate::edge::cycle::Cycle;
 use crate::edge::gate::Gate;
 use crate::edge::outputs::{OutEdge, Sending};
 use crate::edge::{Head, Item, Received};
+use crate::numbers::Numbers;
 use crate::run::Options;
 use crate::run::error::StartError;
 use crate::run::plan::misfit;
@@ -64,9 +66,12 @@ pub struct IncomingEdge {
     stages: usize,
     /// The number of the last message.
     last: u64,
-    /// Whether observers get its messages: of several edges of one output, one does that.
-    is_observed: bool,
+    /// The messages of its output that observers have had, if several edges bring them.
+    observed: Option<Arc<Mutex<Numbers>>>,
 }
+
+/// The highest number of a message. No run emits so many.
+const LAST_SEQUENCE: u64 = 1 << 53;
 
 /// The result of waiting for a message.
 #[derive(Debug)]
@@ -192,7 +197,13 @@ impl RemoteEnds {
         from: Vec<FromOther>,
         cycles: Vec<DividedCycle>,
     ) -> Self {
-        let mut observed = HashSet::new();
+        let mut edges: HashMap<PortRef, usize> = HashMap::new();
+        for it in &from {
+            *edges.entry(it.edge.from).or_default() += 1;
+        }
+        let several = edges.into_iter().filter(|(_, count)| *count > 1);
+        let several = several.map(|(output, _)| (output, Arc::default()));
+        let observed: HashMap<_, Arc<Mutex<Numbers>>> = several.collect();
         let outgoing = to.into_iter().map(|it| OutgoingEdge {
             pool: stages[it.edge.from.stage].run.services.pool.clone(),
             index: it.index,
@@ -205,7 +216,7 @@ impl RemoteEnds {
             sender: it.sender,
             stages: stages.len(),
             last: 0,
-            is_observed: observed.insert(it.edge.from),
+            observed: observed.get(&it.edge.from).cloned(),
             edge: it.edge,
         });
         Self {
@@ -354,6 +365,9 @@ impl IncomingEdge {
                 self.last
             ));
         }
+        if sequence > LAST_SEQUENCE {
+            return Err(format!("no run has a message {sequence}"));
+        }
         let message = self.message(arrived)?;
         match self.judge(&message) {
             Judgement::Refuse(reason) => {
@@ -363,7 +377,8 @@ impl IncomingEdge {
         }
         self.last = sequence;
         let message = Arc::new(message);
-        if self.is_observed {
+        let observed = self.observed.as_ref();
+        if observed.is_none_or(|observed| lock(observed).insert(sequence)) {
             for observer in &self.stage.run.observers {
                 observer.accepted(&message);
                 observer.arrived(self.stage.index, self.edge.from.port, &message);
@@ -409,6 +424,7 @@ impl IncomingEdge {
 
     fn lineage(&self, arrived: &ArrivedMessage) -> Result<Lineage, String> {
         let is_stage = |stage: usize| stage < self.stages;
+        let is_number = |number: u64| (1..=LAST_SEQUENCE).contains(&number);
         let is_time = |time_ns: i64| (-LATEST_TIME..=LATEST_TIME).contains(&time_ns);
         let is_hop = |hop: &abi::Hop| {
             is_stage(hop.stage as usize) && is_time(hop.taken_ns) && is_time(hop.emitted_ns)
@@ -422,9 +438,10 @@ impl IncomingEdge {
             return Err("the stages that a message passed are wrong".to_owned());
         }
         let is_origin = |origin: &Origin| {
-            is_stage(origin.stage) && origin.sequence > 0 && is_time(origin.captured_ns)
+            is_stage(origin.stage) && is_number(origin.sequence) && is_time(origin.captured_ns)
         };
-        let is_root = |(port, sequence): &(PortRef, u64)| is_stage(port.stage) && *sequence > 0;
+        let is_root =
+            |(port, sequence): &(PortRef, u64)| is_stage(port.stage) && is_number(*sequence);
         if !arrived.origin.as_ref().is_none_or(is_origin)
             || !arrived.root.as_ref().is_none_or(is_root)
         {

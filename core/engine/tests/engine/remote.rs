@@ -197,6 +197,8 @@ fn what_another_machine_sends_is_validated() {
         ("JSON", &|it| it.json = b"{".to_vec()),
         ("UTF-8", &|it| it.json = b"\"\xff\"".to_vec()),
         ("came after", &|it| it.sequence = 0),
+        ("no run has a message", &|it| it.sequence = u64::MAX),
+        ("no run has a message", &|it| it.sequence = (1 << 53) + 1),
         ("passed", &|it| it.hops.clear()),
         ("passed", &|it| it.hops = vec![hop(0, 0); 257]),
         ("passed", &|it| it.hops = vec![hop(9, 0), hop(0, 0)]),
@@ -207,6 +209,12 @@ fn what_another_machine_sends_is_validated() {
         }),
         ("descends", &|it| it.origin.as_mut().unwrap().stage = 3),
         ("descends", &|it| it.origin.as_mut().unwrap().sequence = 0),
+        ("descends", &|it| {
+            it.origin.as_mut().unwrap().sequence = u64::MAX
+        }),
+        ("descends", &|it| {
+            it.root = Some((PortRef { stage: 0, port: 0 }, u64::MAX))
+        }),
         ("descends", &|it| {
             it.origin.as_mut().unwrap().captured_ns = i64::MAX
         }),
@@ -240,6 +248,39 @@ fn what_another_machine_sends_is_validated() {
         size: 0,
     };
     assert_eq!(Shape::new(&info), None);
+}
+
+#[test]
+fn what_comes_on_one_of_two_edges_of_an_output_is_observed_once() {
+    let mut pipeline = line();
+    // The source also feeds the last stage, over another edge from its machine.
+    let mut second = pipeline.0.edges[0];
+    second.to = pipeline.0.edges[1].to;
+    pipeline.0.edges.push(second);
+    let (run, ends, _) = start(&pipeline, &[0]);
+    let take = |edge: usize| match ends.outgoing[edge].take() {
+        Taken::Message(message, _) => arrived(&message),
+        other => panic!("{other:?}"),
+    };
+    let messages: Vec<_> = (0..4).map(|_| (take(0), take(1)).0).collect();
+    drop(ends);
+    drop(finish(run));
+    let (run, mut ends, watcher) = start(&pipeline, &[1, 2]);
+    let is_from_source = |it: &IncomingEdge| it.edge().from.stage == 0;
+    let mut edges: Vec<_> = ends
+        .incoming
+        .extract_if(.., |it| is_from_source(it))
+        .collect();
+    assert_eq!(edges.len(), 2);
+    // Each edge drops others: the second one brings what the first one lacks, and first.
+    for (edge, number) in [(1, 0), (0, 0), (0, 1), (1, 2), (1, 3), (0, 3)] {
+        let sent = edges[edge].accept(messages[number].clone(), None);
+        assert_eq!(sent, Ok(Delivery::Queued));
+    }
+    drop((edges, ends));
+    drop(finish(run));
+    let sequences: Vec<_> = watcher.from(0).iter().map(|it| it.sequence).collect();
+    assert_eq!(sequences, [1, 2, 3, 4]);
 }
 
 #[test]
