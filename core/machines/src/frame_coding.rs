@@ -4,6 +4,7 @@
 //! the same. A frame is divided into tiles of [`TILE_BYTES`] by [`TILE_ROWS`]; the last ones of a row and of a column may be
 //! smaller. Bytes are compressed with LZ4 where that makes them smaller and the connection is slower than LZ4.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -18,6 +19,8 @@ use crate::shared_memory::{SharedBlock, Sharing};
 const TILE_BYTES: usize = 256;
 /// Rows from top to bottom.
 const TILE_ROWS: usize = 64;
+/// The largest frame, in bytes: 8K with four bytes for each pixel. A short message can describe a larger one.
+pub(crate) const MOST_FRAME_BYTES: usize = 128 << 20;
 
 /// How the bytes of a frame are coded, and its layout: what is in front of them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -95,22 +98,26 @@ impl FrameEncoder {
         }
     }
 
-    /// The head and the bytes of the next frame.
-    pub(crate) fn encode(&mut self, shape: Shape, pixels: &[u8]) -> (FrameHead, Vec<u8>) {
-        let (content, mut listed, bytes) = match &mut self.last {
+    /// The head of the next frame, and its bytes in two parts: the list of tiles, and what may be compressed.
+    pub(crate) fn encode<'a>(
+        &mut self,
+        shape: Shape,
+        pixels: &'a [u8],
+    ) -> (FrameHead, Vec<u8>, Cow<'a, [u8]>) {
+        let (content, list, bytes) = match &mut self.last {
             Some((before, kept)) if *before == shape && kept.len() == pixels.len() => {
                 let since = self.count;
                 match changed(shape, kept, pixels) {
-                    Some((list, bytes)) => (Content::Changed { since }, list, bytes),
+                    Some((list, bytes)) => (Content::Changed { since }, list, bytes.into()),
                     None => {
                         kept.copy_from_slice(pixels);
-                        (Content::Whole, Vec::new(), pixels.to_vec())
+                        (Content::Whole, Vec::new(), pixels.into())
                     }
                 }
             }
             _ => {
                 self.last = Some((shape, pixels.to_vec()));
-                (Content::Whole, Vec::new(), pixels.to_vec())
+                (Content::Whole, Vec::new(), Cow::from(pixels))
             }
         };
         self.count += 1;
@@ -120,8 +127,7 @@ impl FrameEncoder {
         };
         let compressed = compressed.filter(|it| it.len() < bytes.len());
         let head = FrameHead::new(shape, content, compressed.is_some());
-        listed.extend_from_slice(compressed.as_ref().unwrap_or(&bytes));
-        (head, listed)
+        (head, list, compressed.map_or(bytes, Cow::from))
     }
 
     /// The head of the next frame, which is in memory that the receiver may read. It has to stay there until the receiver has
@@ -156,6 +162,9 @@ impl FrameDecoder {
             stride: head.stride,
             size: 0,
         })?;
+        if shape.size() > MOST_FRAME_BYTES {
+            return None;
+        }
         let pixels = match (head.content, &mut self.last) {
             (Content::Whole, _) => {
                 let expected = shape.size();
@@ -301,6 +310,11 @@ mod tests {
         }
     }
 
+    fn encode(encoder: &mut FrameEncoder, shape: Shape, pixels: &[u8]) -> (FrameHead, Vec<u8>) {
+        let (head, list, bytes) = encoder.encode(shape, pixels);
+        (head, [&list[..], &bytes].concat())
+    }
+
     /// What is sent for a frame, and that it arrives.
     fn sent(
         encoder: &mut FrameEncoder,
@@ -308,7 +322,7 @@ mod tests {
         shape: Shape,
         pixels: &[u8],
     ) -> (FrameHead, usize) {
-        let (head, bytes) = encoder.encode(shape, pixels);
+        let (head, bytes) = encode(encoder, shape, pixels);
         let arrived = decoder.decode(&head, &bytes, &Sharing::default());
         assert_eq!(
             arrived,
@@ -373,10 +387,10 @@ mod tests {
     fn malformed_frames_are_refused_and_change_nothing() {
         let shape = shape(300, 3, 300);
         let (mut encoder, mut decoder) = (FrameEncoder::new(true), FrameDecoder::default());
-        let first = encoder.encode(shape, &[5; 900]);
+        let first = encode(&mut encoder, shape, &[5; 900]);
         let mut pixels = [5; 900];
         pixels[299] = 6;
-        let second = encoder.encode(shape, &pixels);
+        let second = encode(&mut encoder, shape, &pixels);
         assert!(
             decoder
                 .decode(&second.0, &second.1, &Sharing::default())
@@ -422,6 +436,20 @@ mod tests {
             .decode(&second.0, &second.1, &Sharing::default())
             .unwrap();
         assert_eq!(arrived[..], pixels);
+    }
+
+    #[test]
+    fn a_short_message_does_not_expand_to_any_frame() {
+        let least = MOST_FRAME_BYTES as u64 / (1 << 14);
+        for (height, is_permitted) in [(least, true), (least + 1, false)] {
+            let shape = shape(1 << 14, height as u32, 1 << 14);
+            let pixels = vec![0; shape.size()];
+            let (head, bytes) = encode(&mut FrameEncoder::new(true), shape, &pixels);
+            assert!(head.is_compressed && bytes.len() < 1 << 20);
+            drop(pixels);
+            let decoded = FrameDecoder::default().decode(&head, &bytes, &Sharing::default());
+            assert_eq!(decoded.is_some(), is_permitted, "{height}");
+        }
     }
 
     proptest! {

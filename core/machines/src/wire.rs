@@ -1,6 +1,9 @@
 //! Messages of stages as bytes: the length of the head, the head as JSON, and the parts that it announces. The last part
 //! is a frame ([`crate::frame_coding`]).
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use flowpipe_abi as abi;
 use flowpipe_config::pipeline::PortRef;
 use flowpipe_engine::run::remote::ArrivedMessage;
@@ -38,7 +41,7 @@ pub(crate) fn encode(
     message: &Message,
     frames: &mut FrameEncoder,
     shared: Option<SharedBlock>,
-) -> (Vec<u8>, usize) {
+) -> (Arc<[u8]>, usize) {
     let lineage = message.lineage();
     let json = message.json().as_bytes();
     // The message that carries the frame is its own.
@@ -48,12 +51,17 @@ pub(crate) fn encode(
         .filter(|_| message.frame().is_none());
     let captured_json = captured.map_or(&[][..], |it| it.body.json().as_bytes());
     let frame = message.frame();
-    let frame = frame.map(|frame| match shared {
-        Some(block) => (frames.encode_shared(frame.shape(), block), Vec::new()),
-        None => frames.encode(frame.shape(), frame.pixels()),
-    });
-    let (frame, pixels) = frame.unzip();
-    let pixels = pixels.unwrap_or_default();
+    let (frame, list, pixels) = match (frame, shared) {
+        (Some(frame), Some(block)) => {
+            let head = frames.encode_shared(frame.shape(), block);
+            (Some(head), Vec::new(), Cow::default())
+        }
+        (Some(frame), None) => {
+            let (head, list, pixels) = frames.encode(frame.shape(), frame.pixels());
+            (Some(head), list, pixels)
+        }
+        (None, _) => (None, Vec::new(), Cow::default()),
+    };
     let head = Head {
         schema: message.schema().to_owned(),
         sequence: lineage.sequence,
@@ -77,13 +85,27 @@ pub(crate) fn encode(
     };
     // It has no maps with other keys than text, so that it is always JSON.
     let head = serde_json::to_vec(&head).unwrap_or_default();
-    let length = 4 + head.len() + json.len() + captured_json.len() + pixels.len();
-    let mut bytes = Vec::with_capacity(length);
-    bytes.extend_from_slice(&(head.len() as u32).to_le_bytes());
-    for part in [&head, json, captured_json, &pixels] {
-        bytes.extend_from_slice(part);
+    let head_length = (head.len() as u32).to_le_bytes();
+    let parts = [&head_length[..], &head, json, captured_json, &list, &pixels];
+    (joined(&parts), list.len() + pixels.len())
+}
+
+/// The parts in one piece, each copied once: frames are large.
+fn joined(parts: &[&[u8]]) -> Arc<[u8]> {
+    let length = parts.iter().map(|part| part.len()).sum();
+    let mut bytes: Arc<[u8]> = std::iter::repeat_n(0, length).collect();
+    // Nobody else has it yet.
+    if let Some(all) = Arc::get_mut(&mut bytes) {
+        let mut at = 0;
+        for part in parts {
+            let end = at + part.len();
+            if let Some(place) = all.get_mut(at..end) {
+                place.copy_from_slice(part);
+            }
+            at = end;
+        }
     }
-    (bytes, pixels.len())
+    bytes
 }
 
 /// Reads a message, and converts its times to those of this machine. `None`: it is malformed.
@@ -137,8 +159,6 @@ pub(crate) fn decode(
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use flowpipe_host::frame::pool::Pool;
     use flowpipe_host::frame::{Frame, Shape};
     use flowpipe_host::message::CapturedMessage;
@@ -147,7 +167,8 @@ mod tests {
     use super::*;
 
     fn encode(message: &Message) -> Vec<u8> {
-        super::encode(message, &mut FrameEncoder::new(true), None).0
+        let (bytes, _) = super::encode(message, &mut FrameEncoder::new(true), None);
+        bytes.to_vec()
     }
 
     fn decode(bytes: &[u8], clock: Offset) -> Option<ArrivedMessage> {

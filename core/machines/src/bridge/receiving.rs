@@ -88,6 +88,7 @@ pub(super) fn receive(shared: &Shared, early: Vec<Event>, mut arrivals: HashMap<
             shared.link.give_up();
         }
         match early.next().or_else(|| shared.link.next_event(STEP)) {
+            // Those come after the peer is lost.
             None | Some(Event::Lost { .. } | Event::Unsent { .. }) => {}
             Some(Event::Arrived(id)) => shared.note_arrived(id),
             Some(Event::Connected) => {
@@ -152,6 +153,14 @@ pub(super) fn receive(shared: &Shared, early: Vec<Event>, mut arrivals: HashMap<
             }
             Some(Event::PeerLost) => {
                 shared.note_death();
+                // What it loses follows at once.
+                loop {
+                    match shared.link.next_event(Duration::ZERO) {
+                        Some(Event::Lost { first, last }) => shared.note_lost(first, last),
+                        Some(Event::Unsent { id, .. }) => shared.note_lost(id, id.number),
+                        _ => break,
+                    }
+                }
                 // Streams to the stages here end.
                 arrivals.clear();
                 return;

@@ -14,7 +14,7 @@ use flowpipe_sync::lock;
 
 use super::{BridgeEvent, STEP, Shared};
 use crate::control;
-use crate::frame_coding::FrameEncoder;
+use crate::frame_coding::{FrameEncoder, MOST_FRAME_BYTES};
 use crate::shared_memory::{SharedBlock, Sharing, block_of};
 use crate::wire;
 
@@ -87,11 +87,7 @@ impl Shared {
                     let _ = self.link.refusal(channel, body.len(), STEP);
                 }
                 Refusal::TooLong => {
-                    (self.report)(BridgeEvent::TooLong {
-                        edge: edge.index(),
-                        length: body.len(),
-                    });
-                    edge.finished_count().add(1);
+                    self.drop_too_long(edge, body.len());
                     return SendOutcome::TooLong;
                 }
                 Refusal::Ended => return SendOutcome::Ended,
@@ -100,6 +96,15 @@ impl Shared {
                 return SendOutcome::Ended;
             }
         }
+    }
+
+    /// A message is longer than the other machine accepts.
+    fn drop_too_long(&self, edge: &OutgoingEdge, length: usize) {
+        (self.report)(BridgeEvent::TooLong {
+            edge: edge.index(),
+            length,
+        });
+        edge.finished_count().add(1);
     }
 
     /// The frame of a message and where the other machine may read it, if it may.
@@ -147,24 +152,37 @@ impl Shared {
         }
     }
 
-    /// The other machine is dead: all that it has not finished is lost.
+    /// The other machine is dead.
     pub(super) fn note_death(&self) {
         self.is_dead.store(true, Ordering::Relaxed);
         (self.report)(BridgeEvent::Died);
         self.gone.keys().for_each(|edge| self.set_gone(*edge));
-        let lost = std::mem::take(&mut *lock(&self.sent));
-        let lost: BTreeMap<_, _> = lost.into_iter().collect();
-        for unfinished in lost.into_values() {
-            let Unfinished { edge, source, .. } = unfinished;
-            // A cycle does not wait for them.
-            unfinished.finished.add(unfinished.sequences.len() as u64);
-            for (sequence, _) in unfinished.sequences.into_values() {
-                (self.report)(BridgeEvent::Lost {
-                    edge,
-                    source,
-                    sequence,
-                });
-            }
+    }
+
+    /// These messages are lost: the dead machine had not finished them, or they were on the way to it.
+    pub(super) fn note_lost(&self, first: MessageId, last: u64) {
+        let mut sent = lock(&self.sent);
+        let Some(unfinished) = sent.get_mut(&first.channel) else {
+            return;
+        };
+        let (edge, source) = (unfinished.edge, unfinished.source);
+        let mut lost = unfinished.sequences.split_off(&first.number);
+        let later = lost.split_off(&last.saturating_add(1));
+        unfinished.sequences.extend(later);
+        let mut receipts = unfinished.receipts.split_off(&first.number);
+        let later = receipts.split_off(&last.saturating_add(1));
+        unfinished.receipts.extend(later);
+        // A cycle does not wait for them.
+        unfinished.finished.add(lost.len() as u64);
+        // Without the lock: messages of any link may be finished by this.
+        drop(sent);
+        drop(receipts);
+        for (sequence, _) in lost.into_values() {
+            (self.report)(BridgeEvent::Lost {
+                edge,
+                source,
+                sequence,
+            });
         }
     }
 
@@ -181,6 +199,10 @@ impl Shared {
     }
 }
 
+fn size_of_frame(message: &Message) -> usize {
+    message.frame().map_or(0, |frame| frame.shape().size())
+}
+
 /// Sends the messages of an edge, until its stream ends or the other machine takes no more.
 pub(super) fn send_edge(shared: &Shared, edge: &OutgoingEdge, mut frames: FrameEncoder) {
     let channel = control::channel(edge.index());
@@ -193,6 +215,9 @@ pub(super) fn send_edge(shared: &Shared, edge: &OutgoingEdge, mut frames: FrameE
             }
         }
         match edge.take() {
+            Taken::Message(message, _) if size_of_frame(&message) > MOST_FRAME_BYTES => {
+                shared.drop_too_long(edge, size_of_frame(&message));
+            }
             Taken::Message(message, receipt) => {
                 let (shared_frame, block) = shared.place_of_frame(edge, &message).unzip();
                 let (body, sent_bytes) = wire::encode(&message, &mut frames, block);
@@ -201,7 +226,7 @@ pub(super) fn send_edge(shared: &Shared, edge: &OutgoingEdge, mut frames: FrameE
                     shared.note_unsent(edge, sequence);
                     return;
                 }
-                let sent = shared.send(edge, sequence, &body.into(), shared_frame, receipt);
+                let sent = shared.send(edge, sequence, &body, shared_frame, receipt);
                 match (sent, message.frame()) {
                     (SendOutcome::Accepted, Some(frame)) => {
                         let bytes = frame.pixels().len();
