@@ -128,9 +128,18 @@ impl Context<'_> {
         status
     }
 
-    /// Whether the call is abandoned or cancelled.
+    /// Whether the call is abandoned or cancelled, before it emits.
     fn gives_up(&self) -> bool {
-        self.watch.is_abandoned() || self.cancelled().is_some()
+        self.watch.is_abandoned() || !self.was_emitted() && self.cancelled().is_some()
+    }
+
+    /// Whether the recorded call emitted what this one is about to emit. Then it was cancelled after that, if it was:
+    /// while it waited for room, without a poll in between.
+    fn was_emitted(&self) -> bool {
+        let recorded = self.recorded.map_or(0, |it| it.emitted.len() as u64);
+        let is_cancelled_here =
+            || self.stage.run.mode() == Mode::Abort || self.watch.cancelled(self.call).is_some();
+        self.emitted.get() < recorded && !is_cancelled_here()
     }
 
     /// Waits until all earlier messages of the stage are processed. False: the call is abandoned or cancelled.

@@ -54,9 +54,10 @@ impl Gaps {
                 .any(|(from, until)| (*from..=*until).contains(&at_ns))
     }
 
-    /// Whether a message may be missing that a recorded call took.
+    /// Whether a message may be missing that a recorded call took: it came before the recording begins, or the machine that
+    /// emitted it died before it could be recorded.
     pub(super) fn explain_message(&self) -> bool {
-        self.begins_late
+        self.begins_late || self.ends_early
     }
 }
 
