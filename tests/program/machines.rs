@@ -14,23 +14,45 @@ pub fn address() -> String {
 
 /// The pipeline `pipelines/replay.toml` on two machines: `rack` runs these stages, and `desk` the others.
 pub fn on_two(folder: &Path, address: &str, rack: &[&str]) -> String {
+    let machine_of = |stage: &str| {
+        if rack.contains(&stage) {
+            "rack"
+        } else {
+            "desk"
+        }
+    };
+    let machines = format!("[machines.desk]\nlisten = \"{address}\"\n\n[machines.rack]\n");
+    on(folder, &machines, machine_of)
+}
+
+/// The pipeline `pipelines/replay.toml` on three machines in a chain: `first`, `middle` and `last`. The first one and the
+/// last one have no link.
+pub fn on_three(folder: &Path) -> String {
+    let machine_of = |stage: &str| match stage {
+        "vision" | "planner" => "middle",
+        "solver" => "last",
+        _ => "first",
+    };
+    let listen = address();
+    let machines = format!(
+        "[machines.first]\n\n[machines.middle]\nlisten = \"{listen}\"\n\n[machines.last]\n"
+    );
+    on(folder, &machines, machine_of)
+}
+
+/// The pipeline `pipelines/replay.toml` on these machines.
+fn on(folder: &Path, machines: &str, machine_of: impl Fn(&str) -> &'static str) -> String {
     let mut text = String::new();
     for line in ready().lines() {
         text.push_str(line);
         text.push('\n');
         let stage = line.strip_prefix("[stages.");
         if let Some(stage) = stage.and_then(|rest| rest.strip_suffix(']')) {
-            let machine = if rack.contains(&stage) {
-                "rack"
-            } else {
-                "desk"
-            };
+            let machine = machine_of(stage);
             text.push_str(&format!("machine = \"{machine}\"\n"));
         }
     }
-    text.push_str(&format!(
-        "\n[machines.desk]\nlisten = \"{address}\"\n\n[machines.rack]\n"
-    ));
+    text.push_str(&format!("\n{machines}"));
     pipeline(folder, &text)
 }
 

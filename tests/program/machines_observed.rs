@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::machines::{Machine, free_address, on_two, without_end};
 
 /// Starts a machine. `more`: more arguments.
-fn start(file: &str, machine: &str, more: &[&str]) -> Machine {
+pub fn start(file: &str, machine: &str, more: &[&str]) -> Machine {
     let mut args = vec!["run", file, "--machine", machine];
     args.extend(more);
     let command = flowpipe(&args)
@@ -34,7 +34,7 @@ fn pipeline_with(folder: &Path, rack: &[&str]) -> String {
 }
 
 /// The messages of a recording, by topic.
-fn messages(recording: &Recording) -> BTreeMap<String, usize> {
+pub fn messages(recording: &Recording) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     for entry in recording.entries() {
         if let Entry::Message(message) = entry {

@@ -101,6 +101,7 @@ mod live;
 mod loading;
 mod log_format;
 mod machines;
+mod machines_chain;
 mod machines_death;
 mod machines_live;
 #[cfg(target_os = "linux")]

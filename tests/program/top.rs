@@ -353,3 +353,68 @@ fn a_terminal_that_is_closed_ends_it() {
     top.hang_up();
     run.stop();
 }
+
+#[test]
+fn the_stages_of_all_machines_are_watched_on_each() {
+    let place = Place::new();
+    let folder = tempfile::tempdir().unwrap();
+    let file = crate::machines::on_three(folder.path());
+    let file = crate::machines::without_end(folder.path(), &file);
+    let machines = ["first", "middle", "last"];
+    let runs = machines.map(|machine| {
+        let child = place
+            .command(&["run", &file, "--machine", machine, "-q"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let socket = place.sockets().join(format!("{}.sock", child.id()));
+        Run { child, socket }
+    });
+    let shown = [
+        ("frames", "first"),
+        ("vision", "middle"),
+        ("solver", "last"),
+        ("planner", "middle"),
+        ("actuator", "first"),
+    ];
+    for (run, own) in runs.iter().zip(machines) {
+        until("the run's socket", || run.socket.exists());
+        let top = place.top(&[&run.pid()]);
+        top.resize((120, 40));
+        top.wait_until("rate of every stage, and every machine and link", |seen| {
+            let has_rate = |&(stage, machine): &(&str, &str)| {
+                let mut rows = seen
+                    .lines()
+                    .map(|row| row.split_whitespace().collect::<Vec<_>>());
+                let row = rows.find(|row| row.first() == Some(&stage));
+                let row = row.filter(|row| row.get(1) == Some(&machine));
+                let rate = row.and_then(|row| row.get(2)?.parse::<f64>().ok());
+                rate.is_some_and(|rate| rate > 0.0)
+            };
+            let state = |machine: &str| if machine == own { "this one" } else { "active" };
+            let has_state = |it: &&str| seen.contains(&format!("{it}  {}", state(it)));
+            let has_link = |one: &str, other: &str| {
+                let mut rows = seen.lines();
+                let names = [format!("{one} - {other}  "), format!("{other} - {one}  ")];
+                let row = rows.find(|row| names.iter().any(|it| row.contains(it)));
+                row.is_some_and(|row| row.contains("B/s  clocks ± "))
+            };
+            shown.iter().all(has_rate)
+                && machines.iter().all(has_state)
+                && has_link("first", "middle")
+                && has_link("middle", "last")
+        });
+    }
+    // One that does nothing any more is shown so, until it counts as dead.
+    let [first, middle, last] = runs;
+    let top = place.top(&[&first.pid()]);
+    top.resize((120, 40));
+    top.wait_until("last  active", |seen| seen.contains("last  active"));
+    send_signal("STOP", last.child.id());
+    top.wait_until("last  silent for ", |seen| {
+        seen.contains("last  silent for ")
+    });
+    send_signal("KILL", last.child.id());
+    drop((first, middle, last));
+}

@@ -68,9 +68,10 @@ pub fn run(
     let mut publisher = Publisher::prepare(&pipeline, console.tally(), &mut options);
     let mut handle = Run::start(pipeline, catalogue, options)?;
     signals::stop(&handle);
+    let progress = others.as_ref().map(OtherMachines::progress);
     let mut bridges = others.map(|others| others.start(&mut handle)).transpose()?;
     let reloading = reload.map(|reload| reload.start(&handle)).transpose()?;
-    publisher.open(&handle);
+    publisher.open(&handle, progress.unwrap_or_default());
     if let Some(supervision) = &supervision {
         supervision.started(&name);
     }

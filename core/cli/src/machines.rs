@@ -4,6 +4,7 @@ mod ended;
 mod loops;
 mod observed;
 mod observer;
+pub mod progress;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,19 +18,22 @@ use flowpipe_engine::run::remote::RemoteEnds;
 use flowpipe_engine::run::{Options, RunHandle, Stopper};
 use flowpipe_host::catalogue::Catalogue;
 use flowpipe_host::clock::Clock;
+use flowpipe_link::clock_offset::Offset;
 use flowpipe_machines::{
-    AgreementError, Bridge, BridgeEvent, Facts, Missing, Peer, Topology, Wanted, agree,
-    whole_report,
+    AgreementError, Bridge, BridgeEvent, Facts, Missing, Observation, ObservationRouter, Observers,
+    Peer, Topology, Wanted, agree, whole_report,
 };
-use flowpipe_recorder::record::{Recorder, Recording};
+use flowpipe_recorder::record::{Recorder, Recording, TransferReader};
+use flowpipe_recorder::trace::Tracer;
 use flowpipe_recording::{bytes_hash, file_hash};
 use flowpipe_terminal::{eprintln, escape};
 
 use crate::exit::Failure;
-pub use crate::machines::ended::EndedMachines;
 use crate::machines::ended::{EndedLink, EndedMachine};
+pub use crate::machines::ended::{EndedMachines, size};
 use crate::machines::loops::{IdleMachines, Loops};
 use crate::machines::observed::{Observations, RecordedMachine};
+use crate::machines::progress::{LinkProgress, OtherProgress, ProgressClock};
 use crate::record::{LossMode, RecordedRun};
 use crate::transports;
 
@@ -47,10 +51,15 @@ pub struct OtherMachines {
     pipeline: Pipeline,
     own: usize,
     peers: Vec<(usize, Peer)>,
+    /// By machine, of all that are connected to this one, also over others.
     observations: BTreeMap<usize, Arc<Observations>>,
-    /// The clock of the run here.
+    router: ObservationRouter,
+    observers: Observers,
+    progress: OtherProgress,
+    /// The clock of the run here, and how it was set.
     clock: Clock,
-    /// The recording that another machine writes.
+    clock_setting: Offset,
+    /// What another machine records or traces.
     sent: Vec<Recording>,
 }
 
@@ -61,6 +70,8 @@ pub struct Bridges {
     /// By machine.
     bridges: BTreeMap<usize, Bridge>,
     observations: BTreeMap<usize, Arc<Observations>>,
+    router: ObservationRouter,
+    progress: ProgressClock,
     loops: Loops,
     sent: Vec<Recording>,
     /// Whether the others know that the run ends here.
@@ -165,32 +176,42 @@ impl OtherMachines {
             let now = Arc::new(move || clock.now());
             let named = (peer, machines.all[peer].name.as_str());
             let link = Peer::connect(named, pipeline.edges.len(), opens, transport, now);
-            let mut link = link.map_err(Failure::from)?;
-            link.set_wanted(wanted);
-            peers.push((peer, link));
+            peers.push((peer, link.map_err(Failure::from)?));
         }
         let all: Vec<_> = peers.iter().map(|(_, peer)| peer).collect();
-        agree(&topology, &all, facts, START_TIMEOUT, missing_notice()).map_err(refused)?;
-        let mut clock = clock;
-        let observer = observer::find(machines, own, wanted, &peers)?;
-        if let Some((machine, peer)) = peers.iter().find(|(it, _)| Some(*it) == observer) {
-            clock = observer::set_clock(clock, peer, &machines.all[*machine].name)?;
-        }
-        if observer == Some(own) {
-            std::thread::sleep(observer::MEASURED);
-        }
+        let run = (facts, wanted);
+        let observers = agree(&topology, &all, run, START_TIMEOUT, missing_notice());
+        let observers = observers.map_err(refused)?;
+        let observer = observer::find(machines, &topology, &observers)?;
+        let (clock, clock_setting) = match observer {
+            Some(observer) => observer::set_clock(clock, &topology, &all, observer)?,
+            None => (clock, Offset::NONE),
+        };
         if observer.is_some() {
             peers.iter_mut().for_each(|(_, peer)| peer.set_same_clock());
         }
-        let observations = peers.iter_mut();
-        let observations =
-            observations.map(|(peer, link)| (*peer, Observations::of(link, pipeline)));
+        let others = topology.ways.keys();
+        let observations = others.map(|machine| (*machine, Arc::new(Observations::new())));
+        let observations: BTreeMap<_, _> = observations.collect();
+        let (of_others, of_pipeline) = (observations.clone(), pipeline.clone());
+        let links = peers.iter_mut().map(|(_, peer)| peer);
+        let router =
+            ObservationRouter::start(&topology, observer, links, move |machine, observed| {
+                let observations = of_others.get(&machine);
+                observations.map_or(Ok(()), |it| it.take(observed, &of_pipeline))
+            });
+        let others = observations.iter();
+        let others = others.map(|(&it, of)| (it, stages_on(machines, it), of.clone()));
         Ok(Self {
             pipeline: pipeline.clone(),
             own,
-            observations: observations.collect(),
+            progress: OtherProgress::new(topology.names, own, others),
+            observations,
+            router,
+            observers,
             peers,
             clock,
+            clock_setting,
             sent: Vec::new(),
         })
     }
@@ -200,38 +221,42 @@ impl OtherMachines {
         self.clock
     }
 
-    /// Records the whole run: with this recorder what the others send, and what happens here for another machine that
-    /// records it.
+    /// Observes the whole run: records and traces what the others send, and sends what happens here to another machine
+    /// that does.
     ///
     /// # Errors
     /// When a thread can't be started.
-    pub fn record(
+    pub fn observe(
         &mut self,
-        recorder: Option<Arc<Recorder>>,
+        (recorder, tracer): (Option<Arc<Recorder>>, Option<Arc<Tracer>>),
         run: &RecordedRun<'_>,
-        mode: impl Fn() -> LossMode,
+        mode: &dyn Fn() -> LossMode,
         options: &mut Options,
     ) -> Result<(), Failure> {
         let machines = &self.pipeline.machines;
-        for (&machine, observations) in &self.observations {
-            if let Some(recorder) = &recorder {
-                let of_stages = machines.of_stages.iter().enumerate();
-                let stages = of_stages.filter(|(_, it)| **it == machine);
-                let stages = stages.map(|(stage, _)| stage).collect();
-                let (name, recorder) = (&machines.all[machine].name, recorder.clone());
-                observations.record(RecordedMachine::new(name, recorder, self.clock, stages));
+        if recorder.is_some() || tracer.is_some() {
+            for (&machine, observations) in &self.observations {
+                let reader = TransferReader::new(run.about().0, stages_on(machines, machine));
+                let named = (machine, machines.all[machine].name.as_str());
+                let to = (recorder.clone(), tracer.clone());
+                observations.record(RecordedMachine::new(named, to, self.clock, reader));
             }
         }
-        for (_, peer) in &self.peers {
-            if peer.its_wanted().recording {
-                let send = observed::send_recorded(peer.observation_sender());
-                let started = Recorder::to_other(send, run.about().0, mode().settings());
-                let (recorder, recording) = started.map_err(Failure::from)?;
-                options.observers.push(recorder);
-                self.sent.push(recording);
-            }
+        let mut observers = self.observers.iter();
+        if let Some((_, wanted)) = observers.find(|(machine, _)| **machine != self.own) {
+            let send = observed::send_entries(self.router.sender(), self.clock_setting);
+            let (about, settings) = (run.about().0, mode().settings());
+            let started = Recorder::to_other(send, about, settings, wanted.recording);
+            let (recorder, recording) = started.map_err(Failure::from)?;
+            options.observers.push(recorder);
+            self.sent.push(recording);
         }
         Ok(())
+    }
+
+    /// The counts of their stages, while the run goes on.
+    pub fn progress(&self) -> OtherProgress {
+        self.progress.clone()
     }
 
     /// The stages that they run.
@@ -275,6 +300,8 @@ impl OtherMachines {
             own: self.own,
             bridges,
             observations: self.observations,
+            router: self.router,
+            progress: ProgressClock::new(&self.progress),
             loops,
             sent: self.sent,
             has_stopped: false,
@@ -284,8 +311,17 @@ impl OtherMachines {
 }
 
 impl Bridges {
-    /// Reports to the others when the run here is ending, and ends loops.
+    /// Reports to the others how the run goes here, and when it is ending. Ends loops.
     pub fn update(&mut self, run: &RunHandle) {
+        let links = || {
+            let links = self.bridges.iter();
+            links
+                .map(|(it, bridge)| LinkProgress::of(*it, bridge))
+                .collect()
+        };
+        if let Some(progress) = self.progress.next(|| run.view(), links) {
+            self.router.sender().send(Observation::Counts, &progress);
+        }
         self.loops.update(self.bridges.values());
         if run.is_ending() && !self.has_stopped {
             let reason = self.ending.reason.get();
@@ -303,9 +339,7 @@ impl Bridges {
             // An error has been printed, and the recording lacks its end.
             let _ = recording.finish();
         }
-        for bridge in self.bridges.values() {
-            observed::send_last(&bridge.observation_sender(), &report);
-        }
+        observed::send_last(&self.router.sender(), &report);
         let observations = self.observations.iter();
         let others: BTreeMap<_, _> = observations
             .filter_map(|(machine, observations)| Some((*machine, observations.wait()?)))
@@ -334,6 +368,8 @@ impl Bridges {
             link: links.remove(&machine),
         });
         let machines = machines.collect();
+        // All that it had to pass on is sent.
+        drop(self.router);
         // At the same time: in a ring of machines, each would wait for the next one.
         let gone: Vec<_> = std::thread::scope(|scope| {
             let each = self.bridges.into_iter();
@@ -356,6 +392,13 @@ impl Bridges {
             machines,
         }
     }
+}
+
+/// The stages of a machine.
+fn stages_on(machines: &Machines, machine: usize) -> BTreeSet<usize> {
+    let of_stages = machines.of_stages.iter().enumerate();
+    let of_machine = of_stages.filter(|(_, it)| **it == machine);
+    of_machine.map(|(stage, _)| stage).collect()
 }
 
 /// The machines that exchange messages.

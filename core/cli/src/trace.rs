@@ -17,10 +17,12 @@ pub struct Tracing {
     path: PathBuf,
     file: OutputFile,
     trace: Trace,
+    tracer: Arc<Tracer>,
 }
 
 impl Tracing {
-    /// Starts a trace, if one is requested, and adds it to the observers of the run.
+    /// Starts a trace, if one is requested, and adds it to the observers of the run. `own`: this machine, if others send
+    /// what their stages do.
     ///
     /// # Errors
     /// When the file can't be created.
@@ -28,6 +30,7 @@ impl Tracing {
         to: Option<&Path>,
         pipeline: &Pipeline,
         options: &mut Options,
+        own: Option<usize>,
     ) -> Result<Option<Self>, Failure> {
         let Some(path) = to else {
             return Ok(None);
@@ -37,16 +40,25 @@ impl Tracing {
         let has_queues = options.replay.is_none();
         // It may go to a terminal, and contains names from a recording. The escapes are valid JSON.
         let to = Output::new(file.file().map_err(&failure)?, false);
-        let (tracer, trace) =
-            Tracer::start(to, pipeline, options.clock, has_queues).map_err(&failure)?;
+        let started = match own {
+            Some(own) => Tracer::of_machines(to, pipeline, options.clock, own),
+            None => Tracer::start(to, pipeline, options.clock, has_queues),
+        };
+        let (tracer, trace) = started.map_err(&failure)?;
         // Its first lines are written.
         file.show().map_err(failure)?;
-        options.observers.push(tracer as Arc<_>);
+        options.observers.push(tracer.clone() as Arc<_>);
         Ok(Some(Self {
             path: path.to_owned(),
             file,
             trace,
+            tracer,
         }))
+    }
+
+    /// The observer of the run.
+    pub fn tracer(&self) -> Arc<Tracer> {
+        self.tracer.clone()
     }
 
     /// The run starts: the trace is kept from now on, however the run ends.

@@ -9,13 +9,26 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facts(pub BTreeMap<String, String>);
 
-/// What a machine wants to have of the whole run. At most one machine of a run wants a recording.
+/// What a machine wants to have of the whole run. At most one machine of a run wants something: the observer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Wanted {
     /// The others send what it needs for a recording.
     pub recording: bool,
+    /// The others send what it needs for a trace.
+    pub trace: bool,
 }
+
+impl Wanted {
+    /// Whether it wants anything.
+    #[must_use]
+    pub fn is_any(self) -> bool {
+        self.recording || self.trace
+    }
+}
+
+/// The machines that want to observe the whole run, and what.
+pub type Observers = BTreeMap<usize, Wanted>;
 
 /// What two machines do not have in common.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::agreement::{Difference, Facts, Wanted};
+use crate::agreement::{Difference, Facts, Observers};
 use crate::shared_memory::Handshake;
 
 /// The channel of [`Control`].
@@ -16,14 +16,16 @@ pub(crate) const CAPACITY: u64 = 64;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Control {
     /// The first one: what the machine runs.
-    Introduction {
-        machine: String,
-        facts: Facts,
-        wanted: Wanted,
+    Introduction { machine: String, facts: Facts },
+    /// To the parent: the machines that are missing in this part of the tree, and those of it that observe the run. To a
+    /// child: those that are missing anywhere, and all that observe the run; none is missing: the run starts.
+    Missing {
+        machines: BTreeSet<usize>,
+        observers: Observers,
     },
-    /// To the parent: the machines that are missing in this part of the tree. To a child: those that are missing
-    /// anywhere; none: the run starts.
-    Missing { machines: BTreeSet<usize> },
+    /// The clock of the observer minus that of the sender, and its error: for a machine whose way to the observer is
+    /// over the sender.
+    Clock { ahead_ns: i64, error_ns: i64 },
     /// What two machines of the run do not have in common: it does not start.
     Different { differences: Vec<Difference> },
     /// The receiving stage of an edge has ended: nothing is sent on it any more.
@@ -56,7 +58,7 @@ pub(crate) fn channels(edges: usize) -> u32 {
 
 impl Control {
     pub(crate) fn encode(&self) -> Vec<u8> {
-        // It has no maps with other keys than text, so that it is always JSON.
+        // The keys of its maps are text or numbers, so that it is always JSON.
         serde_json::to_vec(self).unwrap_or_default()
     }
 

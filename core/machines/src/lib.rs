@@ -5,11 +5,13 @@
 //! ([`agree`]). A [`Bridge`] then moves the messages of the edges between two of them.
 //!
 //! Channel 0 of a link is for the machines themselves. Channel N + 1 is edge N of the pipeline. The last channel is for
-//! what they observe of their stages ([`Observed`]), such as their reports ([`whole_report`]).
+//! what they observe of their stages ([`Observation`]), such as their reports ([`whole_report`]). An
+//! [`ObservationRouter`] passes that on to machines without a link to its sender.
 
 mod agreement;
 pub mod batch;
 mod bridge;
+mod common_clock;
 mod control;
 mod frame_coding;
 mod held;
@@ -21,10 +23,13 @@ mod start;
 mod topology;
 mod wire;
 
-pub use agreement::{Difference, Facts, Wanted};
+pub use agreement::{Difference, Facts, Observers, Wanted};
 pub use bridge::{Bridge, BridgeEvent};
+pub use common_clock::{CommonClockError, observer_clock};
 pub use frame_coding::FrameTraffic;
-pub use observations::{ObservationSender, Observed};
+pub use observations::{
+    LONGEST_OBSERVATION, Observation, ObservationRouter, ObservationSender, Observed,
+};
 pub use peer::Peer;
 pub use report::{ReportError, read_report, whole_report, write_report};
 pub use start::{AgreementError, Missing, agree};

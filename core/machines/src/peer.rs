@@ -4,16 +4,25 @@ use std::io;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
-use flowpipe_link::clock_offset::Offset;
 use flowpipe_link::link::{Link, LinkClock};
 use flowpipe_link::session::{Event, Settings};
 use flowpipe_link::transport::Transport;
 
-use flowpipe_sync::lock;
-
-use crate::agreement::Wanted;
 use crate::control::{self, CHANNEL};
-use crate::observations::{ObservationSender, Observe, Observed};
+
+/// What arrives on the channel of observations of a link.
+#[derive(Debug)]
+pub(crate) enum Arrival {
+    /// A message.
+    Message(Vec<u8>),
+    /// The other machine has sent everything.
+    Ended,
+    /// The other machine is dead, or gone: the rest is missing.
+    Lost,
+}
+
+/// Takes what arrives on the channel of observations of a link. The error is why it is refused.
+pub(crate) type ReceiveObservations = dyn FnMut(Arrival) -> Result<(), String> + Send + Sync;
 
 /// Another machine of the run, and the link to it.
 pub struct Peer {
@@ -26,10 +35,8 @@ pub struct Peer {
     /// Whether both are on one machine.
     pub(crate) is_local: bool,
     pub(crate) observations: u32,
-    pub(crate) observe: Option<Box<Observe>>,
+    pub(crate) receiver: Option<Box<ReceiveObservations>>,
     pub(crate) is_dead: Arc<AtomicBool>,
-    pub(crate) wanted: Wanted,
-    pub(crate) its_wanted: Mutex<Wanted>,
     /// Its clock shows the same time as the one here.
     pub(crate) has_same_clock: bool,
 }
@@ -58,23 +65,10 @@ impl Peer {
             early: Mutex::default(),
             is_local,
             observations: control::observations(edges),
-            observe: None,
+            receiver: None,
             is_dead: Arc::default(),
-            wanted: Wanted::default(),
-            its_wanted: Mutex::default(),
             has_same_clock: false,
         })
-    }
-
-    /// What this machine wants to have of the whole run. Call it before [`agree`](crate::agree).
-    pub fn set_wanted(&mut self, wanted: Wanted) {
-        self.wanted = wanted;
-    }
-
-    /// What the other machine wants to have of the whole run. Nothing before [`agree`](crate::agree).
-    #[must_use]
-    pub fn its_wanted(&self) -> Wanted {
-        *lock(&self.its_wanted)
     }
 
     /// Its index among the machines.
@@ -83,28 +77,16 @@ impl Peer {
         self.machine
     }
 
-    /// The clock of the other machine. `None`: it was not measured yet.
-    #[must_use]
-    pub fn clock(&self) -> Option<Offset> {
-        self.link.peer_clock()
-    }
-
     /// The clocks of both runs were set to the same time: nothing is converted.
     pub fn set_same_clock(&mut self) {
         self.has_same_clock = true;
     }
 
-    /// What it sends of its stages is passed to `observe`, on a thread of its own, which may wait.
-    pub fn observe(
+    /// What arrives on its channel of observations is passed to `receiver`, on a thread of its own, which may wait.
+    pub(crate) fn set_receiver(
         &mut self,
-        observe: impl FnMut(Observed) -> Result<(), String> + Send + Sync + 'static,
+        receiver: impl FnMut(Arrival) -> Result<(), String> + Send + Sync + 'static,
     ) {
-        self.observe = Some(Box::new(observe));
-    }
-
-    /// Sends it what is observed of the stages here.
-    #[must_use]
-    pub fn observation_sender(&self) -> ObservationSender {
-        ObservationSender::new(&self.link, self.observations, &self.is_dead)
+        self.receiver = Some(Box::new(receiver));
     }
 }

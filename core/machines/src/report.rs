@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use flowpipe_config::pipeline::Pipeline;
 use flowpipe_engine::report::{Distribution, EdgeReport, MarkReport, Report, StageReport};
 
+use crate::observations::LONGEST_OBSERVATION;
+
 /// The longest report of a machine, in bytes.
-const LONGEST: usize = 4 << 20;
+const LONGEST: usize = LONGEST_OBSERVATION;
 /// The most problems and marks that a report of a run has.
 const MOST_PROBLEMS: usize = 100;
 const MOST_MARKS: usize = 64;

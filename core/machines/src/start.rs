@@ -2,7 +2,7 @@
 //!
 //! Each machine compares what it runs with each peer. It reports to its parent in the tree of the machines which ones are
 //! missing, of those that its part of the tree knows of. The machine without a parent reports to its children what is
-//! missing anywhere, and they to theirs. When that is nothing, all start.
+//! missing anywhere, and they to theirs. When that is nothing, all start. So do all learn which ones observe the run.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use flowpipe_link::session::Event;
 use flowpipe_sync::lock;
 
-use crate::agreement::{Difference, Facts};
+use crate::agreement::{Difference, Facts, Observers, Wanted};
 use crate::control::{CHANNEL, Control};
 use crate::peer::Peer;
 use crate::topology::Topology;
@@ -76,37 +76,47 @@ struct Known {
     has_introduction: bool,
     /// It runs the same.
     agrees: bool,
-    /// What it has reported as missing.
-    reported: Option<BTreeSet<usize>>,
-    /// What it was sent as missing.
-    sent: Option<BTreeSet<usize>>,
+    /// What it has reported.
+    reported: Option<KnownPart>,
+    /// What it was sent.
+    sent: Option<KnownPart>,
+}
+
+/// What is known of the machines of a part of the tree, or of all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct KnownPart {
+    missing: BTreeSet<usize>,
+    observers: Observers,
 }
 
 /// The start of one machine.
 struct Start<'a> {
     topology: &'a Topology,
     facts: &'a Facts,
+    wanted: Wanted,
     peers: &'a [&'a Peer],
     known: Vec<Known>,
 }
 
-/// Waits until all machines are there and run the same. `peers`: those of the topology. `notice` is called when others
-/// are missing that were not, and every five seconds.
+/// Waits until all machines are there and run the same. `peers`: those of the topology. `facts`: what runs here, and what
+/// this machine wants of the whole run. Returns what all want. `notice` is called when others are missing that were not,
+/// and every five seconds.
 ///
 /// # Errors
 /// When one is not there in time, or when they do not run the same. The others find the same.
 pub fn agree(
     topology: &Topology,
     peers: &[&Peer],
-    facts: &Facts,
+    (facts, wanted): (&Facts, Wanted),
     timeout: Duration,
     mut notice: impl FnMut(&[Missing]),
-) -> Result<(), AgreementError> {
+) -> Result<Observers, AgreementError> {
     let began = Instant::now();
     let known = peers.iter().map(|_| Known::default()).collect();
     let mut start = Start {
         topology,
         facts,
+        wanted,
         peers,
         known,
     };
@@ -119,7 +129,7 @@ pub fn agree(
             return Err(error);
         }
         if start.send() {
-            return Ok(());
+            return Ok(start.observers());
         }
         let missing = start.missing();
         if began.elapsed() >= timeout {
@@ -168,11 +178,7 @@ impl Start<'_> {
             }
             Event::Message { id, body } if id.channel == CHANNEL => {
                 let is_early = match Control::decode(body).ok_or_else(malformed)? {
-                    Control::Introduction {
-                        machine,
-                        facts,
-                        wanted,
-                    } if !known.agrees => {
+                    Control::Introduction { machine, facts } if !known.agrees => {
                         let own = self.topology.name(self.topology.own);
                         if machine != peer.name {
                             let (peer, name) = (peer.name.clone(), machine);
@@ -182,7 +188,6 @@ impl Start<'_> {
                         if !differences.is_empty() {
                             return Err(AgreementError::Differences(differences));
                         }
-                        *lock(&peer.its_wanted) = wanted;
                         known.agrees = true;
                         false
                     }
@@ -191,14 +196,23 @@ impl Start<'_> {
                     {
                         return Err(AgreementError::Differences(differences));
                     }
-                    Control::Missing { machines }
-                        if known.agrees
-                            && machines.iter().all(|it| *it < self.topology.names.len()) =>
+                    Control::Missing {
+                        machines,
+                        observers,
+                    } if known.agrees
+                        && machines.iter().all(|it| *it < self.topology.names.len()) =>
                     {
-                        known.reported = Some(machines);
+                        // A machine speaks for those behind it.
+                        let is_behind =
+                            |it: &(usize, Wanted)| self.topology.is_behind(it.0, peer.machine);
+                        known.reported = Some(KnownPart {
+                            missing: machines,
+                            observers: observers.into_iter().filter(is_behind).collect(),
+                        });
                         false
                     }
-                    Control::Gone { .. }
+                    Control::Clock { .. }
+                    | Control::Gone { .. }
                     | Control::Stop { .. }
                     | Control::Idle { .. }
                     | Control::Share(_) => true,
@@ -227,42 +241,74 @@ impl Start<'_> {
     /// Sends what the peers do not have. Returns whether all machines start.
     fn send(&mut self) -> bool {
         let topology = self.topology;
-        let here = self.missing_here();
+        let here = self.part_here();
         let everywhere = match topology.parent {
             None => Some(here.clone()),
-            Some(parent) => self.reported_by(parent).cloned(),
+            Some(parent) => self.reported_by(parent).map(|reported| KnownPart {
+                missing: reported.missing.clone(),
+                observers: self.observers(),
+            }),
         };
-        let mut is_start = everywhere.as_ref().is_some_and(BTreeSet::is_empty);
+        let mut is_start = everywhere.as_ref().is_some_and(|it| it.missing.is_empty());
         for (peer, known) in self.peers.iter().zip(&mut self.known) {
             if !known.has_introduction {
-                known.has_introduction = peer.send(&introduction(topology, self.facts, peer));
+                known.has_introduction = peer.send(&introduction(topology, self.facts));
             }
             let to_send = match () {
                 () if topology.parent == Some(peer.machine) => Some(&here),
                 () if topology.children.contains(&peer.machine) => everywhere.as_ref(),
                 () => None,
             };
-            if let Some(machines) = to_send
+            if let Some(part) = to_send
                 && known.has_introduction
-                && known.sent.as_ref() != Some(machines)
+                && known.sent.as_ref() != Some(part)
             {
                 let missing = Control::Missing {
-                    machines: machines.clone(),
+                    machines: part.missing.clone(),
+                    observers: part.observers.clone(),
                 };
                 if peer.send(&missing) {
-                    known.sent = Some(machines.clone());
+                    known.sent = Some(part.clone());
                 }
             }
             let is_child = topology.children.contains(&peer.machine);
-            is_start &= !is_child || known.sent.as_ref().is_some_and(BTreeSet::is_empty);
+            // It is sent more when all have come.
+            let has_started = known.sent.as_ref().is_some_and(|it| it.missing.is_empty());
+            is_start &= !is_child || has_started;
         }
         is_start
     }
 
-    fn reported_by(&self, machine: usize) -> Option<&BTreeSet<usize>> {
+    fn reported_by(&self, machine: usize) -> Option<&KnownPart> {
         let mut all = self.peers.iter().zip(&self.known);
         let (_, known) = all.find(|(peer, _)| peer.machine == machine)?;
         known.reported.as_ref()
+    }
+
+    /// What is known of this part of the tree.
+    fn part_here(&self) -> KnownPart {
+        let of_children = self.peers.iter().zip(&self.known);
+        let of_children =
+            of_children.filter(|(peer, _)| self.topology.children.contains(&peer.machine));
+        let reported = of_children.filter_map(|(_, known)| known.reported.as_ref());
+        let observers = reported.flat_map(|it| it.observers.clone());
+        KnownPart {
+            missing: self.missing_here(),
+            observers: observers.chain(self.own_wish()).collect(),
+        }
+    }
+
+    /// All that observe the run, as far as this machine knows.
+    fn observers(&self) -> Observers {
+        let reported = self.known.iter().filter_map(|it| it.reported.as_ref());
+        let observers = reported.flat_map(|it| it.observers.clone());
+        observers.chain(self.own_wish()).collect()
+    }
+
+    fn own_wish(&self) -> Option<(usize, Wanted)> {
+        self.wanted
+            .is_any()
+            .then_some((self.topology.own, self.wanted))
     }
 
     /// The machines that are missing in this part of the tree.
@@ -275,7 +321,7 @@ impl Start<'_> {
                 _ if !known.agrees || !peer.link.is_connected() => {
                     missing.insert(peer.machine);
                 }
-                Some(reported) if is_child => missing.extend(reported),
+                Some(reported) if is_child => missing.extend(&reported.missing),
                 None if is_child => {
                     missing.insert(peer.machine);
                 }
@@ -289,7 +335,7 @@ impl Start<'_> {
     fn missing(&self) -> BTreeSet<usize> {
         let mut missing = self.missing_here();
         let reported = self.topology.parent.and_then(|it| self.reported_by(it));
-        missing.extend(reported.into_iter().flatten());
+        missing.extend(reported.into_iter().flat_map(|it| &it.missing));
         missing.remove(&self.topology.own);
         missing
     }
@@ -323,7 +369,7 @@ impl Start<'_> {
                 scope.spawn(move || {
                     // The one that differs finds that by itself.
                     let has_all = (known.has_introduction
-                        || send(peer, &introduction(self.topology, self.facts, peer)))
+                        || send(peer, &introduction(self.topology, self.facts)))
                         && send(peer, refusal);
                     has_all && peer.link.finish(left())
                 });
@@ -332,17 +378,16 @@ impl Start<'_> {
     }
 }
 
-fn introduction(topology: &Topology, facts: &Facts, peer: &Peer) -> Control {
+fn introduction(topology: &Topology, facts: &Facts) -> Control {
     Control::Introduction {
         machine: topology.name(topology.own).to_owned(),
         facts: facts.clone(),
-        wanted: peer.wanted,
     }
 }
 
 impl Peer {
     /// Sends a control message. Returns false if there is no room for it now.
-    fn send(&self, control: &Control) -> bool {
+    pub(crate) fn send(&self, control: &Control) -> bool {
         let body = control.encode().into();
         self.link.send(CHANNEL, &body, Duration::ZERO).is_ok()
     }

@@ -16,6 +16,8 @@ pub struct Topology {
     pub parent: Option<usize>,
     /// The peers that it decides for. Each machine that it can reach has one parent, but the one that decides.
     pub children: BTreeSet<usize>,
+    /// Each other machine of the tree, with the parent or the child that is on the way to it.
+    pub ways: BTreeMap<usize, usize>,
 }
 
 impl Topology {
@@ -40,14 +42,42 @@ impl Topology {
                 }
             }
         }
-        let is_child = |machine: &usize| parents.get(machine) == Some(&Some(own));
+        let parent_of = |machine: usize| parents.get(&machine).copied().flatten();
+        let is_child = |machine: &usize| parent_of(*machine) == Some(own);
+        let (parent, children) = (parent_of(own), of(own).iter().copied().filter(is_child));
+        let children: BTreeSet<_> = children.collect();
+        let mut ways = BTreeMap::new();
+        for way in parent.iter().chain(&children) {
+            let mut reached = vec![(*way, own)];
+            while let Some((machine, before)) = reached.pop() {
+                ways.insert(machine, *way);
+                let is_next = |next: &usize| {
+                    parent_of(*next) == Some(machine) || parent_of(machine) == Some(*next)
+                };
+                let next = of(machine).iter().copied();
+                let next = next.filter(|next| *next != before && is_next(next));
+                reached.extend(next.map(|next| (next, machine)));
+            }
+        }
         Self {
             own,
             peers: of(own).clone(),
-            parent: parents.get(&own).copied().flatten(),
-            children: of(own).iter().copied().filter(is_child).collect(),
+            parent,
+            children,
+            ways,
             names,
         }
+    }
+
+    /// Whether what a machine sends arrives over this peer.
+    #[must_use]
+    pub fn is_behind(&self, machine: usize, peer: usize) -> bool {
+        self.ways.get(&machine) == Some(&peer)
+    }
+
+    /// The peers in the tree: the parent and the children.
+    pub(crate) fn neighbours(&self) -> BTreeSet<usize> {
+        self.ways.values().copied().collect()
     }
 
     pub(crate) fn name(&self, machine: usize) -> &str {
@@ -63,6 +93,22 @@ mod tests {
         let names = (0..6).map(|it| it.to_string()).collect();
         let found = Topology::new(names, own, &links.iter().copied().collect());
         (found.parent, found.children.into_iter().collect())
+    }
+
+    #[test]
+    fn what_a_machine_sends_comes_over_one_peer() {
+        let names = || (0..6).map(|it| it.to_string()).collect();
+        // A ring of four, of which one link is no part of the tree, and a machine beside it.
+        let links = [(0, 1), (1, 2), (2, 3), (0, 3), (3, 4)];
+        let links = links.into_iter().collect();
+        let ways = |own: usize| Topology::new(names(), own, &links).ways;
+        assert_eq!(ways(0), [(1, 1), (2, 1), (3, 3), (4, 3)].into());
+        assert_eq!(ways(1), [(0, 0), (2, 2), (3, 0), (4, 0)].into());
+        assert_eq!(ways(2), [(0, 1), (1, 1), (3, 1), (4, 1)].into());
+        assert_eq!(ways(4), [(0, 3), (1, 3), (2, 3), (3, 3)].into());
+        assert_eq!(ways(5), BTreeMap::new());
+        let own = Topology::new(names(), 3, &links);
+        assert!(own.is_behind(2, 0) && !own.is_behind(2, 4) && !own.is_behind(3, 0));
     }
 
     #[test]

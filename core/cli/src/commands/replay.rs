@@ -86,7 +86,7 @@ pub fn run(global: &Global, args: &args::Replay) -> Result<Ended, Failure> {
         let recorder: Arc<dyn Observer> = output.recorder();
         options.observers.push(recorder);
     }
-    let mut tracing = Tracing::create(args.trace.as_deref(), &pipeline, &mut options)?;
+    let mut tracing = Tracing::create(args.trace.as_deref(), &pipeline, &mut options, None)?;
     output.iter_mut().for_each(RunRecording::keep);
     tracing.iter_mut().for_each(Tracing::keep);
     // What is printed of a replay is what was recorded.

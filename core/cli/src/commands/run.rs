@@ -71,6 +71,7 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
     };
     let wanted = Wanted {
         recording: args.record.is_some(),
+        trace: args.trace.is_some(),
     };
     let others =
         own.map(|own| OtherMachines::connect(&pipeline, own, options.clock, &facts(), wanted));
@@ -93,17 +94,14 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
     // Of several machines, each would drop other lineages.
     let lossless =
         args.record_lossless || own.is_some() || configured.is_some_and(|record| record.lossless);
+    let events_of_recorders = sender.clone();
     let mode = || LossMode {
         lossless,
         has_others: own.is_some(),
-        events: sender.clone(),
+        events: events_of_recorders.clone(),
     };
     let recording = to.map(|to| RunRecording::create(to, &recorded_run, mode()));
     let mut recording = recording.transpose()?;
-    if let Some(others) = &mut others {
-        let recorder = recording.as_ref().map(RunRecording::recorder);
-        others.record(recorder, &recorded_run, mode, &mut options)?;
-    }
     if args.record_lossless && recording.is_none() {
         let why = "--record-lossless needs --record, or [record] in the pipeline";
         return Err(Failure::Usage(why.to_owned()));
@@ -131,7 +129,13 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
     for recorder in recorders.chain(flight.iter().map(|it| it.recorder.clone())) {
         options.observers.push(recorder);
     }
-    let mut tracing = Tracing::create(args.trace.as_deref(), &pipeline, &mut options)?;
+    let trace = args.trace.as_deref();
+    let mut tracing = Tracing::create(trace, &pipeline, &mut options, own)?;
+    if let Some(others) = &mut others {
+        let recorder = recording.as_ref().map(RunRecording::recorder);
+        let tracer = tracing.as_ref().map(Tracing::tracer);
+        others.observe((recorder, tracer), &recorded_run, &mode, &mut options)?;
+    }
     recording.iter_mut().for_each(RunRecording::keep);
     tracing.iter_mut().for_each(Tracing::keep);
     let mouse = (!args.quiet).then(|| MouseNotice::new(driver, args.dry_run));

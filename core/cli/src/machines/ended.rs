@@ -138,7 +138,7 @@ impl EndedMachines {
 }
 
 /// A number of bytes with three digits.
-fn size(bytes: u64) -> String {
+pub fn size(bytes: u64) -> String {
     let units = ["B", "kB", "MB", "GB", "TB"];
     let mut value = bytes as f64;
     let mut unit = 0;

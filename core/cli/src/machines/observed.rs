@@ -1,19 +1,20 @@
 //! What the machines of a run send each other of their stages.
 
-use std::collections::BTreeSet;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use flowpipe_config::pipeline::Pipeline;
 use flowpipe_engine::report::Report;
 use flowpipe_host::clock::Clock;
-use flowpipe_machines::{ObservationSender, Observed, Peer, read_report, write_report};
-use flowpipe_recorder::record::{Recorder, SendBatch, TransferReader};
+use flowpipe_link::clock_offset::Offset;
+use flowpipe_machines::{Observation, ObservationSender, Observed, read_report, write_report};
+use flowpipe_recorder::record::{Recorder, SendPart, TransferReader};
+use flowpipe_recorder::trace::Tracer;
+use flowpipe_recording::LATEST_TIME;
 use flowpipe_terminal::{eprintln, escape};
+use serde::{Deserialize, Serialize};
 
-/// What the first byte says of the others.
-const REPORT: u8 = 0;
-const RECORDED: u8 = 1;
+use crate::machines::progress::MachineProgress;
 
 const UNEXPECTED: &str = "it sent something that it should not";
 
@@ -24,15 +25,18 @@ const STEP: Duration = Duration::from_millis(100);
 pub struct Observations {
     state: Mutex<ObservedState>,
     changed: Condvar,
-    /// Where the calls and messages of its stages are recorded.
+    /// Where the calls and messages of its stages are recorded and traced.
     recorded: Mutex<Option<RecordedMachine>>,
+    since: Instant,
 }
 
-/// A machine whose calls and messages are recorded here.
+/// A machine whose calls and messages are recorded or traced here.
 pub struct RecordedMachine {
-    /// Its name.
+    /// Its index, and its name.
+    machine: usize,
     name: String,
-    recorder: Arc<Recorder>,
+    recorder: Option<Arc<Recorder>>,
+    tracer: Option<Arc<Tracer>>,
     clock: Clock,
     reader: TransferReader,
     /// Whether nothing more is to come.
@@ -40,57 +44,115 @@ pub struct RecordedMachine {
     is_refused: bool,
 }
 
+/// Whether something still comes from a machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    /// Its counts come.
+    Active,
+    /// Nothing has come for so long.
+    Silent(Duration),
+    /// Its run has ended.
+    Ended,
+    /// It is dead or gone, or a machine on the way to it.
+    Gone,
+}
+
 #[derive(Default)]
 struct ObservedState {
     is_over: bool,
+    is_lost: bool,
     report: Option<Report>,
+    /// The last counts, and when they came.
+    progress: Option<(MachineProgress, Instant)>,
 }
 
-impl Observations {
-    /// Takes what a machine sends from now on.
-    pub fn of(peer: &mut Peer, pipeline: &Pipeline) -> Arc<Self> {
-        let observations = Arc::new(Self::new());
-        let (own, pipeline) = (observations.clone(), pipeline.clone());
-        peer.observe(move |observed| own.take(observed, &pipeline));
-        observations
-    }
+/// How a machine has set its clock.
+#[derive(Serialize, Deserialize)]
+struct ClockSetting {
+    ahead_ns: i64,
+    error_ns: i64,
+}
 
-    fn new() -> Self {
+/// Without counts for so long, a machine is silent.
+const SILENCE: Duration = Duration::from_secs(3);
+
+impl Observations {
+    pub fn new() -> Self {
         Self {
             state: Mutex::default(),
             changed: Condvar::new(),
             recorded: Mutex::default(),
+            since: Instant::now(),
         }
     }
 
-    /// Records its calls and messages. Call it before it sends any.
+    /// Records and traces its calls. Call it before it sends any.
     pub fn record(&self, machine: RecordedMachine) {
         *lock(&self.recorded) = Some(machine);
     }
 
-    fn take(&self, observed: Observed, pipeline: &Pipeline) -> Result<(), String> {
-        match observed {
-            Observed::Sent(body) => match body.split_first() {
-                Some((&REPORT, body)) => {
-                    let report = read_report(body, pipeline).map_err(|error| error.to_string())?;
-                    self.lock().report = Some(report);
-                    Ok(())
-                }
-                Some((&RECORDED, body)) => match &mut *lock(&self.recorded) {
-                    Some(recorded) => recorded.add(body),
-                    None => Err(UNEXPECTED.to_owned()),
-                },
-                _ => Err(UNEXPECTED.to_owned()),
-            },
-            Observed::Ended | Observed::Lost => {
-                if let Some(recorded) = lock(&self.recorded).take() {
-                    recorded.end();
-                }
-                self.lock().is_over = true;
-                self.changed.notify_all();
+    /// Takes what it has sent.
+    pub fn take(&self, observed: Observed<'_>, pipeline: &Pipeline) -> Result<(), String> {
+        let (kind, body) = match observed {
+            Observed::Sent(kind, body) => (kind, body),
+            Observed::Ended => return self.end(false),
+            Observed::Lost => return self.end(true),
+        };
+        if self.lock().is_over {
+            return Err(UNEXPECTED.to_owned());
+        }
+        match kind {
+            Observation::Report => {
+                let report = read_report(body, pipeline).map_err(|error| error.to_string())?;
+                self.lock().report = Some(report);
+                // It is the last of all.
+                self.end(false)
+            }
+            Observation::Counts => {
+                let progress = MachineProgress::read(body, pipeline);
+                let progress = progress.ok_or("its counts are malformed")?;
+                self.lock().progress = Some((progress, Instant::now()));
                 Ok(())
             }
+            Observation::Entries => match &mut *lock(&self.recorded) {
+                Some(recorded) => recorded.add(body),
+                None => Err(UNEXPECTED.to_owned()),
+            },
+            Observation::Clock => match &*lock(&self.recorded) {
+                Some(recorded) => recorded.set_clock(body),
+                None => Err(UNEXPECTED.to_owned()),
+            },
         }
+    }
+
+    /// Nothing more comes. `is_lost`: some is missing.
+    fn end(&self, is_lost: bool) -> Result<(), String> {
+        if let Some(recorded) = lock(&self.recorded).take() {
+            recorded.end();
+        }
+        let mut state = self.lock();
+        if !std::mem::replace(&mut state.is_over, true) {
+            state.is_lost = is_lost;
+        }
+        self.changed.notify_all();
+        Ok(())
+    }
+
+    /// Its last counts, and whether more come.
+    pub fn progress(&self) -> (Option<MachineProgress>, Presence) {
+        let state = self.lock();
+        let last = state.progress.as_ref().map_or(self.since, |(_, at)| *at);
+        let presence = match last.elapsed() {
+            _ if state.is_lost => Presence::Gone,
+            _ if state.is_over => Presence::Ended,
+            silent if silent >= SILENCE => Presence::Silent(silent),
+            _ => Presence::Active,
+        };
+        let progress = state
+            .progress
+            .as_ref()
+            .map(|(progress, _)| progress.clone());
+        (progress, presence)
     }
 
     /// Waits until it has sent everything, or is dead. Returns the report of its run.
@@ -109,26 +171,35 @@ impl Observations {
 }
 
 impl RecordedMachine {
-    /// `stages`: those that it runs.
-    pub fn new(name: &str, recorder: Arc<Recorder>, clock: Clock, stages: BTreeSet<usize>) -> Self {
+    /// `reader`: of what it sends. `to`: where it is recorded and traced.
+    pub fn new(
+        (machine, name): (usize, &str),
+        to: (Option<Arc<Recorder>>, Option<Arc<Tracer>>),
+        clock: Clock,
+        reader: TransferReader,
+    ) -> Self {
+        let (recorder, tracer) = to;
         Self {
+            machine,
             name: name.to_owned(),
             recorder,
+            tracer,
             clock,
-            reader: TransferReader::new(stages),
+            reader,
             is_complete: false,
             is_refused: false,
         }
     }
 
-    fn add(&mut self, batch: &[u8]) -> Result<(), String> {
+    fn add(&mut self, part: &[u8]) -> Result<(), String> {
         if self.is_refused {
             return Ok(());
         }
         if self.is_complete {
             return Err(UNEXPECTED.to_owned());
         }
-        match self.recorder.add(&mut self.reader, batch) {
+        let (recorder, tracer) = (self.recorder.as_deref(), self.tracer.as_deref());
+        match self.reader.add(part, recorder, tracer) {
             Ok(is_last) => {
                 self.is_complete = is_last;
                 Ok(())
@@ -141,6 +212,18 @@ impl RecordedMachine {
         }
     }
 
+    fn set_clock(&self, body: &[u8]) -> Result<(), String> {
+        let setting: ClockSetting = serde_json::from_slice(body).map_err(|_| UNEXPECTED)?;
+        let is_time = (-LATEST_TIME..=LATEST_TIME).contains(&setting.ahead_ns);
+        if !is_time || !(0..=LATEST_TIME).contains(&setting.error_ns) {
+            return Err(UNEXPECTED.to_owned());
+        }
+        if let Some(tracer) = &self.tracer {
+            tracer.add_clock(self.machine, setting.ahead_ns, setting.error_ns);
+        }
+        Ok(())
+    }
+
     /// It sends nothing more.
     fn end(self) {
         if !self.is_complete && !self.is_refused {
@@ -151,8 +234,14 @@ impl RecordedMachine {
     fn end_early(&self) {
         let name = &self.name;
         let why = format!("what the stages of machine {name} did from here on is missing");
-        self.recorder.end_early(&why, self.clock.now());
-        eprintln!("the recording ends early: {}", escape(&why));
+        let escaped = escape(&why);
+        if let Some(recorder) = &self.recorder {
+            recorder.end_early(&why, self.clock.now());
+            eprintln!("the recording ends early: {escaped}");
+        }
+        if self.tracer.is_some() {
+            eprintln!("the trace is incomplete: {escaped}");
+        }
     }
 }
 
@@ -160,22 +249,26 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Sends batches of a recorder to the machine that records.
-pub fn send_recorded(to: ObservationSender) -> SendBatch {
-    Box::new(move |batch| {
-        let mut body = Vec::with_capacity(batch.len() + 1);
-        body.push(RECORDED);
-        body.extend(batch);
-        to.send(body)
+/// Sends what a recorder has to the machine that observes the run, behind how the clock here was set.
+pub fn send_entries(to: ObservationSender, clock: Offset) -> SendPart {
+    let setting = ClockSetting {
+        ahead_ns: clock.offset_ns,
+        error_ns: clock.error_ns,
+    };
+    // It has no maps, so that it is always JSON.
+    let mut setting = Some(serde_json::to_vec(&setting).unwrap_or_default());
+    Box::new(move |part| {
+        let is_set = setting
+            .take()
+            .is_none_or(|setting| to.send(Observation::Clock, &setting));
+        is_set && to.send(Observation::Entries, part)
     })
 }
 
 /// Sends the report of the run here, which has ended, and nothing more.
 pub fn send_last(to: &ObservationSender, report: &Report) {
-    let mut body = vec![REPORT];
-    body.extend(write_report(report));
-    // False: it is dead, or takes nothing more.
-    to.send(body);
+    // False: a machine is dead, or takes nothing more.
+    to.send(Observation::Report, &write_report(report));
     to.end();
 }
 
@@ -196,18 +289,42 @@ mod tests {
         }
     }
 
+    fn refusal(observations: &Observations, kind: Observation, body: &[u8]) -> String {
+        let observed = Observed::Sent(kind, body);
+        observations.take(observed, &pipeline()).unwrap_err()
+    }
+
     #[test]
     fn what_a_machine_should_not_send_is_refused() {
         let observations = Observations::new();
-        let refusal = |body: &[u8]| {
-            let observed = Observed::Sent(body.to_vec());
-            observations.take(observed, &pipeline()).unwrap_err()
-        };
-        for body in [&[][..], &[99], &[RECORDED], &[RECORDED, 1, 2]] {
-            assert_eq!(refusal(body), UNEXPECTED, "nothing is recorded here");
+        for kind in [Observation::Entries, Observation::Clock] {
+            let refused = refusal(&observations, kind, b"{}");
+            assert_eq!(refused, UNEXPECTED, "nothing is recorded here");
         }
-        assert!(refusal(&[REPORT, b'{']).starts_with("its report is malformed: "));
+        for body in [
+            &b"{}"[..],
+            b"",
+            br#"{"progress":{"seconds":1,"stages":[{}]},"times":[],"links":[]}"#,
+        ] {
+            let refused = refusal(&observations, Observation::Counts, body);
+            assert_eq!(refused, "its counts are malformed");
+        }
+        assert!(observations.progress().0.is_none());
+        let refused = refusal(&observations, Observation::Report, b"{");
+        assert!(
+            refused.starts_with("its report is malformed: "),
+            "{refused}"
+        );
         assert!(observations.take(Observed::Lost, &pipeline()).is_ok());
         assert!(observations.wait().is_none(), "there is no report");
+        assert_eq!(observations.progress().1, Presence::Gone);
+        // Nothing comes after the last.
+        for kind in [
+            Observation::Counts,
+            Observation::Report,
+            Observation::Entries,
+        ] {
+            assert_eq!(refusal(&observations, kind, b"{}"), UNEXPECTED);
+        }
     }
 }

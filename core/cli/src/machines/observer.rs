@@ -1,83 +1,75 @@
-//! The machine of a run that records the whole of it: the observer.
+//! The machine of a run that records or traces the whole of it: the observer.
 //!
 //! The others send it what their stages do. All clocks are set to that of the observer before the run starts, so that
 //! the times of the whole run have one axis, and plugins have read the very times that are recorded.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use flowpipe_config::pipeline::Machines;
 use flowpipe_host::clock::Clock;
-use flowpipe_machines::{Peer, Wanted};
+use flowpipe_link::clock_offset::Offset;
+use flowpipe_machines::{Observers, Peer, Topology, observer_clock};
 use flowpipe_terminal::{eprintln, escape};
 
 use crate::exit::Failure;
 use crate::show::report::duration;
 
-/// How long the observer's clock is measured, by a ping twice a second. The observer waits as long, so that all start
-/// together.
-pub const MEASURED: Duration = Duration::from_millis(1_200);
-/// How long the first measurement may take.
+/// How long a clock is measured, by a ping twice a second.
+const MEASURED: Duration = Duration::from_millis(1_200);
+/// How long it may take until the clock of the observer is known.
 const TIMEOUT: Duration = Duration::from_secs(10);
-const STEP: Duration = Duration::from_millis(10);
 
-/// Which machine observes the run, after all have agreed. `wanted`: what this one wants.
+/// Which machine observes the run, after all have agreed. `observers`: those that want to.
 ///
 /// # Errors
-/// When several would, or when the observer is not connected to all others.
+/// When several do, or when some machines are not connected to this one, which does.
 pub fn find(
     machines: &Machines,
-    own: usize,
-    wanted: Wanted,
-    peers: &[(usize, Peer)],
+    topology: &Topology,
+    observers: &Observers,
 ) -> Result<Option<usize>, Failure> {
     let name = |machine: usize| &machines.all[machine].name;
-    let observing = peers.iter().filter(|(_, it)| it.its_wanted().recording);
-    let observing: Vec<_> = observing.map(|(machine, _)| *machine).collect();
-    let others: Vec<_> = match wanted.recording {
-        true => [own].into_iter().chain(observing).collect(),
-        false => observing,
-    };
-    if let [one, another, ..] = others[..] {
+    let mut observing = observers.keys().copied();
+    let observer = observing.next();
+    if let (Some(one), Some(another)) = (observer, observing.next()) {
         return Err(Failure::Usage(format!(
             "machine {} and machine {} are both to record or trace the run: give --record and --trace to one machine",
-            name(one.min(another)),
-            name(one.max(another))
+            name(one),
+            name(another)
         )));
     }
-    let is_linked = |machine: &usize| *machine == own || peers.iter().any(|(it, _)| it == machine);
+    let own = topology.own;
+    let is_reached = |machine: &usize| *machine == own || topology.ways.contains_key(machine);
     let mut used = machines.of_stages.iter();
-    match used.find(|machine| wanted.recording && !is_linked(machine)) {
+    match used.find(|machine| observer == Some(own) && !is_reached(machine)) {
         Some(missing) => Err(Failure::Usage(format!(
-            "machine {} is not connected to machine {}, which is to record or trace the run",
+            "machine {} is not connected to machine {}, which is to record or trace the run, not even over others",
             name(*missing),
             name(own)
         ))),
-        None => Ok(others.first().copied()),
+        None => Ok(observer),
     }
 }
 
-/// The clock of the run here, set to that of the observer.
+/// The clock of the run here, set to that of the observer, and how far it was set ahead.
 ///
 /// # Errors
 /// When it can't be measured.
-pub fn set_clock(clock: Clock, observer: &Peer, name: &str) -> Result<Clock, Failure> {
-    let began = Instant::now();
-    loop {
-        let measured = observer.clock();
-        match measured.filter(|_| began.elapsed() >= MEASURED) {
-            Some(offset) => {
-                eprintln!(
-                    "the clock is set to that of machine {} ± {}",
-                    escape(name),
-                    duration(offset.error_ns.unsigned_abs())
-                );
-                return Ok(clock.set_ahead(offset.offset_ns));
-            }
-            None if began.elapsed() < TIMEOUT => std::thread::sleep(STEP),
-            None => {
-                let why = format!("the clock of machine {name} can't be measured");
-                return Err(Failure::Run(why));
-            }
-        }
+pub fn set_clock(
+    clock: Clock,
+    topology: &Topology,
+    peers: &[&Peer],
+    observer: usize,
+) -> Result<(Clock, Offset), Failure> {
+    let measured = observer_clock(topology, peers, observer, MEASURED, TIMEOUT);
+    let offset = measured.map_err(|error| Failure::Run(error.to_string()))?;
+    if observer != topology.own {
+        let name = topology.names.get(observer).map_or("?", String::as_str);
+        let error = duration(offset.error_ns.unsigned_abs());
+        eprintln!(
+            "the clock is set to that of machine {} ± {error}",
+            escape(name)
+        );
     }
+    Ok((clock.set_ahead(offset.offset_ns), offset))
 }

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use flowpipe_engine::report::Distribution;
 
 use super::protocol::{BoardView, Counts, Hello, Line, RunEnd};
+use crate::machines::progress::{LinkView, MachineView};
 
 /// The window of rates, in seconds.
 const WINDOW: f64 = 2.0;
@@ -24,10 +25,25 @@ pub struct RunHistory {
     fills: Vec<VecDeque<f64>>,
 }
 
+/// The state of a link between two machines.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkState {
+    pub machines: [String; 2],
+    pub is_connected: bool,
+    /// Bytes a second, in both directions.
+    pub rate: f64,
+    /// The error of the offset of the clocks.
+    pub clock_error_ns: Option<i64>,
+}
+
 /// The state of one stage.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StageState {
     pub name: String,
+    /// The machine that runs it, if the run has several.
+    pub machine: Option<String>,
+    /// Nothing is heard of that machine: these are its last counts.
+    pub is_stale: bool,
     /// Messages a second: received, or emitted by a source.
     pub rate: f64,
     /// The share of the time in which it works, from 0 to 1; in a race, of the whole worker; the mean of its workers.
@@ -120,6 +136,41 @@ impl RunHistory {
         sources.map(|stage| stage.rate).sum()
     }
 
+    /// The machines of the run, if it has several.
+    pub fn machines(&self) -> &[MachineView] {
+        self.counts().map_or(&[], |counts| &counts.machines)
+    }
+
+    /// The links between them.
+    pub fn links(&self) -> Vec<LinkState> {
+        let (Some(first), Some(last)) = (self.counts.front(), self.counts.back()) else {
+            return Vec::new();
+        };
+        let seconds = last.progress.seconds - first.progress.seconds;
+        let bytes = |link: &LinkView| link.sent_bytes.saturating_add(link.received_bytes);
+        let state = |link: &LinkView| {
+            // Its other end may count a bit differently.
+            let before = first.links.iter().find(|it| it.machines == link.machines);
+            let before = before.filter(|_| seconds > 0.0);
+            LinkState {
+                machines: link.machines.clone(),
+                is_connected: link.is_connected,
+                rate: before.map_or(0.0, |before| {
+                    bytes(link).saturating_sub(bytes(before)) as f64 / seconds
+                }),
+                clock_error_ns: link.clock_error_ns,
+            }
+        };
+        last.links.iter().map(state).collect()
+    }
+
+    /// Whether nothing is heard of a machine.
+    fn is_stale(&self, machine: Option<&str>) -> bool {
+        let mut machines = self.machines().iter();
+        let found = machines.find(|it| Some(it.name.as_str()) == machine);
+        found.is_some_and(|it| matches!(it.state.as_str(), "silent" | "gone"))
+    }
+
     /// The states of the stages.
     pub fn stages(&self) -> Vec<StageState> {
         let (Some(first), Some(last)) = (self.counts.front(), self.counts.back()) else {
@@ -137,8 +188,12 @@ impl RunHistory {
                 let time = last.times.get(index).copied().unwrap_or_default();
                 let time_before = first.times.get(index).copied().unwrap_or_default();
                 let is_source = stage.capacity == 0;
+                let machine = self.hello.stages.get(index);
+                let machine = machine.and_then(|stage| stage.machine.clone());
                 StageState {
                     name: stage.name.clone(),
+                    is_stale: self.is_stale(machine.as_deref()),
+                    machine,
                     rate: before.map_or(0.0, |before| match is_source {
                         true => rate(before.emitted, stage.emitted),
                         false => rate(before.received, stage.received),
@@ -178,6 +233,7 @@ pub mod tests {
         let stage = |name: &&str| StageHello {
             name: (*name).to_owned(),
             plugins: vec![format!("{name}-plugin")],
+            machine: None,
         };
         Hello {
             version: VERSION,
@@ -224,6 +280,8 @@ pub mod tests {
             boards: Tally::default(),
             metrics: Vec::new(),
             notes: Vec::new(),
+            machines: Vec::new(),
+            links: Vec::new(),
             changed: None,
         }
     }

@@ -33,6 +33,7 @@ pub mod publisher {
     use flowpipe_engine::report::Report;
     use flowpipe_engine::run::{Options, RunHandle};
 
+    use crate::machines::progress::OtherProgress;
     use crate::tally::Tally;
 
     /// Does nothing.
@@ -43,7 +44,7 @@ pub mod publisher {
             Self
         }
 
-        pub fn open(&mut self, _: &RunHandle) {}
+        pub fn open(&mut self, _: &RunHandle, _: OtherProgress) {}
 
         pub fn update(&self, _: &Tally) {}
 

@@ -9,6 +9,7 @@ use flowpipe_puzzle::Flow;
 use flowpipe_puzzle::message::{Outcome, SeenBoard, Strokes};
 use serde::{Deserialize, Serialize};
 
+use crate::machines::progress::{LinkView, MachineView};
 use crate::metrics::{MetricRow, Note};
 use crate::tally::Tally;
 
@@ -60,6 +61,9 @@ pub struct StageHello {
     pub name: String,
     /// One plugin, or those that race.
     pub plugins: Vec<String>,
+    /// The machine that runs it, if the run has several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<String>,
 }
 
 impl StageHello {
@@ -69,7 +73,23 @@ impl StageHello {
         Self {
             name: stage.name.clone(),
             plugins: contestants.map(|it| it.plugin.clone()).collect(),
+            machine: None,
         }
+    }
+
+    /// All stages of a pipeline, with their machines.
+    pub fn all(pipeline: &pipeline::Pipeline) -> Vec<Self> {
+        let machines = &pipeline.machines;
+        let stages = pipeline.stages.iter().enumerate();
+        let with_machine = stages.map(|(index, stage)| {
+            let machine = machines.of_stages.get(index);
+            let machine = machine.and_then(|machine| machines.all.get(*machine));
+            Self {
+                machine: machine.map(|it| it.name.clone()),
+                ..Self::of(stage)
+            }
+        });
+        with_machine.collect()
     }
 }
 
@@ -88,6 +108,12 @@ pub struct Counts {
     /// The last of their notes, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<Note>,
+    /// The machines of the run, if it has several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub machines: Vec<MachineView>,
+    /// The links between them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<LinkView>,
     /// How the pipeline changed last, if it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changed: Option<String>,

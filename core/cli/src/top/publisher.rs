@@ -14,6 +14,7 @@ use super::last_messages::LastMessages;
 use super::protocol::{Hello, StageHello, VERSION};
 use super::server::Server;
 use super::sockets;
+use crate::machines::progress::OtherProgress;
 use crate::tally::Tally;
 
 /// Publishes a run.
@@ -45,16 +46,16 @@ impl Publisher {
                 started_unix_ns: options.clock.start_unix_ns(),
                 replay: options.replay.is_some(),
                 dry: options.dry,
-                stages: pipeline.stages.iter().map(StageHello::of).collect(),
+                stages: StageHello::all(pipeline),
             },
             messages,
             server: None,
         }
     }
 
-    /// Opens the socket. If that fails, the run goes on without.
-    pub fn open(&mut self, run: &RunHandle) {
-        match ServerThread::start(&self.hello, &self.messages, run.view()) {
+    /// Opens the socket. If that fails, the run goes on without. `others`: the counts of other machines.
+    pub fn open(&mut self, run: &RunHandle, others: OtherProgress) {
+        match ServerThread::start(&self.hello, &self.messages, (run.view(), others)) {
             Ok(server) => self.server = Some(server),
             Err(error) => tracing::debug!("`flowpipe top` can't watch this run: {error}"),
         }
@@ -102,11 +103,15 @@ fn how(report: &Report) -> String {
 }
 
 impl ServerThread {
-    fn start(hello: &Hello, messages: &Arc<LastMessages>, run_view: RunView) -> io::Result<Self> {
+    fn start(
+        hello: &Hello,
+        messages: &Arc<LastMessages>,
+        views: (RunView, OtherProgress),
+    ) -> io::Result<Self> {
         let socket = sockets::socket(&sockets::open()?, hello.pid);
         let listener = sockets::listen(&socket)?;
         let (over, is_over) = UnixStream::pair()?;
-        let server = Server::new(hello, messages.clone(), run_view, (listener, is_over))?;
+        let server = Server::new(hello, messages.clone(), views, (listener, is_over))?;
         let thread = std::thread::Builder::new()
             .name("flowpipe-offer".into())
             .spawn(move || server.serve())?;

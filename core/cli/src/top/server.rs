@@ -14,6 +14,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::last_messages::LastMessages;
 use super::protocol::{BoardView, Counts, Hello, Line, RunEnd};
+use crate::machines::progress::OtherProgress;
 use crate::metrics::MetricRow;
 
 /// From one snapshot to the next.
@@ -32,6 +33,7 @@ pub(super) struct Server {
     hello: Hello,
     messages: Arc<LastMessages>,
     run_view: RunView,
+    others: OtherProgress,
     listener: UnixListener,
     is_over: UnixStream,
     clients: Vec<Client>,
@@ -56,7 +58,7 @@ impl Server {
     pub(super) fn new(
         hello: &Hello,
         messages: Arc<LastMessages>,
-        run_view: RunView,
+        (run_view, others): (RunView, OtherProgress),
         (listener, is_over): (UnixListener, UnixStream),
     ) -> io::Result<Self> {
         listener.set_nonblocking(true)?;
@@ -64,6 +66,7 @@ impl Server {
             hello: hello.clone(),
             messages,
             run_view,
+            others,
             listener,
             is_over,
             clients: Vec::new(),
@@ -163,12 +166,16 @@ impl Server {
         }
         self.ticks = self.ticks.wrapping_add(1);
         let changed = self.messages.changed();
+        let (mut progress, mut times) = (self.run_view.progress(), self.times.clone());
+        let (machines, links) = self.others.add_to(&mut progress, &mut times);
         Line::Counts(Box::new(Counts {
-            progress: self.run_view.progress(),
-            times: self.times.clone(),
+            progress,
+            times,
             boards: self.messages.tally(),
             metrics: self.metrics.clone(),
             notes: self.messages.metrics().notes(),
+            machines,
+            links,
             changed: changed.map(|it| it.text),
         }))
     }

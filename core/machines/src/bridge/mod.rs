@@ -21,7 +21,7 @@ use flowpipe_sync::lock;
 use self::sending::Unfinished;
 use crate::control::{self, CHANNEL, Control};
 use crate::frame_coding::{FrameEncoder, FrameTraffic};
-use crate::observations::{self, ObservationSender};
+use crate::observations;
 use crate::peer::Peer;
 use crate::shared_memory::Sharing;
 
@@ -170,11 +170,12 @@ impl Bridge {
         let (sender, receiver) = crossbeam_channel::unbounded();
         arrivals.insert(peer.observations, sender);
         let link = &shared.link;
+        link.limit_messages(peer.observations, observations::MESSAGE_BYTES);
         link.receive_on(peer.observations, observations::CAPACITY);
-        let (own, observe) = (shared.clone(), peer.observe);
+        let (own, receive) = (shared.clone(), peer.receiver);
         bridge.others.push(spawn(move || {
             let refuse = |reason: &str| own.refuse(None, reason);
-            observations::receive(&own.link, &receiver, observe, &own.observations.1, refuse);
+            observations::receive(&own.link, &receiver, receive, &own.observations.1, refuse);
         })?);
         for edge in ends.outgoing {
             let own = shared.clone();
@@ -213,17 +214,16 @@ impl Bridge {
         lock(&self.shared.traffic).clone()
     }
 
-    /// Sends the other machine what is observed of the stages here.
-    #[must_use]
-    pub fn observation_sender(&self) -> ObservationSender {
-        let shared = &self.shared;
-        ObservationSender::new(&shared.link, shared.observations.0, &shared.is_dead)
-    }
-
     /// What has gone over the link so far.
     #[must_use]
     pub fn traffic(&self) -> Traffic {
         self.shared.link.traffic()
+    }
+
+    /// Whether there is a connection.
+    #[must_use]
+    pub fn is_connected(&self) -> bool {
+        self.shared.link.is_connected()
     }
 
     /// The clock of the other machine, compared with that of this one.

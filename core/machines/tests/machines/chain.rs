@@ -10,25 +10,27 @@ use flowpipe_engine::run::{Options, Run};
 use flowpipe_host::clock::Clock;
 use flowpipe_link::tcp::{TcpAcceptor, TcpDialer};
 use flowpipe_link::transport::Transport;
-use flowpipe_machines::{AgreementError, Bridge, BridgeEvent, Facts, Peer, Topology};
+use flowpipe_machines::{
+    AgreementError, Bridge, BridgeEvent, Facts, Observers, Peer, Topology, Wanted,
+};
 
 use crate::common::{Builder, Watcher, catalogue, edges_add_up, finish, seen};
 use crate::proxy::Proxy;
 use crate::{LONG, LOOPBACK, facts, line};
 
 /// A machine.
-struct Machine {
-    clock: Clock,
-    topology: Topology,
-    peers: Vec<Peer>,
+pub struct Machine {
+    pub clock: Clock,
+    pub topology: Topology,
+    pub peers: Vec<Peer>,
 }
 
 /// A machine in a run.
-struct Running {
-    run: flowpipe_engine::run::RunHandle,
-    bridges: Vec<Bridge>,
+pub struct Running {
+    pub run: flowpipe_engine::run::RunHandle,
+    pub bridges: Vec<Bridge>,
     watcher: Arc<Watcher>,
-    events: Arc<Mutex<Vec<BridgeEvent>>>,
+    pub events: Arc<Mutex<Vec<BridgeEvent>>>,
 }
 
 /// A transport to a machine, and whether it opens the connections.
@@ -82,7 +84,7 @@ fn machines(
 }
 
 /// Three machines, of which the second one is connected to the others.
-fn chain(through: Option<&mut Vec<Proxy>>) -> Vec<Machine> {
+pub fn chain(through: Option<&mut Vec<Proxy>>) -> Vec<Machine> {
     machines(&["source", "middle", "sink"], &[(1, 0), (1, 2)], 2, through)
 }
 
@@ -99,7 +101,7 @@ fn agree(machines: &mut [Machine], facts: &[Facts]) -> Vec<Result<(), AgreementE
 }
 
 /// Lets all agree that run the same.
-fn agreed(mut machines: Vec<Machine>) -> Vec<Machine> {
+pub fn agreed(mut machines: Vec<Machine>) -> Vec<Machine> {
     let facts = vec![facts(); machines.len()];
     for agreed in agree(&mut machines, &facts) {
         agreed.unwrap();
@@ -108,14 +110,14 @@ fn agreed(mut machines: Vec<Machine>) -> Vec<Machine> {
 }
 
 /// Starts the run of each: machine N has stage N.
-fn start_each(machines: Vec<Machine>, pipeline: &Builder) -> Vec<Running> {
+pub fn start_each(machines: Vec<Machine>, pipeline: &Builder) -> Vec<Running> {
     let each = machines.into_iter().enumerate();
     each.map(|(own, machine)| machine.start(pipeline, &[own], LONG))
         .collect()
 }
 
 /// Waits for the end of all.
-fn finish_each(running: Vec<Running>) -> Vec<(Report, Arc<Watcher>, Vec<BridgeEvent>)> {
+pub fn finish_each(running: Vec<Running>) -> Vec<(Report, Arc<Watcher>, Vec<BridgeEvent>)> {
     std::thread::scope(|scope| {
         let each = running.into_iter().map(|it| scope.spawn(|| it.finish()));
         let each: Vec<_> = each.collect();
@@ -125,12 +127,22 @@ fn finish_each(running: Vec<Running>) -> Vec<(Report, Arc<Watcher>, Vec<BridgeEv
 
 impl Machine {
     fn agree(&self, facts: &Facts, timeout: Duration) -> Result<(), AgreementError> {
+        self.agree_with(facts, Wanted::default(), timeout).map(drop)
+    }
+
+    /// Agrees, and returns what all want.
+    pub fn agree_with(
+        &self,
+        facts: &Facts,
+        wanted: Wanted,
+        timeout: Duration,
+    ) -> Result<Observers, AgreementError> {
         let peers: Vec<_> = self.peers.iter().collect();
-        flowpipe_machines::agree(&self.topology, &peers, facts, timeout, |_| {})
+        flowpipe_machines::agree(&self.topology, &peers, (facts, wanted), timeout, |_| {})
     }
 
     /// Starts its run. `here`: the stages that it runs.
-    fn start(self, pipeline: &Builder, here: &[usize], patience: Duration) -> Running {
+    pub fn start(self, pipeline: &Builder, here: &[usize], patience: Duration) -> Running {
         let watcher = Arc::new(Watcher::default());
         let all: BTreeSet<_> = (0..pipeline.0.stages.len()).collect();
         let options = Options {

@@ -9,6 +9,7 @@ mod chain;
 #[path = "../../../engine/tests/common/mod.rs"]
 mod common;
 mod loops;
+mod observations;
 #[path = "../../../link/tests/processes/proxy.rs"]
 mod proxy;
 mod report;
@@ -26,7 +27,9 @@ use flowpipe_engine::run::{Options, Run};
 use flowpipe_host::clock::Clock;
 use flowpipe_link::tcp::{TcpAcceptor, TcpDialer};
 use flowpipe_link::transport::{Connection, Transport};
-use flowpipe_machines::{AgreementError, Bridge, BridgeEvent, Facts, FrameTraffic, Peer, Topology};
+use flowpipe_machines::{
+    AgreementError, Bridge, BridgeEvent, Facts, FrameTraffic, Peer, Topology, Wanted,
+};
 use serde_json::json;
 
 use crate::common::{Builder, Watcher, catalogue, edges_add_up, finish, queue, seen};
@@ -125,7 +128,8 @@ fn agree(machines: &[Machine; 2], facts: [Facts; 2]) -> [Result<(), AgreementErr
 impl Machine {
     fn agree(&self, facts: &Facts, timeout: Duration) -> Result<(), AgreementError> {
         let none = |_: &[flowpipe_machines::Missing]| {};
-        flowpipe_machines::agree(&self.topology, &[&self.peer], facts, timeout, none)
+        let facts = (facts, Wanted::default());
+        flowpipe_machines::agree(&self.topology, &[&self.peer], facts, timeout, none).map(drop)
     }
 
     /// Starts its run. `here`: the stages that it runs.

@@ -3,7 +3,7 @@
 use flowpipe_config::pipeline::{Machine, Machines, WhenFull};
 use flowpipe_engine::report::Report;
 use flowpipe_host::problem::{Problem, ProblemKind};
-use flowpipe_machines::{Observed, read_report, whole_report, write_report};
+use flowpipe_machines::{LONGEST_OBSERVATION, read_report, whole_report, write_report};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -150,7 +150,7 @@ fn a_report_of_another_pipeline_is_refused() {
     let long = read_report(&vec![b' '; 5 << 20], &ours.0).unwrap_err();
     assert_eq!(
         long.to_string(),
-        "its report has 5242880 bytes, where at most 4194304 are read"
+        format!("its report has 5242880 bytes, where at most {LONGEST_OBSERVATION} are read")
     );
     // A report with long problems is sent without them.
     let mut long = report.clone();
@@ -161,74 +161,6 @@ fn a_report_of_another_pipeline_is_refused() {
             .problems
             .is_empty()
     );
-}
-
-#[test]
-fn what_a_machine_observes_arrives_in_order_and_ends() {
-    let pipeline = line(1);
-    let mut machines = machines(2, None);
-    let (sender, arrived) = std::sync::mpsc::channel();
-    machines[0].peer.observe(move |observed| {
-        sender.send(observed).unwrap();
-        Ok(())
-    });
-    for agreed in agree(&machines, [facts(), facts()]) {
-        agreed.unwrap();
-    }
-    let [desk, rack] = machines;
-    let early = rack.peer.observation_sender();
-    let desk = desk.start(&pipeline, &[0, 2], LONG);
-    let rack = rack.start(&pipeline, &[1], LONG);
-    for number in 0..100 {
-        assert!(early.send(vec![number]));
-    }
-    let to_rack = desk.bridge.observation_sender();
-    // Nobody there takes it.
-    assert!(to_rack.send(vec![1]));
-    for sender in [early, to_rack] {
-        sender.end();
-        assert!(!sender.send(vec![1]));
-    }
-    let rack = std::thread::spawn(move || rack.finish());
-    // As a run does, before it finishes the bridge: then nothing more is taken.
-    for number in 0..100 {
-        let Observed::Sent(body) = arrived.recv().unwrap() else {
-            panic!("{number}");
-        };
-        assert_eq!(body, [number]);
-    }
-    assert!(matches!(arrived.recv().unwrap(), Observed::Ended));
-    desk.finish();
-    rack.join().unwrap();
-}
-
-#[test]
-fn a_death_ends_what_is_observed_early() {
-    let pipeline = line(1_000_000);
-    let mut machines = machines(2, None);
-    let (sender, arrived) = std::sync::mpsc::channel();
-    machines[0].peer.observe(move |observed| {
-        sender.send(observed).unwrap();
-        Ok(())
-    });
-    for agreed in agree(&machines, [facts(), facts()]) {
-        agreed.unwrap();
-    }
-    let [desk, rack] = machines;
-    let desk = desk.start(&pipeline, &[0, 2], Duration::from_millis(300));
-    let rack = rack.start(&pipeline, &[1], LONG);
-    assert!(rack.bridge.observation_sender().send(vec![1]));
-    assert!(matches!(arrived.recv().unwrap(), Observed::Sent(_)));
-    let to_rack = desk.bridge.observation_sender();
-    drop(rack.bridge);
-    drop(rack.run);
-    assert!(matches!(
-        arrived.recv_timeout(LONG).unwrap(),
-        Observed::Lost
-    ));
-    assert!(!to_rack.send(vec![1]), "it is dead");
-    let _ = finish(desk.run);
-    assert!(!desk.bridge.finish());
 }
 
 proptest! {

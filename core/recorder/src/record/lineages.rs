@@ -1,8 +1,9 @@
 //! The lineages that the recorder has dropped. A lineage is everything that descends from one message of a source.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use flowpipe_config::pipeline::PortRef;
+use flowpipe_engine::numbers::Numbers;
 use flowpipe_recording::Topic;
 use flowpipe_recording::entry::DroppedLineages;
 
@@ -80,64 +81,4 @@ impl Lineages {
 fn contains(of: &HashMap<PortRef, Numbers>, message: MessageKey) -> bool {
     of.get(&message.0)
         .is_some_and(|numbers| numbers.contains(message.1))
-}
-
-/// A set of mostly consecutive numbers: the end of each range by its start.
-#[derive(Debug, Default)]
-pub(crate) struct Numbers(BTreeMap<u64, u64>);
-
-/// The most ranges. Beyond that the oldest two are merged: the lineages between them ended long ago.
-const MOST_RANGES: usize = 100_000;
-
-impl Numbers {
-    pub(crate) fn contains(&self, number: u64) -> bool {
-        let range = self.0.range(..=number).next_back();
-        range.is_some_and(|(_, last)| number <= *last)
-    }
-
-    pub(crate) fn insert(&mut self, number: u64) {
-        if self.contains(number) {
-            return;
-        }
-        let last = self.0.remove(&(number + 1)).unwrap_or(number);
-        match self.0.range_mut(..number).next_back() {
-            Some((_, before)) if *before + 1 == number => *before = last,
-            _ => {
-                self.0.insert(number, last);
-            }
-        }
-        if self.0.len() > MOST_RANGES
-            && let Some((first, _)) = self.0.pop_first()
-            && let Some((_, last)) = self.0.pop_first()
-        {
-            self.0.insert(first, last);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_are_kept_in_ranges() {
-        let mut numbers = Numbers::default();
-        for number in [5, 1, 3, 4, 9, 2, 4] {
-            numbers.insert(number);
-        }
-        assert_eq!(numbers.0, BTreeMap::from([(1, 5), (9, 9)]));
-        let has: Vec<_> = (0..=10).filter(|&it| numbers.contains(it)).collect();
-        assert_eq!(has, [1, 2, 3, 4, 5, 9]);
-    }
-
-    #[test]
-    fn ranges_are_bounded() {
-        let mut numbers = Numbers::default();
-        for number in 0..=MOST_RANGES as u64 {
-            numbers.insert(number * 2);
-        }
-        assert_eq!(numbers.0.len(), MOST_RANGES);
-        assert!(numbers.contains(1), "between the two oldest");
-        assert!(!numbers.contains(3));
-    }
 }

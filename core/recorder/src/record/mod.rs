@@ -26,6 +26,7 @@ pub use about::about;
 pub use file_sink::{Annotator, Extra};
 pub use flight::{Flight, FlightFile, FlightTrigger, Opened};
 use flowpipe_config::pipeline::PortRef;
+use flowpipe_engine::numbers::Numbers;
 use flowpipe_engine::run::{Observer, PipelineChange};
 use flowpipe_host::clock::Clock;
 use flowpipe_host::message::Message;
@@ -33,13 +34,13 @@ use flowpipe_host::problem::Problem;
 use flowpipe_recording::entry::{About, Call, Dropped, DroppedLineages, Event, Trouble};
 use flowpipe_recording::{Packed, Topic, WriteError, Writer};
 use flowpipe_sync::lock;
-pub use transfer::{SendBatch, TransferError, TransferReader};
+pub use transfer::{SendPart, TransferError, TransferReader};
 
 use crate::record::change::PendingChange;
 use crate::record::file_sink::FileSink;
-use crate::record::lineages::{MessageKey, Numbers};
+use crate::record::lineages::MessageKey;
 use crate::record::queue::{Dependency, Popped, Queue};
-use crate::record::transfer::{Arrived, TransferSink};
+use crate::record::transfer::{LAST_NUMBER, TransferSink};
 
 /// Observes a run and records it.
 pub struct Recorder {
@@ -75,7 +76,7 @@ pub struct Settings {
     pub limit: usize,
     /// Called at once when writing fails, on the thread that writes. [`Recording::finish`] returns the error too.
     pub failed: Box<dyn FnOnce(&WriteError) + Send>,
-    /// Recorders of other machines send what their stages do: see [`Recorder::add`].
+    /// Recorders of other machines send what their stages do: see [`TransferReader::add`].
     pub has_others: bool,
 }
 
@@ -195,17 +196,18 @@ impl Recorder {
         Self::start(about, Box::new(sink), Settings::default())
     }
 
-    /// Starts a recorder of the stages here that sends everything to that of another machine, in batches. It is to be
-    /// lossless.
+    /// Starts a recorder of the stages here that sends everything to another machine. It is to be lossless. `messages`:
+    /// not only the calls.
     ///
     /// # Errors
     /// When the system can't create a thread.
     pub fn to_other(
-        send: SendBatch,
+        send: SendPart,
         about: About,
         settings: Settings,
+        messages: bool,
     ) -> std::io::Result<(Arc<Self>, Recording)> {
-        let sink = Box::new(TransferSink::new(send));
+        let sink = Box::new(TransferSink::new(send, messages));
         Self::start_with(about, sink, settings, Arrivals::Ignored)
     }
 
@@ -254,28 +256,15 @@ impl Recorder {
         Ok((Arc::new(recorder), recording))
     }
 
-    /// Adds a batch of another machine, waiting for room. Returns whether its last entry has come.
-    ///
-    /// # Errors
-    /// When an entry is malformed, or not one of that machine. Those before it are added.
-    pub fn add(&self, reader: &mut TransferReader, batch: &[u8]) -> Result<bool, TransferError> {
-        let mut rest = batch;
-        loop {
-            let next = reader.next(&mut rest, &self.about())?;
-            match next {
-                Some(Arrived::Item(item)) => {
-                    if let Item::Message(_, message, _) = &*item
-                        && !self.is_new(message.key())
-                    {
-                        continue;
-                    }
-                    self.to.wait_for_room(&|| false);
-                    self.to.push(*item, Dependency::Always);
-                }
-                Some(Arrived::End) => return Ok(true),
-                None => return Ok(false),
-            }
+    /// Adds an entry of another machine, waiting for room.
+    fn add(&self, item: Item) {
+        if let Item::Message(_, message, _) = &item
+            && !self.is_new(message.key())
+        {
+            return;
         }
+        self.to.wait_for_room(&|| false);
+        self.to.push(item, Dependency::Always);
     }
 
     /// What follows is missing: the recording ends without its index, so that readers say so. `why` becomes an entry.
@@ -296,11 +285,7 @@ impl Recorder {
         let Arrivals::Once(seen) = &self.arrivals else {
             return true;
         };
-        let mut seen = lock(seen);
-        let numbers = seen.entry(output).or_default();
-        let is_new = !numbers.contains(number);
-        numbers.insert(number);
-        is_new
+        number <= LAST_NUMBER && lock(seen).entry(output).or_default().insert(number)
     }
 
     fn topic(&self, stage: usize, port: usize) -> Option<Topic> {

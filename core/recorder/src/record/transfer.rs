@@ -1,9 +1,10 @@
-//! Sends the entries of a recording to the recorder of another machine, in batches.
+//! Sends the entries of a recording to another machine, which records or traces them.
 //!
-//! A batch is a sequence of entries. Each is the length of its head, the head as JSON, and the parts that it announces:
-//! the JSON of a message, and its pixels, packed. Nothing that arrives is trusted.
+//! They are one stream of bytes, sent in parts. Each entry is its length and that of its head, the head as JSON, and what
+//! it announces: the JSON of a message, and its pixels, packed. Nothing that arrives is trusted.
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 use flowpipe_config::pipeline::PortRef;
 use flowpipe_engine::pixels::pixels;
@@ -12,19 +13,20 @@ use flowpipe_recording::entry::{About, AboutStage, Call, Dropped, Trouble};
 use flowpipe_recording::{LATEST_TIME, Packed, PackedLayout, Topic, WriteError};
 use serde::{Deserialize, Serialize};
 
-use crate::record::{Item, Picture, Put, Sink};
+use crate::record::{Item, Picture, Put, Recorder, Sink};
+use crate::trace::Tracer;
 
-/// A batch is sent at this many bytes.
-const BATCH: usize = 256 << 10;
-/// The most bytes of an entry. Messages of a link have 64 MiB.
+/// The most bytes of a part of the stream, unless a short entry is added to a shorter one.
+const PART: usize = 256 << 10;
+/// The most bytes of an entry.
 const LONGEST: usize = 60 << 20;
 /// The most bytes of a head: a call can have many readings of the clock.
 const LONGEST_HEAD: usize = 8 << 20;
 /// The highest number of a message that a recording counts.
-const LAST_NUMBER: u64 = u32::MAX as u64;
+pub(crate) const LAST_NUMBER: u64 = u32::MAX as u64;
 
-/// Sends a batch. Returns false if it can't be sent.
-pub type SendBatch = Box<dyn FnMut(Vec<u8>) -> bool + Send>;
+/// Sends a part of the stream. Returns false if it can't be sent.
+pub type SendPart = Box<dyn FnMut(&[u8]) -> bool + Send>;
 
 /// Why what another machine has sent is refused.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -88,43 +90,49 @@ enum PictureHead {
     Packed(PackedLayout, usize),
 }
 
-/// A sink that sends to the recorder of another machine.
+/// A sink that sends to another machine.
 pub(crate) struct TransferSink {
-    batch: Vec<u8>,
-    send: SendBatch,
+    /// What was not sent.
+    pending: Vec<u8>,
+    send: SendPart,
+    /// Whether messages are sent, besides the calls.
+    messages: bool,
 }
 
 impl TransferSink {
-    pub(crate) fn new(send: SendBatch) -> Self {
+    pub(crate) fn new(send: SendPart, messages: bool) -> Self {
         Self {
-            batch: Vec::new(),
+            pending: Vec::new(),
             send,
+            messages,
         }
     }
 
     fn append(&mut self, head: &Head, parts: [&[u8]; 2]) -> Result<(), WriteError> {
         // It has no maps with other keys than text, so that it is always JSON.
         let head = serde_json::to_vec(head).unwrap_or_default();
-        let length = 4 + head.len() + parts[0].len() + parts[1].len();
+        let length = head.len() + parts[0].len() + parts[1].len();
         if head.len() > LONGEST_HEAD || length > LONGEST {
             let text = format!("an entry of {length} bytes is too long to be sent");
             return Err(std::io::Error::other(text).into());
         }
-        if !self.batch.is_empty() && self.batch.len() + length > BATCH {
+        if !self.pending.is_empty() && self.pending.len() + length > PART {
             self.send()?;
         }
-        self.batch.extend((head.len() as u32).to_le_bytes());
+        for length in [length, head.len()] {
+            self.pending.extend((length as u32).to_le_bytes());
+        }
         for part in [&head, parts[0], parts[1]] {
-            self.batch.extend_from_slice(part);
+            self.pending.extend_from_slice(part);
         }
         Ok(())
     }
 
     fn send(&mut self) -> Result<(), WriteError> {
-        let batch = std::mem::take(&mut self.batch);
-        match batch.is_empty() || (self.send)(batch) {
+        let pending = std::mem::take(&mut self.pending);
+        match pending.chunks(PART).all(&mut self.send) {
             true => Ok(()),
-            false => Err(std::io::Error::other("the machine that records is gone").into()),
+            false => Err(std::io::Error::other("the machine that observes the run is gone").into()),
         }
     }
 
@@ -137,7 +145,7 @@ impl TransferSink {
             Picture::Frame => {
                 let packed = message.frame().and_then(pixels);
                 let packed = packed.and_then(|it| Packed::new(&it));
-                Some(packed.map(std::sync::Arc::new))
+                Some(packed.map(Arc::new))
             }
         };
         let has_room = |packed: &Packed| packed.size() + json.len() + LONGEST_HEAD < LONGEST;
@@ -169,6 +177,7 @@ impl TransferSink {
 impl Sink for TransferSink {
     fn put(&mut self, item: Item) -> Result<Put, WriteError> {
         let head = match item {
+            Item::Message(..) if !self.messages => return Ok(Put::Plain),
             Item::Message(_, message, picture) => return self.message(&message, &picture),
             Item::Call(call) => Head::Call(call),
             Item::Dropped(dropped) => Head::Dropped(Box::new(dropped)),
@@ -191,7 +200,7 @@ impl Sink for TransferSink {
 }
 
 /// An entry of another machine.
-pub(crate) enum Arrived {
+enum Arrived {
     /// A message that it emitted, or another entry.
     Item(Box<Item>),
     /// Its run has ended.
@@ -199,8 +208,12 @@ pub(crate) enum Arrived {
 }
 
 /// Reads the entries of another machine.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct TransferReader {
+    /// The run.
+    about: Arc<About>,
+    /// The beginning of an entry whose rest has not arrived.
+    pending: Vec<u8>,
     /// The stages that it runs.
     stages: BTreeSet<usize>,
     /// The last number of each output.
@@ -210,39 +223,77 @@ pub struct TransferReader {
 impl TransferReader {
     /// For a machine that runs these stages.
     #[must_use]
-    pub fn new(stages: BTreeSet<usize>) -> Self {
+    pub fn new(about: About, stages: BTreeSet<usize>) -> Self {
         Self {
+            about: about.into(),
+            pending: Vec::new(),
             stages,
             last: HashMap::new(),
         }
     }
 
-    /// Reads the next entry of a batch. `Ok(None)`: there are no more.
-    pub(crate) fn next(
+    /// Adds what has arrived to a recording, waiting for room, and to a trace. Returns whether the last entry has come.
+    ///
+    /// # Errors
+    /// When an entry is malformed, or not one of that machine. Those before it are added.
+    pub fn add(
         &mut self,
-        batch: &mut &[u8],
-        about: &About,
-    ) -> Result<Option<Arrived>, TransferError> {
-        if batch.is_empty() {
-            return Ok(None);
+        part: &[u8],
+        recorder: Option<&Recorder>,
+        tracer: Option<&Tracer>,
+    ) -> Result<bool, TransferError> {
+        let about = self.about.clone();
+        self.read(part, |item| {
+            match (&item, tracer) {
+                (Item::Call(call), Some(tracer)) => tracer.add_call(&about, call),
+                (Item::Dropped(dropped), Some(tracer)) => tracer.add_dropped(&about, dropped),
+                (Item::Problem(problem), Some(tracer)) => tracer.add_problem(problem),
+                _ => {}
+            }
+            if let Some(recorder) = recorder {
+                recorder.add(item);
+            }
+        })
+    }
+
+    /// Reads all entries that have arrived. Returns whether the last one has come.
+    fn read(&mut self, part: &[u8], mut each: impl FnMut(Item)) -> Result<bool, TransferError> {
+        let mut pending = std::mem::take(&mut self.pending);
+        pending.extend_from_slice(part);
+        let mut rest = &pending[..];
+        while let Some(entry) = next_entry(&mut rest)? {
+            match self.entry(entry)? {
+                Arrived::Item(item) => each(*item),
+                Arrived::End if rest.is_empty() => return Ok(true),
+                Arrived::End => return Err(TransferError::Malformed),
+            }
         }
-        let length = split(batch, 4)?;
-        let length = length
-            .iter()
-            .rev()
-            .fold(0, |all, it| all << 8 | usize::from(*it));
+        let read = pending.len() - rest.len();
+        pending.drain(..read);
+        // A long one leaves no room behind.
+        self.pending = match pending.is_empty() {
+            true => Vec::new(),
+            false => pending,
+        };
+        Ok(false)
+    }
+
+    /// Reads an entry.
+    fn entry(&mut self, mut entry: &[u8]) -> Result<Arrived, TransferError> {
+        let entry = &mut entry;
+        let length = number(split(entry, 4)?);
         if length > LONGEST_HEAD {
             return Err(TransferError::Malformed);
         }
-        let head = serde_json::from_slice(split(batch, length)?);
+        let head = serde_json::from_slice(split(entry, length)?);
         let item = match head.map_err(|_| TransferError::Malformed)? {
-            Head::Message(head) => self.message(*head, batch, about)?,
+            Head::Message(head) => self.message(*head, entry)?,
             Head::Call(call) => {
-                self.check_call(&call, about)?;
+                self.check_call(&call)?;
                 Item::Call(call)
             }
             Head::Dropped(dropped) => {
-                self.stage(&dropped.from, about)?;
+                self.stage(&dropped.from)?;
                 if !dropped.is_readable() {
                     return Err(TransferError::Range);
                 }
@@ -252,35 +303,34 @@ impl TransferReader {
                         && edge.to.0 == *dropped.to.0
                         && edge.to.1 == *dropped.to.1
                 };
-                if !about.edges.iter().any(is_it) {
+                if !self.about.edges.iter().any(is_it) {
                     return Err(TransferError::Unknown("an edge"));
                 }
                 Item::Dropped(*dropped)
             }
             Head::Problem(problem) => {
-                self.stage(&problem.stage, about)?;
+                self.stage(&problem.stage)?;
                 if !problem.is_readable() {
                     return Err(TransferError::Range);
                 }
                 Item::Problem(*problem)
             }
-            Head::End => return Ok(Some(Arrived::End)),
+            Head::End => return Ok(Arrived::End),
         };
-        Ok(Some(Arrived::Item(Box::new(item))))
+        match entry.is_empty() {
+            true => Ok(Arrived::Item(Box::new(item))),
+            false => Err(TransferError::Malformed),
+        }
     }
 
-    fn message(
-        &mut self,
-        head: MessageHead,
-        batch: &mut &[u8],
-        about: &About,
-    ) -> Result<Item, TransferError> {
-        let json = split(batch, head.json)?;
+    fn message(&mut self, head: MessageHead, entry: &mut &[u8]) -> Result<Item, TransferError> {
+        let about = &self.about;
+        let json = split(entry, head.json)?;
         let picture = match head.picture {
             PictureHead::None => Picture::None,
             PictureHead::LeftOut => Picture::LeftOut,
             PictureHead::Packed(layout, length) => {
-                let bytes = split(batch, length)?.to_vec();
+                let bytes = split(entry, length)?.to_vec();
                 let packed = Packed::from_elsewhere(&layout, bytes);
                 Picture::Packed(packed.ok_or(TransferError::Malformed)?.into())
             }
@@ -335,8 +385,9 @@ impl TransferReader {
         Ok(Item::Message(topic, message.into(), picture))
     }
 
-    fn check_call(&self, call: &Call, about: &About) -> Result<(), TransferError> {
-        let stage = self.stage(&call.stage, about)?;
+    fn check_call(&self, call: &Call) -> Result<(), TransferError> {
+        let about = &self.about;
+        let stage = self.stage(&call.stage)?;
         let has_slot = call.worker < stage.workers && call.plugin < stage.plugins.len();
         if !call.is_readable() || !has_slot || !call.clock.iter().all(|it| is_clock(*it)) {
             return Err(TransferError::Range);
@@ -366,8 +417,8 @@ impl TransferReader {
     }
 
     /// A stage that the machine runs.
-    fn stage<'a>(&self, name: &str, about: &'a About) -> Result<&'a AboutStage, TransferError> {
-        let mut stages = about.stages.iter().enumerate();
+    fn stage(&self, name: &str) -> Result<&AboutStage, TransferError> {
+        let mut stages = self.about.stages.iter().enumerate();
         let found = stages.find(|(_, stage)| stage.name == name);
         let (index, stage) = found.ok_or(TransferError::Unknown("a stage"))?;
         match self.stages.contains(&index) {
@@ -379,6 +430,28 @@ impl TransferReader {
 
 fn is_clock(time_ns: i64) -> bool {
     (-LATEST_TIME..=LATEST_TIME).contains(&time_ns)
+}
+
+/// The next entry, if the whole of it is there.
+fn next_entry<'a>(from: &mut &'a [u8]) -> Result<Option<&'a [u8]>, TransferError> {
+    let Some((length, rest)) = from.split_at_checked(4) else {
+        return Ok(None);
+    };
+    // With the length of the head.
+    let length = number(length) + 4;
+    if length > LONGEST + 4 {
+        return Err(TransferError::Malformed);
+    }
+    let split = rest.split_at_checked(length);
+    Ok(split.map(|(entry, rest)| {
+        *from = rest;
+        entry
+    }))
+}
+
+fn number(bytes: &[u8]) -> usize {
+    let bytes = bytes.iter().rev();
+    bytes.fold(0, |all, it| all << 8 | usize::from(*it))
 }
 
 fn split<'a>(from: &mut &'a [u8], length: usize) -> Result<&'a [u8], TransferError> {

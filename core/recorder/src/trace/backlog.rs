@@ -137,7 +137,11 @@ impl Note {
                 let names = problem.stage.len() + problem.plugin.len();
                 size_of::<Problem>() + names + problem.text.len()
             }
-            Self::Began { .. } | Self::Emitted { .. } | Self::Dropped { .. } | Self::Over => 0,
+            Self::Began { .. }
+            | Self::Emitted { .. }
+            | Self::Dropped { .. }
+            | Self::Clock { .. }
+            | Self::Over => 0,
         };
         size_of::<QueuedNote>() + more
     }

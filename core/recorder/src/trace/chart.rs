@@ -6,6 +6,11 @@ use flowpipe_config::pipeline::{Pipeline, PortRef};
 pub(super) struct Chart {
     /// The pipeline's name.
     pub name: String,
+    /// The machines of the run, and which one writes the trace. Empty: it is on one.
+    pub machines: Vec<String>,
+    own: usize,
+    /// By stage.
+    machine_of: Vec<usize>,
     pub tracks: Vec<Track>,
     /// By stage: the first of its tracks, and the number of its plugins. Those of a worker follow one another.
     first: Vec<(usize, usize)>,
@@ -30,7 +35,8 @@ pub(super) struct QueueTrack {
 }
 
 impl Chart {
-    pub(super) fn new(pipeline: &Pipeline) -> Self {
+    /// `own`: the machine that writes the trace, of a run on several.
+    pub(super) fn new(pipeline: &Pipeline, own: Option<usize>) -> Self {
         let (mut tracks, mut first) = (Vec::new(), Vec::new());
         for (index, stage) in pipeline.stages.iter().enumerate() {
             let plugins = stage.contestants.len();
@@ -53,6 +59,17 @@ impl Chart {
         }
         let mut chart = Self {
             name: pipeline.name.clone(),
+            machines: match own {
+                Some(_) => pipeline
+                    .machines
+                    .all
+                    .iter()
+                    .map(|it| it.name.clone())
+                    .collect(),
+                None => Vec::new(),
+            },
+            own: own.unwrap_or_default(),
+            machine_of: pipeline.machines.of_stages.clone(),
             tracks,
             first,
             queues: Vec::new(),
@@ -83,6 +100,39 @@ impl Chart {
         let count = self.tracks.iter().filter(|it| it.stage == stage).count();
         let place = worker * plugins + plugin;
         first + place.min(count.saturating_sub(1))
+    }
+
+    /// The process of a track, or of none. Of a run on several machines, each is a process: 1 is the first one.
+    pub(super) fn process(&self, track: Option<usize>) -> u32 {
+        let stage = track.and_then(|track| self.stage_of(track));
+        self.process_of_stage(stage)
+    }
+
+    /// The process of a stage, or of none.
+    pub(super) fn process_of_stage(&self, stage: Option<usize>) -> u32 {
+        if self.machines.is_empty() {
+            return std::process::id();
+        }
+        let machine = stage.and_then(|stage| self.machine_of.get(stage));
+        Self::process_of_machine(*machine.unwrap_or(&self.own))
+    }
+
+    /// The process of a machine.
+    pub(super) fn process_of_machine(machine: usize) -> u32 {
+        // A pipeline has fewer machines.
+        u32::try_from(machine).map_or(u32::MAX, |machine| machine.saturating_add(1))
+    }
+
+    /// The name of each process.
+    pub(super) fn processes(&self) -> Vec<(u32, String)> {
+        let name = format!("flowpipe {}", self.name);
+        if self.machines.is_empty() {
+            return vec![(std::process::id(), name)];
+        }
+        let machines = self.machines.iter().enumerate();
+        machines
+            .map(|(machine, of)| (Self::process_of_machine(machine), format!("{name} on {of}")))
+            .collect()
     }
 
     /// Whether a stage existed when the trace started. Stages that were added later are not traced.

@@ -60,12 +60,17 @@ pub(super) enum Phase {
 }
 
 impl<'a, A: Serialize> Entry<'a, A> {
-    pub(super) fn new(phase: Phase, name: &'a str, track: Option<usize>, at_ns: i64) -> Self {
+    pub(super) fn new(
+        phase: Phase,
+        name: &'a str,
+        (process, track): (u32, Option<usize>),
+        at_ns: i64,
+    ) -> Self {
         Self {
             phase,
             name,
             category: None,
-            pid: std::process::id(),
+            pid: process,
             tid: track.map_or(0, |track| track + 1),
             ts: microseconds(at_ns),
             duration: None,

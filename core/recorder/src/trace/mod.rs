@@ -8,8 +8,10 @@
 mod backlog;
 mod chart;
 mod chrome;
+mod ordered;
 #[cfg(test)]
 mod tests;
+mod transferred;
 mod writer;
 
 use std::cell::Cell;
@@ -24,7 +26,8 @@ use flowpipe_engine::run::{Completion, Observer, Task, TaskResult};
 use flowpipe_host::clock::Clock;
 use flowpipe_host::message::{Message, Origin};
 use flowpipe_host::problem::Problem;
-use flowpipe_recording::entry::Event;
+use flowpipe_recording::entry::{About, Call, Dropped, Event, Trouble};
+use ordered::OrderedNotes;
 use writer::TraceWriter;
 
 /// Observes a run and traces it.
@@ -82,6 +85,12 @@ enum Note {
         problem: Box<Problem>,
         at_ns: i64,
     },
+    /// How the clock of a machine was set.
+    Clock {
+        machine: usize,
+        set_ahead_ns: i64,
+        error_ns: i64,
+    },
     Over,
 }
 
@@ -134,6 +143,25 @@ impl Tracer {
         Self::bounded(out, pipeline, clock, has_queues, MOST_WAITING)
     }
 
+    /// Starts a trace of a run on several machines, of which this one is `own`: what the others send comes later, and is
+    /// put in its place.
+    ///
+    /// # Errors
+    /// When writing fails, or the system can't create a thread.
+    pub fn of_machines<W: Write + Send + 'static>(
+        out: W,
+        pipeline: &Pipeline,
+        clock: Clock,
+        own: usize,
+    ) -> io::Result<(Arc<Self>, Trace)> {
+        let chart = Chart::new(pipeline, Some(own));
+        let ordered = Some(OrderedNotes::new(clock));
+        let (tracer, trace) = Self::start_with(out, chart, clock, true, (MOST_WAITING, ordered))?;
+        // The others are set to it.
+        tracer.add_clock(own, 0, 0);
+        Ok((tracer, trace))
+    }
+
     /// Starts a trace with a queue of at most `most` bytes.
     fn bounded<W: Write + Send + 'static>(
         out: W,
@@ -142,13 +170,24 @@ impl Tracer {
         has_queues: bool,
         most: usize,
     ) -> io::Result<(Arc<Self>, Trace)> {
-        let chart = Arc::new(Chart::new(pipeline));
+        let chart = Chart::new(pipeline, None);
+        Self::start_with(out, chart, clock, has_queues, (most, None))
+    }
+
+    fn start_with<W: Write + Send + 'static>(
+        out: W,
+        chart: Chart,
+        clock: Clock,
+        has_queues: bool,
+        (most, ordered): (usize, Option<OrderedNotes>),
+    ) -> io::Result<(Arc<Self>, Trace)> {
+        let chart = Arc::new(chart);
         let (notes, received) = backlog(most);
         let mut writer = TraceWriter::begin(out, chart.clone(), has_queues)?;
         let thread = std::thread::Builder::new()
             .name("flowpipe-tracer".into())
             .spawn(move || {
-                let written = writer.write(&received);
+                let written = writer.write(&received, ordered);
                 written.inspect_err(|error| tracing::error!("the trace ends here: {error}"))
             })?;
         let trace = Trace {
@@ -165,6 +204,36 @@ impl Tracer {
 
     fn note(&self, note: Note) {
         self.notes.send(note);
+    }
+
+    /// Adds how the clock of a machine was set before the run: ahead by so much, with this error at most.
+    pub fn add_clock(&self, machine: usize, set_ahead_ns: i64, error_ns: i64) {
+        self.note(Note::Clock {
+            machine,
+            set_ahead_ns,
+            error_ns,
+        });
+    }
+
+    /// Adds a call of another machine.
+    pub(crate) fn add_call(&self, about: &About, call: &Call) {
+        for note in transferred::call(&self.chart, about, call) {
+            self.note(note);
+        }
+    }
+
+    /// Adds a message that a queue of another machine dropped.
+    pub(crate) fn add_dropped(&self, about: &About, dropped: &Dropped) {
+        if let Some(note) = transferred::dropped(&self.chart, about, dropped) {
+            self.note(note);
+        }
+    }
+
+    /// Adds a problem of another machine.
+    pub(crate) fn add_problem(&self, trouble: &Trouble) {
+        if let Some(note) = transferred::problem(trouble) {
+            self.note(note);
+        }
     }
 
     /// The track of the call in progress on this thread, if it is one of this stage; else the stage's first track.
@@ -189,6 +258,9 @@ impl Observer for Tracer {
             at_ns: self.clock.now(),
         });
     }
+
+    /// Its own machine sends the call that emitted it.
+    fn arrived(&self, _: usize, _: usize, _: &Arc<Message>) {}
 
     fn mark(&self, stage: usize, name: &str, message: Option<&Message>, now_ns: i64) {
         if !self.chart.has(stage) {

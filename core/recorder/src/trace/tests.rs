@@ -178,7 +178,7 @@ fn a_race_has_a_track_for_each_plugin_and_arrows_to_each() {
 fn each_worker_has_a_track() {
     let mut pipeline = pipeline();
     pipeline.stages[1].workers = 2;
-    let chart = Chart::new(&pipeline);
+    let chart = Chart::new(&pipeline, None);
     let names: Vec<_> = chart.tracks.iter().map(|it| it.name.as_str()).collect();
     let expected = [
         "camera",
@@ -278,7 +278,7 @@ fn queues_between_the_same_stages_have_different_names() {
     let mut pipeline = pipeline();
     pipeline.edges.push(pipeline.edges[0]);
     pipeline.edges[1].to.port = 1;
-    let chart = Chart::new(&pipeline);
+    let chart = Chart::new(&pipeline, None);
     let names: Vec<_> = chart.queues.iter().map(|it| it.name.as_str()).collect();
     assert_eq!(names, ["camera -> solver", "camera -> solver (2)"]);
     assert_eq!(chart.edge_name(port(0), port(1)), names[0]);

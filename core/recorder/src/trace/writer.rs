@@ -10,9 +10,10 @@ use flowpipe_config::pipeline::PortRef;
 use flowpipe_engine::run::event_name;
 use serde::Serialize;
 
-use super::backlog::NoteReceiver;
+use super::backlog::{NoteReceiver, QueuedNote};
 use super::chart::Chart;
 use super::chrome::{Entry, Phase, TraceFile, microseconds};
+use super::ordered::OrderedNotes;
 use super::{Current, Note, Slice, Taken, Traced};
 
 /// The flush interval.
@@ -85,6 +86,17 @@ struct Named<'a> {
 }
 
 #[derive(Serialize)]
+struct ClockSetting {
+    set_ahead_us: f64,
+    error_us: f64,
+}
+
+#[derive(Serialize)]
+struct Labelled<'a> {
+    labels: &'a str,
+}
+
+#[derive(Serialize)]
 struct Sorted {
     sort_index: usize,
 }
@@ -115,13 +127,15 @@ impl<W: Write> TraceWriter<W> {
     /// Starts a trace with the names of its tracks.
     pub(super) fn begin(out: W, chart: Arc<Chart>, has_queues: bool) -> io::Result<Self> {
         let mut file = TraceFile::begin(BufWriter::new(out))?;
-        let name = format!("flowpipe {}", chart.name);
-        let process = Entry::new(Phase::Name, "process_name", None, 0);
-        file.put(&process.with(Named { name: &name }))?;
+        for (process, name) in chart.processes() {
+            let process = Entry::new(Phase::Name, "process_name", (process, None), 0);
+            file.put(&process.with(Named { name: &name }))?;
+        }
         for (index, track) in chart.tracks.iter().enumerate() {
-            let thread = Entry::new(Phase::Name, "thread_name", Some(index), 0);
+            let place = (chart.process(Some(index)), Some(index));
+            let thread = Entry::new(Phase::Name, "thread_name", place, 0);
             file.put(&thread.with(Named { name: &track.name }))?;
-            let order = Entry::new(Phase::Name, "thread_sort_index", Some(index), 0);
+            let order = Entry::new(Phase::Name, "thread_sort_index", place, 0);
             file.put(&order.with(Sorted { sort_index: index }))?;
         }
         file.flush()?;
@@ -137,8 +151,12 @@ impl<W: Write> TraceWriter<W> {
         })
     }
 
-    /// Writes the received notes until the run is over.
-    pub(super) fn write(&mut self, notes: &NoteReceiver) -> io::Result<Traced> {
+    /// Writes the received notes until the run is over. `ordered`: in the order of their times.
+    pub(super) fn write(
+        &mut self,
+        notes: &NoteReceiver,
+        mut ordered: Option<OrderedNotes>,
+    ) -> io::Result<Traced> {
         let mut flushed = Instant::now();
         loop {
             match notes.receive(FLUSH) {
@@ -147,20 +165,34 @@ impl<W: Write> TraceWriter<W> {
                     if matches!(queued.note, Note::Over) {
                         break;
                     }
-                    self.put(&queued.note)?;
-                    self.latest_ns = self.latest_ns.max(queued.note.at_ns());
-                    notes.written(queued);
+                    match &mut ordered {
+                        Some(ordered) => ordered.hold(queued),
+                        None => self.put_queued(notes, queued)?,
+                    }
                 }
                 Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => {}
+            }
+            while let Some(queued) = ordered.as_mut().and_then(OrderedNotes::next) {
+                self.put_queued(notes, queued)?;
             }
             if flushed.elapsed() >= FLUSH {
                 self.file.flush()?;
                 flushed = Instant::now();
             }
         }
+        while let Some(queued) = ordered.as_mut().and_then(OrderedNotes::next_of_rest) {
+            self.put_queued(notes, queued)?;
+        }
         self.file.end()?;
         Ok(self.traced)
+    }
+
+    fn put_queued(&mut self, notes: &NoteReceiver, queued: QueuedNote) -> io::Result<()> {
+        self.put(&queued.note)?;
+        self.latest_ns = self.latest_ns.max(queued.note.at_ns());
+        notes.written(queued);
+        Ok(())
     }
 
     /// Writes that notes are missing here, if there are any.
@@ -171,7 +203,8 @@ impl<W: Write> TraceWriter<W> {
         self.traced.dropped += notes;
         // A missed take would leave a level too high forever. One that is too low is right again at 0.
         self.fills.iter_mut().for_each(|fill| fill.messages = 0);
-        let entry = Entry::new(Phase::Instant, "events are missing", None, self.latest_ns);
+        let place = (self.chart.process(None), None);
+        let entry = Entry::new(Phase::Instant, "events are missing", place, self.latest_ns);
         self.file
             .put(&entry.of_kind(Some("missing")).with(Missing { notes }))
     }
@@ -194,7 +227,14 @@ impl<W: Write> TraceWriter<W> {
                     self.emissions.note((*source, *sequence), call);
                 }
                 for queue in 0..self.fills.len() {
-                    if self.chart.queues[queue].from == *source {
+                    // By the clocks of two machines, one may be taken before it was emitted.
+                    let is_taken = !self.chart.machines.is_empty()
+                        && self.fills[queue]
+                            .taken
+                            .iter()
+                            .rev()
+                            .any(|it| it == sequence);
+                    if self.chart.queues[queue].from == *source && !is_taken {
                         self.fill(queue, *at_ns, |fill| fill.messages += 1)?;
                     }
                 }
@@ -244,8 +284,27 @@ impl<W: Write> TraceWriter<W> {
                 };
                 self.instant(problem.kind.word(), "problem", track, *at_ns, which)
             }
+            Note::Clock {
+                machine,
+                set_ahead_ns,
+                error_ns,
+            } => self.clock(*machine, *set_ahead_ns, *error_ns),
             Note::Over => Ok(()),
         }
+    }
+
+    /// Writes how the clock of a machine was set, also as a label that viewers show.
+    fn clock(&mut self, machine: usize, set_ahead_ns: i64, error_ns: i64) -> io::Result<()> {
+        let place = (Chart::process_of_machine(machine), None);
+        let error_us = microseconds(error_ns);
+        let entry = Entry::new(Phase::Name, "clock", place, 0);
+        self.file.put(&entry.with(ClockSetting {
+            set_ahead_us: microseconds(set_ahead_ns),
+            error_us,
+        }))?;
+        let labels = format!("clock ± {error_us:.1} µs");
+        let entry = Entry::new(Phase::Name, "process_labels", place, 0);
+        self.file.put(&entry.with(Labelled { labels: &labels }))
     }
 
     fn slice(&mut self, slice: &Slice) -> io::Result<()> {
@@ -262,7 +321,7 @@ impl<W: Write> TraceWriter<W> {
         let entry = Entry::new(
             Phase::Slice,
             &track.stage_name,
-            Some(slice.track),
+            (chart.process(Some(slice.track)), Some(slice.track)),
             slice.began_ns,
         );
         let entry = entry.lasting(slice.ended_ns - slice.began_ns).with(Call {
@@ -311,7 +370,8 @@ impl<W: Write> TraceWriter<W> {
             (Phase::Arrives, slice.track, slice.began_ns),
         ];
         for (phase, track, at_ns) in ends {
-            let entry = Entry::<()>::new(phase, &name, Some(track), at_ns)
+            let place = (self.chart.process(Some(track)), Some(track));
+            let entry = Entry::<()>::new(phase, &name, place, at_ns)
                 .of_kind(Some(edge))
                 .of_flow(self.arrows);
             self.file.put(&entry)?;
@@ -327,7 +387,8 @@ impl<W: Write> TraceWriter<W> {
         at_ns: i64,
         which: Which<'_>,
     ) -> io::Result<()> {
-        let entry = Entry::new(Phase::Instant, name, Some(track), at_ns);
+        let place = (self.chart.process(Some(track)), Some(track));
+        let entry = Entry::new(Phase::Instant, name, place, at_ns);
         self.file.put(&entry.of_kind(Some(category)).with(which))
     }
 
@@ -360,14 +421,15 @@ impl<W: Write> TraceWriter<W> {
         // A message beyond the capacity is held by the waiting sender.
         let messages = fill.messages.min(of.capacity);
         let name = format!("queue {}", of.name);
-        let entry = Entry::new(Phase::Counter, &name, None, at_ns);
+        let process = self.chart.process_of_stage(Some(of.to.stage));
+        let entry = Entry::new(Phase::Counter, &name, (process, None), at_ns);
         self.file.put(&entry.with(Messages { messages }))
     }
 }
 
 impl Note {
     /// Its latest time.
-    fn at_ns(&self) -> i64 {
+    pub(super) fn at_ns(&self) -> i64 {
         match self {
             Self::Completion(slice) => slice.ended_ns,
             Self::Began { at_ns, .. }
@@ -375,7 +437,7 @@ impl Note {
             | Self::Dropped { at_ns, .. }
             | Self::Marked { at_ns, .. }
             | Self::Problem { at_ns, .. } => *at_ns,
-            Self::Over => 0,
+            Self::Clock { .. } | Self::Over => 0,
         }
     }
 }

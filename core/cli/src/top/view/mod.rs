@@ -1,6 +1,7 @@
 //! Draws a run in characters: as much of it as there is room for.
 
 mod board;
+mod machines;
 mod metrics;
 mod stages;
 mod strokes;
@@ -52,7 +53,7 @@ pub fn draw(history: &RunHistory, others: usize, colours: Colours, buffer: &mut 
     let board = history.board.as_ref().unwrap_or(&nothing);
     let drawing = Drawing::new(board, ink);
     let plan = Layout::new(history, drawing.size(), body);
-    stages::draw(&history.stages(), ink, plan.stages, buffer);
+    draw_stages(history, ink, plan.stages, buffer);
     drawing.draw(plan.board, buffer);
     let used = strokes::draw(board, ink, plan.strokes, buffer);
     let [_, mut below] = split_rows(plan.strokes, used);
@@ -68,9 +69,16 @@ pub fn draw(history: &RunHistory, others: usize, colours: Colours, buffer: &mut 
 fn draw_metrics(history: &RunHistory, counts: &Counts, ink: Ink, body: Rect, buffer: &mut Buffer) {
     let lines = MetricLines::new(&counts.metrics);
     let plan = Layout::new(history, lines.size(), body);
-    stages::draw(&history.stages(), ink, plan.stages, buffer);
+    draw_stages(history, ink, plan.stages, buffer);
     lines.draw(ink, plan.board, buffer);
     metrics::draw_notes(&counts.notes, ink, plan.strokes, buffer);
+}
+
+/// Draws the stages, and below them the machines of the run, if it has several.
+fn draw_stages(history: &RunHistory, ink: Ink, area: Rect, buffer: &mut Buffer) {
+    let [stages, below] = split_rows(area, history.stage_count() as u16 + 1);
+    stages::draw(&history.stages(), ink, stages, buffer);
+    machines::draw(history.machines(), &history.links(), ink, below, buffer);
 }
 
 /// Draws that no pipeline runs.
@@ -145,6 +153,8 @@ impl Layout {
     /// narrower table or as much of it as there is room for.
     fn new(history: &RunHistory, (wide, high): (u16, u16), body: Rect) -> Self {
         let rows = history.stage_count() as u16 + 1;
+        let machines = machines::rows(history.machines(), &history.links());
+        let rows = rows + machines + u16::from(machines > 0);
         let beside = body.width.saturating_sub(wide + GAP);
         let below = body.height.saturating_sub(rows + 1);
         let fits_below = high <= below && wide <= body.width;

@@ -25,6 +25,7 @@ const LEVELS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇',
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Column {
     Name,
+    Machine,
     Rate,
     Busy,
     Median,
@@ -36,8 +37,8 @@ enum Column {
     Restarts,
 }
 
-/// In the order of importance, with their headings and widths. The last two are shown if they have something to show.
-const COLUMNS: [(Column, &str, u16); 10] = [
+/// In the order of importance, with their headings and widths. The last three are shown if they have something to show.
+const COLUMNS: [(Column, &str, u16); 11] = [
     (Column::Name, "stage", 0),
     (Column::Rate, "/s", 6),
     (Column::Median, "p50", 8),
@@ -46,12 +47,14 @@ const COLUMNS: [(Column, &str, u16); 10] = [
     (Column::Busy, "busy", 6),
     (Column::Most, "p95", 8),
     (Column::Failed, "failed", 7),
+    (Column::Machine, "machine", 9),
     (Column::Workers, "workers", 8),
     (Column::Restarts, "restarts", 9),
 ];
 /// In the order from left to right.
-const ORDER: [Column; 10] = [
+const ORDER: [Column; 11] = [
     Column::Name,
+    Column::Machine,
     Column::Rate,
     Column::Busy,
     Column::Workers,
@@ -70,15 +73,26 @@ pub(super) fn draw(stages: &[StageState], ink: Ink, area: Rect, buffer: &mut Buf
     let name = longest.unwrap_or(0).clamp("stage".len(), NAME) as u16;
     let mut left = area.width;
     let restarts = stages.iter().any(|stage| stage.restarted > 0);
+    let machine_length = |stage: &StageState| {
+        let name = stage.machine.as_deref()?;
+        Some(escape(name).chars().count())
+    };
+    let machines = stages.iter().filter_map(machine_length).max();
+    let machine = machines.map_or(0, |longest| longest.min(NAME) as u16 + 1);
     let workers = stages.iter().any(|stage| stage.workers > 1);
     let chosen: Vec<_> = COLUMNS
         .iter()
         .filter(|it| match it.0 {
+            Column::Machine => machines.is_some(),
             Column::Workers => workers,
             Column::Restarts => restarts,
             _ => true,
         })
-        .map(|&(column, heading, width)| (column, heading, width.max(name * is_name(column))))
+        .map(|&(column, heading, width)| match column {
+            Column::Name => (column, heading, width.max(name)),
+            Column::Machine => (column, heading, width.max(machine)),
+            _ => (column, heading, width),
+        })
         // If a column does not fit, neither do those after it.
         .map_while(|column| {
             left = left.checked_sub(column.2)?;
@@ -105,11 +119,6 @@ pub(super) fn draw(stages: &[StageState], ink: Ink, area: Rect, buffer: &mut Buf
     }
 }
 
-/// Only the first column is as wide as the names are.
-fn is_name(column: Column) -> u16 {
-    u16::from(column == Column::Name)
-}
-
 /// Writes names at the left of their column, everything else at the right.
 fn align(
     buffer: &mut Buffer,
@@ -131,6 +140,11 @@ fn cell(column: Column, stage: &StageState, ink: Ink) -> (String, Style) {
     let plain = Style::new();
     match column {
         Column::Name => (escape(&stage.name).into_owned(), plain),
+        Column::Machine => {
+            let name = escape(stage.machine.as_deref().unwrap_or_default());
+            let style = if stage.is_stale { ink.bad() } else { plain };
+            (name.chars().take(NAME).collect(), style)
+        }
         Column::Rate => (rate(stage.rate), plain),
         Column::Busy => (
             format!("{:.0} %", stage.busy * 100.0),

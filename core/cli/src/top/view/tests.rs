@@ -10,6 +10,7 @@ use ratatui::backend::TestBackend;
 use ratatui::style::Color;
 
 use super::*;
+use crate::machines::progress::{LinkView, MachineView};
 use crate::metrics::{MetricRow, MetricValue, Note};
 use crate::tally::Tally;
 use crate::top::history::tests::{counts, hello};
@@ -108,6 +109,74 @@ fn restarts_are_shown_if_there_were_any() {
     (stage.failed, stage.restarted) = (12, 3);
     history.add(Line::Counts(Box::new(counts)));
     snapshot("restarts", &history, Colours::All, (80, 12));
+}
+
+fn link(machines: [&str; 2], is_connected: bool) -> LinkView {
+    LinkView {
+        machines: machines.map(str::to_owned),
+        is_connected,
+        sent_bytes: 5_000,
+        received_bytes: 1_000,
+        clock_error_ns: Some(35_000),
+    }
+}
+
+#[test]
+fn the_machine_is_shown_if_there_are_several() {
+    let mut history = history(None);
+    let stages = history.hello.stages.iter_mut();
+    for (stage, machine) in stages.zip(["desk", "rack-in-the-cellar"]) {
+        stage.machine = Some(machine.to_owned());
+    }
+    let mut last = counts(12.4);
+    let machine = |name: &str, state: &str| MachineView {
+        name: name.to_owned(),
+        state: state.to_owned(),
+        silent_seconds: (state == "silent").then_some(4.2),
+    };
+    last.machines = vec![
+        machine("desk", "here"),
+        machine("rack-in-the-cellar", "silent"),
+        machine("third", "gone"),
+        machine("fourth", "active"),
+    ];
+    last.links = vec![
+        link(["desk", "rack-in-the-cellar"], true),
+        link(["desk", "third"], false),
+    ];
+    history.add(Line::Counts(Box::new(last)));
+    let text = drawn(&history, Colours::None, (100, 24))
+        .backend()
+        .to_string();
+    let row = |stage: &str| {
+        text.lines()
+            .find(|row| row.contains(stage))
+            .unwrap()
+            .to_owned()
+    };
+    assert!(row("queue").contains(" machine "), "{text}");
+    assert!(row("screen").contains(" desk "), "{text}");
+    assert!(row("vision").contains(" rack-in-the-cell "), "{text}");
+    for line in [
+        "desk  this one",
+        "rack-in-the-cellar  silent for 4 s",
+        "third  gone",
+        "fourth  active",
+        "desk - rack-in-the-cellar  0 B/s  clocks ± 35.0 µs",
+        "desk - third  no connection",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    let mut later = counts(13.4);
+    later.links = vec![link(["desk", "rack-in-the-cellar"], true)];
+    later.links[0].sent_bytes += 3_000_000;
+    let mut since = RunHistory::new(hello(&["screen", "vision"]));
+    let mut first = counts(12.4);
+    first.links = vec![link(["desk", "rack-in-the-cellar"], true)];
+    since.add(Line::Counts(Box::new(first)));
+    since.add(Line::Counts(Box::new(later)));
+    assert!((since.links()[0].rate - 3e6).abs() < 1.0);
+    assert!(history.stages()[1].is_stale && !history.stages()[0].is_stale);
 }
 
 #[test]

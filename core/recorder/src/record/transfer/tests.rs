@@ -123,13 +123,18 @@ fn item(number: u64, picture: Picture) -> Item {
 }
 
 /// What a sink sends.
-fn batches(items: Vec<Item>) -> Vec<Vec<u8>> {
-    let sent: Arc<Mutex<Vec<_>>> = Arc::default();
+fn parts(items: Vec<Item>) -> Vec<Vec<u8>> {
+    sent(items, true)
+}
+
+fn sent(items: Vec<Item>, messages: bool) -> Vec<Vec<u8>> {
+    let sent: Arc<Mutex<Vec<Vec<u8>>>> = Arc::default();
     let to = sent.clone();
-    let mut sink = TransferSink::new(Box::new(move |batch| {
-        to.lock().unwrap().push(batch);
+    let send = Box::new(move |part: &[u8]| {
+        to.lock().unwrap().push(part.to_vec());
         true
-    }));
+    });
+    let mut sink = TransferSink::new(send, messages);
     for item in items {
         sink.put(item).unwrap();
     }
@@ -138,24 +143,19 @@ fn batches(items: Vec<Item>) -> Vec<Vec<u8>> {
 }
 
 fn reader() -> TransferReader {
-    TransferReader::new([0].into())
+    TransferReader::new(about(), [0].into())
 }
 
 /// Reads everything, until the end or an error.
-fn read(reader: &mut TransferReader, mut batch: &[u8]) -> Result<(Vec<Item>, bool), TransferError> {
-    let (mut items, about) = (Vec::new(), about());
-    while let Some(arrived) = reader.next(&mut batch, &about)? {
-        match arrived {
-            Arrived::Item(item) => items.push(*item),
-            Arrived::End => return Ok((items, true)),
-        }
-    }
-    Ok((items, false))
+fn read(reader: &mut TransferReader, part: &[u8]) -> Result<(Vec<Item>, bool), TransferError> {
+    let mut items = Vec::new();
+    let has_ended = reader.read(part, |item| items.push(item))?;
+    Ok((items, has_ended))
 }
 
 #[test]
 fn entries_arrive_as_they_were_sent() {
-    let sent = batches(vec![
+    let sent = parts(vec![
         item(1, packed()),
         Item::Call(call().into()),
         item(2, Picture::None),
@@ -192,13 +192,13 @@ fn entries_arrive_as_they_were_sent() {
 }
 
 #[test]
-fn many_entries_are_sent_in_several_batches() {
+fn many_entries_are_sent_in_several_parts() {
     let items = (1..=3_000).map(|number| item(number, packed())).collect();
-    let sent = batches(items);
+    let sent = parts(items);
     assert!(sent.len() > 1);
-    assert!(sent.iter().all(|it| it.len() <= BATCH));
+    assert!(sent.iter().all(|it| it.len() <= PART));
     let mut reader = reader();
-    let read = sent.iter().map(|batch| read(&mut reader, batch).unwrap());
+    let read = sent.iter().map(|part| read(&mut reader, part).unwrap());
     let read: Vec<_> = read.collect();
     assert_eq!(
         read.iter().map(|(items, _)| items.len()).sum::<usize>(),
@@ -213,7 +213,7 @@ fn many_entries_are_sent_in_several_batches() {
 fn refused_call(change: impl FnOnce(&mut Call)) -> TransferError {
     let mut call = call();
     change(&mut call);
-    let sent = batches(vec![Item::Call(call.into())]);
+    let sent = parts(vec![Item::Call(call.into())]);
     read(&mut reader(), &sent[0]).err().unwrap()
 }
 
@@ -222,7 +222,7 @@ fn refused_message(change: impl FnOnce(&mut Message)) -> TransferError {
     let mut message = message(1);
     change(&mut message);
     let topic = Topic::new("camera", "out");
-    let sent = batches(vec![Item::Message(topic, message.into(), Picture::None)]);
+    let sent = parts(vec![Item::Message(topic, message.into(), Picture::None)]);
     read(&mut reader(), &sent[0]).err().unwrap()
 }
 
@@ -294,14 +294,14 @@ fn forged_entries_are_refused() {
             |error| error == TransferError::Range,
         ),
     ] {
-        let sent = batches(vec![forged]);
+        let sent = parts(vec![forged]);
         assert!(is_it(read(&mut reader(), &sent[0]).err().unwrap()));
     }
 }
 
 #[test]
 fn numbers_of_an_output_rise() {
-    let sent = batches(vec![item(3, Picture::None), item(3, Picture::None)]);
+    let sent = parts(vec![item(3, Picture::None), item(3, Picture::None)]);
     let error = read(&mut reader(), &sent[0]).err().unwrap();
     let text = "it sent message 3 after message 3 of /camera/out";
     assert_eq!(error.to_string(), text);
@@ -309,27 +309,73 @@ fn numbers_of_an_output_rise() {
 
 #[test]
 fn malformed_batches_are_refused() {
-    let sent = batches(vec![item(1, packed())]).remove(0);
+    let sent = parts(vec![item(1, packed())]).remove(0);
     for cut in 1..sent.len() {
-        match read(&mut reader(), &sent[..cut]) {
-            Err(error) => assert_eq!(error, TransferError::Malformed, "{cut}"),
-            // Exactly the message, without the end.
-            Ok((items, has_ended)) => assert_eq!((items.len(), has_ended), (1, false)),
-        }
+        let mut reader = reader();
+        let (items, has_ended) = read(&mut reader, &sent[..cut]).unwrap();
+        assert!(items.len() <= 1 && !has_ended, "{cut}");
+        // The rest comes later.
+        let (rest, has_ended) = read(&mut reader, &sent[cut..]).unwrap();
+        assert!(items.len() + rest.len() == 1 && has_ended, "{cut}");
     }
+    let more = [&sent[..], &[0]].concat();
+    let length = number(&sent[..4]) as u32 + 1;
+    let beyond = [&length.to_le_bytes(), &sent[4..]].concat();
     let long = [u32::MAX.to_le_bytes().as_slice(), &sent[4..]].concat();
-    let text = String::from_utf8_lossy(&sent).into_owned();
-    let other = text
-        .replacen("grey", "gray", 1)
-        .replacen("mono8", "mono9", 1);
-    for bad in [&[1][..], &[0; 4], &long, other.as_bytes()] {
+    // A layout of pixels that there is not.
+    let mut other = sent.clone();
+    let is_name = |it: &[u8]| it == b"grey" || it == b"mono";
+    let name = other.windows(4).position(is_name).unwrap();
+    other[name + 2] = b'a';
+    for bad in [&[0; 8][..], &long, &more, &beyond, &other] {
         assert!(read(&mut reader(), bad).is_err());
     }
 }
 
 #[test]
+fn a_long_entry_is_sent_in_parts() {
+    let mut long = call();
+    long.failed = Some("x".repeat(3 * PART));
+    let sent = parts(vec![
+        Item::Call(call().into()),
+        Item::Call(long.clone().into()),
+    ]);
+    assert!(sent.len() >= 4 && sent.iter().all(|it| it.len() <= PART));
+    let mut reader = reader();
+    let read = sent
+        .iter()
+        .flat_map(|part| read(&mut reader, part).unwrap().0);
+    let read: Vec<_> = read.collect();
+    assert!(matches!(&read[..], [Item::Call(_), Item::Call(it)] if **it == long));
+}
+
+#[test]
+fn without_messages_only_calls_are_sent() {
+    let sent = sent(vec![item(1, packed()), Item::Call(call().into())], false);
+    let (items, has_ended) = read(&mut reader(), &sent[0]).unwrap();
+    assert!(matches!(&items[..], [Item::Call(_)]) && has_ended);
+}
+
+#[test]
+fn an_arrived_message_without_a_number_of_recordings_is_not_recorded() {
+    let noted: Arc<Mutex<Vec<_>>> = Arc::default();
+    let settings = Settings {
+        lossless: true,
+        has_others: true,
+        ..Settings::default()
+    };
+    let sink = Box::new(NotingSink(noted.clone()));
+    let (recorder, recording) = Recorder::start(about(), sink, settings).unwrap();
+    for number in [1, LAST_NUMBER + 1, u64::MAX, 2] {
+        recorder.arrived(0, 0, &message(number).into());
+    }
+    recording.finish().unwrap();
+    assert_eq!(*noted.lock().unwrap(), [1, 2, 0]);
+}
+
+#[test]
 fn an_entry_that_is_too_long_ends_the_recording() {
-    let mut sink = TransferSink::new(Box::new(|_| true));
+    let mut sink = TransferSink::new(Box::new(|_| true), true);
     let mut long = call();
     long.failed = Some("x".repeat(LONGEST_HEAD));
     let error = sink.put(Item::Call(long.into())).unwrap_err();
@@ -377,8 +423,9 @@ fn recorded(has_others: bool, ends_early: bool) -> Vec<u64> {
     // Its edge was faster than its recorder, and slower.
     recorder.arrived(0, 0, &message(1).into());
     if has_others {
-        let sent = batches(vec![item(1, packed()), item(2, Picture::None)]);
-        assert_eq!(recorder.add(&mut reader(), &sent[0]), Ok(true));
+        let sent = parts(vec![item(1, packed()), item(2, Picture::None)]);
+        let added = reader().add(&sent[0], Some(&recorder), None);
+        assert_eq!(added, Ok(true));
     }
     recorder.arrived(0, 0, &message(2).into());
     if ends_early {
@@ -398,11 +445,11 @@ fn a_message_that_comes_twice_is_recorded_once() {
 
 proptest! {
     #[test]
-    fn fuzz_batches(
+    fn fuzz_parts(
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
         cut in any::<prop::sample::Index>(),
     ) {
-        let mut sent = batches(vec![
+        let mut sent = parts(vec![
             item(1, packed()),
             Item::Call(call().into()),
             Item::Dropped(dropped()),
