@@ -173,6 +173,30 @@ fn one_machine_records_and_traces_those_that_it_has_no_link_to() {
 }
 
 #[test]
+fn each_machine_of_a_chain_reports_the_whole_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = run(&["run", "pipelines/replay.toml", "--json"]);
+    let whole = whole.expect(0).json();
+    let counts = |json: &Value| {
+        let stages = json["report"]["stages"].as_array().unwrap().iter();
+        let counts = stages.map(|it| ["name", "in", "out", "dropped"].map(|key| it[key].clone()));
+        counts.collect::<Vec<_>>()
+    };
+    let file = on_three(folder.path());
+    let started = MACHINES.map(|machine| Machine::start(&file, machine));
+    for (own, machine) in MACHINES.into_iter().zip(started) {
+        let json = machine.end().expect(0).json();
+        assert_eq!(counts(&json), counts(&whole), "{own}");
+        for machine in json["machines"].as_array().unwrap() {
+            let name = machine["name"].as_str().unwrap();
+            assert_eq!(machine["reported"], true, "{own}: {name}");
+            let is_linked = name != own && (name == "middle" || own == "middle");
+            assert_eq!(machine["link"].is_object(), is_linked, "{own}: {name}");
+        }
+    }
+}
+
+#[test]
 fn one_machine_observes_a_chain() {
     let folder = tempfile::tempdir().unwrap();
     let file = on_three(folder.path());
