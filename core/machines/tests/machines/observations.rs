@@ -1,7 +1,7 @@
 //! What machines send of their stages, over others.
 
+use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
 use flowpipe_link::clock_offset::Offset;
@@ -180,14 +180,15 @@ fn what_nobody_is_to_get_is_refused() {
 fn a_machine_in_between_keeps_little_and_the_sender_waits() {
     let mut observing = Observing::new(|_| {});
     // The observer takes nothing until it may.
-    let gate = Arc::new(Barrier::new(2));
+    let (open, gate) = channel::<()>();
     let (to, arrived) = channel();
-    let (own, consume) = (gate.clone(), note(to));
+    let (gate, consume) = (Mutex::new(gate), note(to));
     let topology = observing.machines[0].topology.clone();
     let peers = observing.machines[0].peers.iter_mut();
     observing.routers[0] = ObservationRouter::start(&topology, Some(0), peers, move |it, sent| {
         if matches!(&sent, Observed::Sent(_, body) if body == b"first") {
-            own.wait();
+            // Also when the test has failed.
+            let _ = gate.lock().unwrap().recv_timeout(LONG);
         }
         consume(it, sent)
     });
@@ -205,7 +206,7 @@ fn a_machine_in_between_keeps_little_and_the_sender_waits() {
     // Four wait at each of two, and one is in the hands of each.
     let sent = counted.try_iter().count();
     assert!((4..=10).contains(&sent), "{sent}");
-    gate.wait();
+    drop(open);
     for _ in 0..=60 {
         next(&arrived);
     }
