@@ -3,6 +3,7 @@
 
 #[cfg(feature = "input")]
 mod cursor;
+mod dma_buf;
 mod format;
 mod library;
 mod metadata;
@@ -11,6 +12,8 @@ mod pictures;
 mod remote;
 mod rows;
 mod stream;
+#[cfg(test)]
+mod testing;
 
 #[cfg(feature = "input")]
 pub(crate) use cursor::{Cursor, CursorReports};

@@ -7,11 +7,10 @@ use std::time::Duration;
 
 use pipewire::spa::sys::{SPA_META_Cursor, spa_buffer, spa_meta_cursor};
 
-use super::format;
+use super::format::{self, Agreed};
 use super::metadata::metadata;
 use super::newest::PAUSED;
 use super::remote::Remote;
-use super::rows::Layout;
 use super::stream::{Receiver, Stream};
 
 /// How often a place is reported at most, each second. Mutter draws a picture for many of them, without a graphics card
@@ -77,16 +76,17 @@ impl CursorReceiver {
 }
 
 impl Receiver for CursorReceiver {
-    fn formats(&self) -> Option<Vec<u8>> {
-        format::offered(Some(MOST_A_SECOND))
+    fn formats(&self) -> Option<Vec<Vec<u8>>> {
+        format::offered(Some(MOST_A_SECOND), true)
     }
 
     fn maps_pictures(&self) -> bool {
         false
     }
 
-    fn agree(&self, format: Result<Layout, String>) -> Vec<Vec<u8>> {
-        self.size.set(format.as_ref().ok().map(|it| it.size()));
+    fn agree(&self, format: Result<Agreed, String>) -> Vec<Vec<u8>> {
+        let size = format.as_ref().ok().map(|it| it.layout.size());
+        self.size.set(size);
         if let Err(reason) = format {
             self.answer(Err(reason));
         }
@@ -94,14 +94,17 @@ impl Receiver for CursorReceiver {
         wanted.into_iter().flatten().collect()
     }
 
-    unsafe fn take(&self, buffer: Option<&spa_buffer>) {
+    unsafe fn take(&self, buffer: Option<&spa_buffer>) -> bool {
         // SAFETY: as the caller promises, and a cursor consists of numbers.
         let cursor = buffer.and_then(|buffer| unsafe { metadata(buffer, SPA_META_Cursor) });
         let part = cursor.and_then(|cursor| part(&cursor, self.size.get()?));
         if let Some(part) = part {
             self.reports.report(part);
         }
+        false
     }
+
+    fn forget(&self, _buffer: *const spa_buffer) {}
 
     fn runs(&self, is_running: bool) {
         if is_running {

@@ -4,11 +4,15 @@ use pipewire::spa::param::ParamType;
 use pipewire::spa::param::format::{FormatProperties, MediaSubtype, MediaType};
 use pipewire::spa::param::format_utils::parse_format;
 use pipewire::spa::param::video::{VideoFormat, VideoInfoRaw};
+use pipewire::spa::pod::deserialize::PodDeserializer;
 use pipewire::spa::pod::serialize::PodSerializer;
-use pipewire::spa::pod::{ChoiceValue, Object, Pod, Property, Value, object, property};
+use pipewire::spa::pod::{
+    ChoiceValue, Object, Pod, Property, PropertyFlags, Value, object, property,
+};
 use pipewire::spa::sys::{
-    SPA_DATA_MemFd, SPA_META_Header, SPA_PARAM_BUFFERS_dataType, SPA_PARAM_META_size,
-    SPA_PARAM_META_type, spa_meta_header,
+    SPA_DATA_DmaBuf, SPA_DATA_MemFd, SPA_META_Header, SPA_PARAM_BUFFERS_dataType,
+    SPA_PARAM_META_size, SPA_PARAM_META_type, SPA_POD_PROP_FLAG_DONT_FIXATE,
+    SPA_POD_PROP_FLAG_MANDATORY, spa_meta_header,
 };
 #[cfg(feature = "input")]
 use pipewire::spa::sys::{
@@ -21,9 +25,52 @@ use super::rows::Layout;
 /// The longest side of a picture, in pixels.
 const LONGEST: u32 = 1 << 15;
 
-/// The formats that are read. `most_a_second`: how many pictures are to come at most each second, also of those that only
-/// say where the pointer is. `None`: the library can't write them.
-pub(super) fn offered(most_a_second: Option<u32>) -> Option<Vec<u8>> {
+/// What rows of pixels without tiles and compression are called among the layouts of devices (`DRM_FORMAT_MOD_LINEAR`).
+const LINEAR: i64 = 0;
+
+/// What both sides have agreed on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Agreed {
+    pub layout: Layout,
+    /// Whether the pixels are in memory of a device, as rows.
+    pub is_dma_buf: bool,
+}
+
+/// The formats that are read, the preferred one first. `most_a_second`: how many pictures are to come at most each second,
+/// also of those that only say where the pointer is. `with_dma_buf`: also those in memory of a device. `None`: the library
+/// can't write them.
+///
+/// Memory is preferred to that of a device, which is taken of a compositor that sends no other. PipeWire tries the formats
+/// of the receiver in their order. A graphics card is fast at copying a picture to memory that the processor caches, while the
+/// processor often reads the card's own memory without its caches and across a bus.
+pub(super) fn offered(most_a_second: Option<u32>, with_dma_buf: bool) -> Option<Vec<Vec<u8>>> {
+    let mut offered = vec![bytes(plain(most_a_second))?];
+    if with_dma_buf {
+        let mut linear = plain(most_a_second);
+        // After what the format is, as PipeWire's own programs do.
+        linear.properties.insert(3, modifier());
+        offered.push(bytes(linear)?);
+    }
+    Some(offered)
+}
+
+/// The one layout of a device's memory that is read. A layout that only its driver knows (`DRM_FORMAT_MOD_INVALID`) is none:
+/// nothing says that it has rows. As PipeWire demands, the other side then makes buffers to see which layouts they can have.
+fn modifier() -> Property {
+    let linear = ChoiceEnum::Enum {
+        default: LINEAR,
+        alternatives: vec![LINEAR],
+    };
+    Property {
+        key: FormatProperties::VideoModifier.as_raw(),
+        flags: PropertyFlags::from_bits_retain(
+            SPA_POD_PROP_FLAG_MANDATORY | SPA_POD_PROP_FLAG_DONT_FIXATE,
+        ),
+        value: Value::Choice(ChoiceValue::Long(Choice(ChoiceFlags::empty(), linear))),
+    }
+}
+
+fn plain(most_a_second: Option<u32>) -> Object {
     let mut offered = object!(
         SpaTypes::ObjectParamFormat,
         ParamType::EnumFormat,
@@ -77,13 +124,17 @@ pub(super) fn offered(most_a_second: Option<u32>) -> Option<Vec<u8>> {
         let most = property!(FormatProperties::VideoMaxFramerate, Fraction, most);
         offered.properties.push(most);
     }
-    bytes(offered)
+    offered
 }
 
 /// The memory in which pictures are to come: such that this process can map. `None`: as before.
-pub(super) fn mapped_memory() -> Option<Vec<u8>> {
+pub(super) fn mapped_memory(is_dma_buf: bool) -> Option<Vec<u8>> {
+    let kind = match is_dma_buf {
+        true => SPA_DATA_DmaBuf,
+        false => SPA_DATA_MemFd,
+    };
     let kinds = ChoiceEnum::Flags {
-        default: 1 << SPA_DATA_MemFd,
+        default: 1 << kind,
         flags: Vec::new(),
     };
     buffers(SPA_PARAM_BUFFERS_dataType, kinds)
@@ -158,7 +209,7 @@ fn bytes(object: Object) -> Option<Vec<u8>> {
 ///
 /// # Errors
 /// Why it is not one that is read.
-pub(super) fn agreed(format: &Pod) -> Result<Layout, String> {
+pub(super) fn agreed(format: &Pod) -> Result<Agreed, String> {
     let raw = (MediaType::Video, MediaSubtype::Raw);
     if parse_format(format).ok() != Some(raw) {
         return Err("the compositor sends no plain pictures".to_owned());
@@ -172,7 +223,43 @@ pub(super) fn agreed(format: &Pod) -> Result<Layout, String> {
         format => return Err(format!("the compositor sends pixels as {format:?}")),
     };
     let Rectangle { width, height } = info.size();
-    Layout::new(width, height, is_red_first)
+    Ok(Agreed {
+        layout: Layout::new(width, height, is_red_first)?,
+        is_dma_buf: is_linear(format)?,
+    })
+}
+
+/// Whether the pixels are rows in memory of a device. PipeWire also agrees on formats that were not offered, such as that of
+/// another receiver.
+///
+/// # Errors
+/// When they are in such memory, but may not be rows.
+fn is_linear(format: &Pod) -> Result<bool, String> {
+    let key = pipewire::spa::utils::Id(FormatProperties::VideoModifier.as_raw());
+    let object = format.as_object();
+    let object =
+        object.map_err(|error| format!("the compositor's format can't be read: {error}"))?;
+    let Some(modifier) = object.find_prop(key) else {
+        return Ok(false);
+    };
+    let read = PodDeserializer::deserialize_any_from(modifier.value().as_bytes());
+    let are_all_linear = match read.as_ref().map(|(_, value)| value) {
+        Ok(Value::Long(modifier)) => *modifier == LINEAR,
+        // Before the other side has made a buffer.
+        Ok(Value::Choice(ChoiceValue::Long(Choice(_, choice)))) => match choice {
+            ChoiceEnum::None(modifier) => *modifier == LINEAR,
+            ChoiceEnum::Enum {
+                default,
+                alternatives,
+            } => *default == LINEAR && alternatives.iter().all(|it| *it == LINEAR),
+            _ => false,
+        },
+        _ => false,
+    };
+    match are_all_linear {
+        true => Ok(true),
+        false => Err("the compositor sends pictures as DMA-BUF that may not be rows".to_owned()),
+    }
 }
 
 #[cfg(test)]
@@ -180,7 +267,11 @@ mod tests {
     use super::*;
 
     fn format(format: VideoFormat, width: u32, height: u32) -> Vec<u8> {
-        bytes(object!(
+        bytes(object(format, width, height)).unwrap()
+    }
+
+    fn object(format: VideoFormat, width: u32, height: u32) -> Object {
+        object!(
             SpaTypes::ObjectParamFormat,
             ParamType::Format,
             property!(FormatProperties::MediaType, Id, MediaType::Video),
@@ -191,11 +282,10 @@ mod tests {
                 Rectangle,
                 Rectangle { width, height }
             ),
-        ))
-        .unwrap()
+        )
     }
 
-    fn read(bytes: &[u8]) -> Result<Layout, String> {
+    fn read(bytes: &[u8]) -> Result<Agreed, String> {
         agreed(Pod::from_bytes(bytes).unwrap())
     }
 
@@ -208,17 +298,67 @@ mod tests {
             (VideoFormat::RGBA, true),
         ] {
             let read = read(&format(name, 30, 20));
-            assert_eq!(read, Layout::new(30, 20, is_red_first), "{name:?}");
+            let layout = Layout::new(30, 20, is_red_first).unwrap();
+            let is_dma_buf = false;
+            let wanted = Agreed { layout, is_dma_buf };
+            assert_eq!(read, Ok(wanted), "{name:?}");
         }
         for (bad, words) in [
             (format(VideoFormat::NV12, 30, 20), "pixels as"),
             (format(VideoFormat::BGRx, 0, 20), "0 x 20"),
             (format(VideoFormat::BGRx, u32::MAX, u32::MAX), "pixels"),
-            (mapped_memory().unwrap(), "no plain pictures"),
-            (offered(None).unwrap(), "pixels as"),
+            (mapped_memory(false).unwrap(), "no plain pictures"),
+            (offered(None, false).unwrap().remove(0), "pixels as"),
         ] {
             let error = read(&bad).unwrap_err();
             assert!(error.contains(words), "{error}");
         }
+    }
+
+    /// A format with a modifier.
+    fn with_modifier(value: Value) -> Vec<u8> {
+        let mut format = object(VideoFormat::BGRx, 30, 20);
+        let key = FormatProperties::VideoModifier.as_raw();
+        format.properties.insert(3, Property::new(key, value));
+        bytes(format).unwrap()
+    }
+
+    #[test]
+    fn only_rows_are_read_of_a_device() {
+        let choice = |of| Value::Choice(ChoiceValue::Long(Choice(ChoiceFlags::empty(), of)));
+        let any = |default, alternatives: &[i64]| {
+            choice(ChoiceEnum::Enum {
+                default,
+                alternatives: alternatives.to_vec(),
+            })
+        };
+        // Intel's tiles of kind X, and what only a driver knows.
+        let (tiles, implicit) = (1 << 56 | 1, (1 << 56) - 1);
+        for linear in [Value::Long(0), any(0, &[0]), any(0, &[])] {
+            let read = read(&with_modifier(linear.clone()));
+            assert!(read.unwrap().is_dma_buf, "{linear:?}");
+        }
+        for other in [
+            Value::Long(tiles),
+            Value::Long(implicit),
+            any(0, &[0, tiles]),
+            any(implicit, &[0]),
+            choice(ChoiceEnum::Range {
+                default: 0,
+                min: 0,
+                max: 0,
+            }),
+            Value::Int(0),
+        ] {
+            let error = read(&with_modifier(other.clone())).unwrap_err();
+            assert!(error.contains("may not be rows"), "{other:?}: {error}");
+        }
+        assert_eq!(offered(None, false).unwrap().len(), 1);
+        let offered = offered(None, true).unwrap();
+        let with_modifier: Vec<bool> = offered
+            .iter()
+            .map(|it| is_linear(Pod::from_bytes(it).unwrap()).unwrap())
+            .collect();
+        assert_eq!(with_modifier, [false, true], "memory is preferred");
     }
 }

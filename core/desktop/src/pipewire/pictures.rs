@@ -3,21 +3,27 @@
 //! Compositors can name the parts that have changed since the picture before (`SPA_META_VideoDamage`). These are not used,
 //! for nothing shows that they are all. The portal of wlroots' compositors names a change to one session of a monitor only,
 //! and numbers the pictures of the others without a gap. KWin forgets the changes of a picture for which it had no buffer,
-//! and leaves no gap either. A part that is missing would stay as it was until it changes again.
+//! and leaves no gap either. A part that is missing would stay as it was until it changes again. Mutter 43 names no parts.
+//! Mutter 48 names, for a monitor, one part that is the whole picture: so it was in all of 5,646 pictures of 30 streams, of
+//! three sessions at once, one of them slow, across changes of the monitor. There is nothing to save.
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::os::fd::{BorrowedFd, RawFd};
 use std::sync::Arc;
 
 use pipewire::spa::sys::{
-    SPA_CHUNK_FLAG_CORRUPTED, SPA_DATA_MemFd, SPA_DATA_MemPtr, SPA_META_HEADER_FLAG_CORRUPTED,
-    SPA_META_Header, spa_buffer, spa_meta_header,
+    SPA_CHUNK_FLAG_CORRUPTED, SPA_DATA_DmaBuf, SPA_DATA_MemFd, SPA_DATA_MemPtr,
+    SPA_META_HEADER_FLAG_CORRUPTED, SPA_META_Header, spa_buffer, spa_data, spa_meta_header,
 };
 
-use super::format;
+use super::dma_buf::DmaBuf;
+use super::format::{self, Agreed};
 use super::metadata::metadata;
 use super::newest::Newest;
 use super::remote::Remote;
-use super::rows::{Chunk, Layout};
+use super::rows::Chunk;
 use super::stream::{Receiver, Stream};
 
 /// A stream of pictures. It ends when this is dropped.
@@ -33,11 +39,7 @@ impl Pictures {
     /// Why PipeWire can't be used.
     pub(crate) fn open(node: u32, remote: Remote) -> Result<Self, String> {
         let newest: Arc<Newest> = Arc::default();
-        let receiver = PictureReceiver {
-            newest: Arc::clone(&newest),
-            layout: Cell::new(None),
-            spare: RefCell::default(),
-        };
+        let receiver = PictureReceiver::new(Arc::clone(&newest));
         Ok(Self {
             _stream: Stream::open(node, remote, Box::new(receiver))?,
             newest,
@@ -51,12 +53,41 @@ impl Pictures {
 
 struct PictureReceiver {
     newest: Arc<Newest>,
-    layout: Cell<Option<Layout>>,
+    agreed: Cell<Option<Agreed>>,
     /// For the next picture.
     spare: RefCell<Vec<u8>>,
+    /// The buffers of a device, by the address at which they are described.
+    dma_bufs: RefCell<HashMap<usize, DmaBuf>>,
+    /// Why such buffers can't be read.
+    no_dma_buf: RefCell<Option<String>>,
+}
+
+/// Why a picture is not taken.
+enum Refusal {
+    /// Of it alone.
+    Picture(String),
+    /// Of all that come in memory of a device.
+    DmaBuf(String),
 }
 
 impl PictureReceiver {
+    fn new(newest: Arc<Newest>) -> Self {
+        Self {
+            newest,
+            agreed: Cell::new(None),
+            spare: RefCell::default(),
+            dma_bufs: RefCell::default(),
+            no_dma_buf: RefCell::default(),
+        }
+    }
+
+    /// Why memory of a device can't be read, if the compositor has sent no other since.
+    fn only_dma_buf(&self) -> Option<String> {
+        let has_other = self.agreed.get().is_some_and(|it| !it.is_dma_buf);
+        let reason = self.no_dma_buf.borrow();
+        reason.clone().filter(|_| !has_other)
+    }
+
     /// Copies a picture, if there is one.
     ///
     /// # Errors
@@ -64,65 +95,111 @@ impl PictureReceiver {
     ///
     /// # Safety
     /// As [`Receiver::take`].
-    unsafe fn copy(&self, buffer: Option<&spa_buffer>) -> Result<(), String> {
+    unsafe fn copy(&self, buffer: Option<&spa_buffer>) -> Result<(), Refusal> {
         const EMPTY: &str = "the compositor sends buffers without memory";
-        let buffer = buffer.ok_or(EMPTY)?;
+        let empty = || Refusal::Picture(EMPTY.to_owned());
+        let buffer = buffer.ok_or_else(empty)?;
         if buffer.n_datas == 0 {
-            return Err(EMPTY.to_owned());
+            return Err(empty());
         }
         // SAFETY: the library fills it in so, or leaves it null. There is one at least.
-        let data = unsafe { buffer.datas.as_ref() }.ok_or(EMPTY)?;
+        let data = unsafe { buffer.datas.as_ref() }.ok_or_else(empty)?;
         // SAFETY: as above.
-        let chunk = unsafe { data.chunk.as_ref() }.ok_or(EMPTY)?;
+        let chunk = unsafe { data.chunk.as_ref() }.ok_or_else(empty)?;
         // SAFETY: as the caller promises, and a header consists of numbers.
         let header: Option<spa_meta_header> = unsafe { metadata(buffer, SPA_META_Header) };
         // What has failed is marked here or there.
         let is_corrupted = chunk.flags & SPA_CHUNK_FLAG_CORRUPTED as i32 != 0
             || header.is_some_and(|it| it.flags & SPA_META_HEADER_FLAG_CORRUPTED != 0);
-        // Without any pixels, it only says something else that has changed.
-        if is_corrupted || chunk.size == 0 {
-            return Ok(());
-        }
-        if ![SPA_DATA_MemFd, SPA_DATA_MemPtr].contains(&data.type_) || data.data.is_null() {
-            return Err("the compositor sends pictures in memory that can't be mapped".to_owned());
-        }
-        let layout = self
-            .layout
-            .get()
-            .ok_or("the compositor has named no format")?;
-        // SAFETY: the library has mapped as much. The compositor writes to it only after it was given back.
-        let memory =
-            unsafe { std::slice::from_raw_parts(data.data.cast::<u8>(), data.maxsize as usize) };
-        let chunk = Chunk {
+        let is_dma_buf = data.type_ == SPA_DATA_DmaBuf;
+        let mut chunk = Chunk {
             offset: chunk.offset,
             size: chunk.size,
             stride: chunk.stride,
         };
+        // Without any pixels, it only says something else that has changed. Of a device's memory, the size may be left out.
+        if is_corrupted || (chunk.size == 0 && !is_dma_buf) {
+            return Ok(());
+        }
+        let agreed = self
+            .agreed
+            .get()
+            .ok_or_else(|| Refusal::Picture("the compositor has named no format".to_owned()))?;
         let mut pixels = self.spare.take();
-        let copied = layout.copy(memory, chunk, &mut pixels);
+        let copied = if is_dma_buf {
+            if chunk.size == 0 {
+                chunk.size = u32::MAX;
+            }
+            self.copy_dma_buf(buffer, data, agreed, chunk, &mut pixels)
+        } else if [SPA_DATA_MemFd, SPA_DATA_MemPtr].contains(&data.type_) && !data.data.is_null() {
+            let (begin, length) = (data.data.cast::<u8>(), data.maxsize as usize);
+            // SAFETY: the library has mapped as much. The compositor writes to it only after it was given back.
+            let memory = unsafe { std::slice::from_raw_parts(begin, length) };
+            let copied = agreed.layout.copy(memory, chunk, &mut pixels);
+            copied.map_err(Refusal::Picture)
+        } else {
+            Err(Refusal::Picture(
+                "the compositor sends pictures in memory that can't be mapped".to_owned(),
+            ))
+        };
         let spare = match copied {
-            Ok(()) => self.newest.put(layout, pixels),
+            Ok(()) => self.newest.put(agreed.layout, pixels),
             Err(_) => pixels,
         };
         self.spare.replace(spare);
         copied
     }
+
+    /// Copies a picture out of memory of a device.
+    fn copy_dma_buf(
+        &self,
+        buffer: &spa_buffer,
+        data: &spa_data,
+        agreed: Agreed,
+        chunk: Chunk,
+        pixels: &mut Vec<u8>,
+    ) -> Result<(), Refusal> {
+        // A format of one pixel after the other has them in one part.
+        if !agreed.is_dma_buf || buffer.n_datas != 1 {
+            let reason = "the compositor sends pictures as DMA-BUF that may not be rows";
+            return Err(Refusal::Picture(reason.to_owned()));
+        }
+        let mut mapped = self.dma_bufs.borrow_mut();
+        let dma_buf = match mapped.entry(std::ptr::from_ref(buffer).addr()) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => {
+                let file = RawFd::try_from(data.fd).unwrap_or(-1);
+                if file < 0 {
+                    let reason = "the compositor sends pictures as DMA-BUF without a file";
+                    return Err(Refusal::DmaBuf(reason.to_owned()));
+                }
+                // SAFETY: the library holds it open as long as there is the buffer.
+                let file = unsafe { BorrowedFd::borrow_raw(file) };
+                entry.insert(DmaBuf::map(file).map_err(Refusal::DmaBuf)?)
+            }
+        };
+        let copied = dma_buf.read(|memory| {
+            let memory = memory.get(data.mapoffset as usize..).unwrap_or_default();
+            agreed.layout.copy(memory, chunk, pixels)
+        });
+        copied.map_err(Refusal::DmaBuf)?.map_err(Refusal::Picture)
+    }
 }
 
 impl Receiver for PictureReceiver {
-    fn formats(&self) -> Option<Vec<u8>> {
-        format::offered(None)
+    fn formats(&self) -> Option<Vec<Vec<u8>>> {
+        format::offered(None, self.no_dma_buf.borrow().is_none())
     }
 
     fn maps_pictures(&self) -> bool {
         true
     }
 
-    fn agree(&self, format: Result<Layout, String>) -> Vec<Vec<u8>> {
-        self.layout.set(format.as_ref().ok().copied());
+    fn agree(&self, format: Result<Agreed, String>) -> Vec<Vec<u8>> {
+        self.agreed.set(format.as_ref().ok().copied());
         match format {
-            Ok(_) => {
-                let wanted = [format::mapped_memory(), format::header()];
+            Ok(Agreed { is_dma_buf, .. }) => {
+                let wanted = [format::mapped_memory(is_dma_buf), format::header()];
                 wanted.into_iter().flatten().collect()
             }
             Err(reason) => {
@@ -132,34 +209,61 @@ impl Receiver for PictureReceiver {
         }
     }
 
-    unsafe fn take(&self, buffer: Option<&spa_buffer>) {
+    unsafe fn take(&self, buffer: Option<&spa_buffer>) -> bool {
         // SAFETY: as the caller promises.
-        if let Err(reason) = unsafe { self.copy(buffer) } {
-            self.newest.refuse(reason);
+        match unsafe { self.copy(buffer) } {
+            Ok(()) => false,
+            Err(Refusal::Picture(reason)) => {
+                self.newest.refuse(reason);
+                false
+            }
+            Err(Refusal::DmaBuf(reason)) => {
+                self.newest.refuse(reason.clone());
+                self.no_dma_buf.replace(Some(reason)).is_none()
+            }
         }
     }
 
+    fn forget(&self, buffer: *const spa_buffer) {
+        self.dma_bufs.borrow_mut().remove(&buffer.addr());
+    }
+
     fn runs(&self, is_running: bool) {
-        if !is_running {
-            self.newest.pause();
+        if is_running {
+            return;
+        }
+        match self.only_dma_buf() {
+            Some(reason) => self.newest.refuse(reason),
+            None => self.newest.pause(),
         }
     }
 
     fn end(&self, reason: &str) {
-        self.newest.end(reason);
+        match self.only_dma_buf() {
+            Some(why) => self.newest.end(&format!("{why} ({reason})")),
+            None => self.newest.end(reason),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::fd::AsRawFd as _;
     use std::time::Duration;
 
     use pipewire::spa::sys::{spa_chunk, spa_data, spa_meta};
 
+    use super::super::rows::Layout;
     use super::*;
 
-    /// What a receiver has after a picture of four pixels of a value.
-    fn take(receiver: &PictureReceiver, value: u8, chunk_flags: i32, header_flags: u32) -> u8 {
+    /// Takes a picture of four pixels of a value. Returns whether the formats that are accepted have changed.
+    fn take(
+        receiver: &PictureReceiver,
+        value: u8,
+        chunk_flags: i32,
+        header_flags: u32,
+        memory: (u32, i64),
+    ) -> bool {
         let mut pixels = [value; 16];
         let mut chunk = spa_chunk {
             offset: 0,
@@ -168,9 +272,9 @@ mod tests {
             flags: chunk_flags,
         };
         let mut data = spa_data {
-            type_: SPA_DATA_MemPtr,
+            type_: memory.0,
             flags: 0,
-            fd: -1,
+            fd: memory.1,
             mapoffset: 0,
             maxsize: 16,
             data: pixels.as_mut_ptr().cast(),
@@ -195,26 +299,87 @@ mod tests {
             datas: &raw mut data,
         };
         // SAFETY: all that it names is there, and as long.
-        unsafe { receiver.take(Some(&buffer)) };
+        let have_changed = unsafe { receiver.take(Some(&buffer)) };
+        receiver.forget(&raw const buffer);
+        have_changed
+    }
+
+    /// The newest picture's value.
+    fn seen(receiver: &PictureReceiver) -> Result<u8, String> {
         let newest = &receiver.newest;
         let seen = newest.with(Duration::ZERO, || false, |_| true, |it| it.pixels.clone());
-        let seen = seen.unwrap();
-        assert!(seen.len() == 16 && seen.iter().all(|it| *it == seen[0]));
-        seen[0]
+        seen.map(|pixels| {
+            assert!(pixels.len() == 16 && pixels.iter().all(|it| *it == pixels[0]));
+            pixels[0]
+        })
     }
+
+    fn receiver(is_dma_buf: bool) -> PictureReceiver {
+        let receiver = PictureReceiver::new(Arc::default());
+        agree(&receiver, is_dma_buf);
+        receiver
+    }
+
+    fn agree(receiver: &PictureReceiver, is_dma_buf: bool) {
+        let layout = Layout::new(2, 2, false).unwrap();
+        receiver.agree(Ok(Agreed { layout, is_dma_buf }));
+    }
+
+    const MEMORY: (u32, i64) = (SPA_DATA_MemPtr, -1);
 
     #[test]
     fn a_picture_that_is_marked_as_corrupted_is_passed_over() {
-        let receiver = PictureReceiver {
-            newest: Arc::default(),
-            layout: Cell::new(None),
-            spare: RefCell::default(),
-        };
-        receiver.agree(Layout::new(2, 2, false));
-        assert_eq!(take(&receiver, 1, 0, 0), 1);
-        assert_eq!(take(&receiver, 2, SPA_CHUNK_FLAG_CORRUPTED as i32, 0), 1);
-        assert_eq!(take(&receiver, 3, 0, SPA_META_HEADER_FLAG_CORRUPTED), 1);
-        // Another mark.
-        assert_eq!(take(&receiver, 4, 0, 1), 4);
+        let receiver = receiver(false);
+        for (value, chunk_flags, header_flags, wanted) in [
+            (1, 0, 0, 1),
+            (2, SPA_CHUNK_FLAG_CORRUPTED as i32, 0, 1),
+            (3, 0, SPA_META_HEADER_FLAG_CORRUPTED, 1),
+            // Another mark.
+            (4, 0, 1, 4),
+        ] {
+            assert!(!take(&receiver, value, chunk_flags, header_flags, MEMORY));
+            assert_eq!(seen(&receiver), Ok(wanted));
+        }
+    }
+
+    #[test]
+    fn when_memory_of_a_device_can_t_be_read_other_memory_is_wanted() {
+        let file = tempfile::tempfile().unwrap();
+        for (descriptor, words) in [
+            (i64::from(file.as_raw_fd()), "other memory as DMA-BUF"),
+            (-1, "without a file"),
+            (i64::MAX, "without a file"),
+            (i64::from(i32::MAX), "can't be identified"),
+        ] {
+            let receiver = receiver(true);
+            assert_eq!(receiver.formats().unwrap().len(), 2);
+            assert!(!take(&receiver, 1, 0, 0, MEMORY));
+            let device = (SPA_DATA_DmaBuf, descriptor);
+            assert!(take(&receiver, 2, 0, 0, device));
+            // The picture before is outdated.
+            let error = seen(&receiver).unwrap_err();
+            assert!(error.contains(words), "{error}");
+            assert_eq!(receiver.formats().unwrap().len(), 1);
+            assert!(!take(&receiver, 3, 0, 0, device), "only once");
+            // However PipeWire says that there is no such format.
+            receiver.runs(false);
+            assert_eq!(seen(&receiver).unwrap_err(), error);
+            agree(&receiver, false);
+            assert!(!take(&receiver, 4, 0, 0, MEMORY));
+            assert_eq!(seen(&receiver), Ok(4));
+            receiver.end("over");
+            assert_eq!(seen(&receiver).unwrap_err(), "over");
+        }
+        let only = receiver(true);
+        take(&only, 1, 0, 0, (SPA_DATA_DmaBuf, -1));
+        only.end("over");
+        let error = seen(&only).unwrap_err();
+        assert!(error.contains("without a file (over)"), "{error}");
+        // Nothing was said of its layout.
+        let receiver = receiver(false);
+        let device = (SPA_DATA_DmaBuf, i64::from(file.as_raw_fd()));
+        assert!(!take(&receiver, 1, 0, 0, device));
+        let error = seen(&receiver).unwrap_err();
+        assert!(error.contains("may not be rows"), "{error}");
     }
 }

@@ -9,7 +9,7 @@ use pipewire::spa::param::ParamType;
 use pipewire::spa::pod::Pod;
 use pipewire::spa::sys::{SPA_DIRECTION_INPUT, spa_buffer, spa_hook, spa_pod};
 use pipewire::sys::{
-    PW_VERSION_STREAM_EVENTS, pw_context, pw_stream, pw_stream_events,
+    PW_VERSION_STREAM_EVENTS, pw_buffer, pw_context, pw_stream, pw_stream_events,
     pw_stream_flags_PW_STREAM_FLAG_AUTOCONNECT as AUTOCONNECT,
     pw_stream_flags_PW_STREAM_FLAG_DONT_RECONNECT as DONT_RECONNECT,
     pw_stream_flags_PW_STREAM_FLAG_MAP_BUFFERS as MAP_BUFFERS, pw_stream_state,
@@ -18,24 +18,25 @@ use pipewire::sys::{
     pw_stream_state_PW_STREAM_STATE_UNCONNECTED as UNCONNECTED, pw_thread_loop,
 };
 
-use super::format;
+use super::format::{self, Agreed};
 use super::library::Library;
 use super::remote::Remote;
-use super::rows::Layout;
 
 /// What is done with what comes. The library calls it, in its thread or under its lock.
 pub(super) trait Receiver {
-    /// The formats that are accepted. `None`: the library can't write them.
-    fn formats(&self) -> Option<Vec<u8>>;
+    /// The formats that are accepted, the preferred one first. `None`: the library can't write them.
+    fn formats(&self) -> Option<Vec<Vec<u8>>>;
     /// Whether the memory of pictures is mapped.
     fn maps_pictures(&self) -> bool;
     /// A format was agreed on, or why it is none that is read. Returns what the buffers are to be like.
-    fn agree(&self, format: Result<Layout, String>) -> Vec<Vec<u8>>;
-    /// Takes what has come.
+    fn agree(&self, format: Result<Agreed, String>) -> Vec<Vec<u8>>;
+    /// Takes what has come. Returns whether the formats that are accepted have changed.
     ///
     /// # Safety
     /// The buffer is one of the stream's that was taken out and not given back.
-    unsafe fn take(&self, buffer: Option<&spa_buffer>);
+    unsafe fn take(&self, buffer: Option<&spa_buffer>) -> bool;
+    /// A buffer is no longer one of the stream's.
+    fn forget(&self, buffer: *const spa_buffer);
     /// Whether something may come now: PipeWire pauses a stream that is connected to nothing.
     fn runs(&self, is_running: bool);
     /// Nothing comes any more.
@@ -71,7 +72,7 @@ static EVENTS: pw_stream_events = pw_stream_events {
     io_changed: None,
     param_changed: Some(param_changed),
     add_buffer: None,
-    remove_buffer: None,
+    remove_buffer: Some(remove_buffer),
     process: Some(process),
     drained: None,
     command: None,
@@ -168,7 +169,8 @@ impl Stream {
                 self.handler.cast(),
             );
         }
-        let mut formats = [formats.as_ptr().cast::<spa_pod>()];
+        let mut formats = pods(&formats);
+        let count = formats.len() as u32;
         let maps = if receiver.maps_pictures() {
             MAP_BUFFERS
         } else {
@@ -182,7 +184,7 @@ impl Stream {
                 node,
                 AUTOCONNECT | DONT_RECONNECT | maps,
                 formats.as_mut_ptr(),
-                1,
+                count,
             )
         };
         if connected < 0 {
@@ -219,32 +221,53 @@ impl Drop for Stream {
 impl Handler {
     /// Takes all that is there.
     fn receive(&self) {
+        let mut have_formats_changed = false;
         loop {
             // SAFETY: the stream is there, and this is its thread.
             let buffer = unsafe { (self.library.pw_stream_dequeue_buffer)(self.stream.get()) };
             if buffer.is_null() {
-                return;
+                break;
             }
             // SAFETY: the library fills it in, or leaves it null. It belongs to this until it is given back.
-            unsafe { self.receiver.take((*buffer).buffer.as_ref()) };
+            have_formats_changed |= unsafe { self.receiver.take((*buffer).buffer.as_ref()) };
             // SAFETY: it came from this stream. That it can't be given back is the stream's end, which is reported.
             unsafe { (self.library.pw_stream_queue_buffer)(self.stream.get(), buffer) };
+        }
+        if have_formats_changed {
+            self.update(&self.receiver.formats().unwrap_or_default());
         }
     }
 
     /// Notes the format, and says what buffers are wanted then.
     fn agree(&self, format: &Pod) {
         let wanted = self.receiver.agree(format::agreed(format));
+        self.update(&wanted);
+    }
+
+    /// Changes what is wanted.
+    fn update(&self, wanted: &[Vec<u8>]) {
         if wanted.is_empty() {
             return;
         }
-        let mut wanted: Vec<*const spa_pod> = wanted.iter().map(|it| it.as_ptr().cast()).collect();
+        let mut wanted = pods(wanted);
         // SAFETY: the stream is there, and copies what is wanted.
         unsafe {
             let count = wanted.len() as u32;
             (self.library.pw_stream_update_params)(self.stream.get(), wanted.as_mut_ptr(), count);
         }
     }
+}
+
+/// Where each begins.
+fn pods(of: &[Vec<u8>]) -> Vec<*const spa_pod> {
+    of.iter().map(|it| it.as_ptr().cast()).collect()
+}
+
+unsafe extern "C" fn remove_buffer(handler: *mut c_void, buffer: *mut pw_buffer) {
+    // SAFETY: it is the one that the stream was made with.
+    let handler = unsafe { &*handler.cast::<Handler>() };
+    // SAFETY: the library gives one that is there.
+    handler.receiver.forget(unsafe { (*buffer).buffer });
 }
 
 unsafe extern "C" fn process(handler: *mut c_void) {
