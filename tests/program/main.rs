@@ -109,6 +109,8 @@ mod machines_network;
 mod machines_observed;
 mod machines_three;
 mod machines_tls;
+#[cfg(unix)]
+mod machines_workers;
 #[cfg(target_os = "linux")]
 mod messages;
 mod mines_live;

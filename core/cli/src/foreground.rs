@@ -96,8 +96,9 @@ pub fn run(
     }
     if let Some(bridges) = &mut bridges {
         bridges.update(&handle);
-        // The run goes on where standard output was closed, and the others need to hear of it.
-        while !handle.is_over() {
+        // The run goes on where standard output was closed, and the others need to hear of it. They may need workers of this
+        // machine after the run of its own stages.
+        while !handle.is_over() || bridges.are_serving() {
             std::thread::sleep(UPDATE_INTERVAL);
             bridges.update(&handle);
         }

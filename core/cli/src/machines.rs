@@ -1,5 +1,6 @@
 //! A run whose stages are on several machines.
 
+mod distribution;
 mod ended;
 mod loops;
 mod observed;
@@ -29,6 +30,7 @@ use flowpipe_recording::{bytes_hash, file_hash};
 use flowpipe_terminal::{eprintln, escape};
 
 use crate::exit::Failure;
+use crate::machines::distribution::GoneWorkers;
 use crate::machines::ended::{EndedLink, EndedMachine};
 pub use crate::machines::ended::{EndedMachines, size};
 use crate::machines::loops::{IdleMachines, Loops};
@@ -85,6 +87,7 @@ struct Ending {
     has_lost: AtomicBool,
     /// That a machine is gone, and which.
     reason: OnceLock<String>,
+    gone_workers: GoneWorkers,
 }
 
 /// Checks the name of this machine. `None`: the pipeline has no machines.
@@ -160,7 +163,8 @@ impl OtherMachines {
     ) -> Result<Self, Failure> {
         let machines = &pipeline.machines;
         let names: Vec<_> = machines.all.iter().map(|it| it.name.clone()).collect();
-        let topology = Topology::new(names, own, &links(pipeline));
+        let links = machines.links(pipeline.edges.iter().copied());
+        let topology = Topology::new(names, own, &links);
         let mut transports = Vec::new();
         // A file without a way between two machines is an error.
         let opens = |peer: &usize| machines.opens(own, *peer) == Some(true);
@@ -236,6 +240,10 @@ impl OtherMachines {
         let machines = &self.pipeline.machines;
         if recorder.is_some() || tracer.is_some() {
             for (&machine, observations) in &self.observations {
+                // One that has workers alone calls nothing of its own.
+                if !machines.runs_stages(machine) {
+                    continue;
+                }
                 let reader = TransferReader::new(run.about().0, stages_on(machines, machine));
                 let named = (machine, machines.all[machine].name.as_str());
                 let to = (recorder.clone(), tracer.clone());
@@ -243,7 +251,8 @@ impl OtherMachines {
             }
         }
         let mut observers = self.observers.iter();
-        if let Some((_, wanted)) = observers.find(|(machine, _)| **machine != self.own) {
+        let elsewhere = observers.find(|(machine, _)| **machine != self.own);
+        if let Some((_, wanted)) = elsewhere.filter(|_| machines.runs_stages(self.own)) {
             let send = observed::send_entries(self.router.sender(), self.clock_setting);
             let (about, settings) = (run.about().0, mode().settings());
             let started = Recorder::to_other(send, about, settings, wanted.recording);
@@ -257,6 +266,12 @@ impl OtherMachines {
     /// The counts of their stages, while the run goes on.
     pub fn progress(&self) -> OtherProgress {
         self.progress.clone()
+    }
+
+    /// Distributes stages: their workers on other machines, and those that this one has for others.
+    pub fn distribute(&mut self, catalogue: &Catalogue, options: &mut Options) {
+        let pipeline = (&self.pipeline, self.own);
+        distribution::distribute(pipeline, &mut self.peers, catalogue, self.clock, options);
     }
 
     /// The stages that they run.
@@ -291,7 +306,8 @@ impl OtherMachines {
             };
             let name = machines.all[peer].name.clone();
             let idle = loops.idle_machines();
-            let notice = notice(peer, name, run.stopper(), ending.clone(), idle);
+            let of = (self.pipeline.machines.clone(), self.own);
+            let notice = notice((peer, name), of, run.stopper(), ending.clone(), idle);
             let bridge = Bridge::start(link, own_ends, PATIENCE, notice);
             bridges.insert(peer, bridge.map_err(Failure::from)?);
         }
@@ -323,6 +339,9 @@ impl Bridges {
             self.router.sender().send(Observation::Counts, &progress);
         }
         self.loops.update(self.bridges.values());
+        if self.ending.gone_workers.are_some() {
+            run.end_gone_workers();
+        }
         if run.is_ending() && !self.has_stopped {
             let reason = self.ending.reason.get();
             // It is tried again where it was not taken.
@@ -331,10 +350,16 @@ impl Bridges {
         }
     }
 
+    /// Whether other machines may need workers of this one.
+    pub fn are_serving(&self) -> bool {
+        self.bridges.values().any(Bridge::is_serving)
+    }
+
     /// After the end of the run: waits until the others have everything and have ended too. `report`: that of the stages
     /// here.
     pub fn finish(self, report: Report) -> EndedMachines {
         let all = &self.pipeline.machines.all;
+        self.bridges.values().for_each(Bridge::end_workers);
         for recording in self.sent {
             // An error has been printed, and the recording lacks its end.
             let _ = recording.finish();
@@ -357,14 +382,16 @@ impl Bridges {
             .map(|(machine, bridge)| {
                 let (clock, traffic) = (bridge.peer_clock(), bridge.traffic());
                 let frames = bridge.frame_traffic().into_values();
-                let link = EndedLink::new(clock, traffic, frames, report.seconds);
+                let mut link = EndedLink::new(clock, traffic, frames, report.seconds);
+                link.processed = bridge.processed();
                 (*machine, link)
             })
             .collect();
         let machines = all.iter().zip(&reports).enumerate();
         let machines = machines.map(|(machine, (it, report))| EndedMachine {
             name: it.name.clone(),
-            reported: report.is_some(),
+            // One that has workers alone has no counts of its own.
+            reported: report.is_some() || !self.pipeline.machines.runs_stages(machine),
             link: links.remove(&machine),
         });
         let machines = machines.collect();
@@ -401,16 +428,6 @@ fn stages_on(machines: &Machines, machine: usize) -> BTreeSet<usize> {
     of_machine.map(|(stage, _)| stage).collect()
 }
 
-/// The machines that exchange messages.
-fn links(pipeline: &Pipeline) -> BTreeSet<(usize, usize)> {
-    let of = |stage: usize| pipeline.machines.of_stages[stage];
-    let edges = pipeline.edges.iter();
-    let ends = edges.map(|edge| (of(edge.from.stage), of(edge.to.stage)));
-    ends.filter(|(from, to)| from != to)
-        .map(|(from, to)| (from.min(to), from.max(to)))
-        .collect()
-}
-
 /// Prints which machines are missing, and later why.
 fn missing_notice() -> impl FnMut(&[Missing]) {
     let began = Instant::now();
@@ -440,18 +457,19 @@ fn refused(error: AgreementError) -> Failure {
 
 /// Prints what happens, and ends the run when another machine has ended it.
 fn notice(
-    peer: usize,
-    machine: String,
+    (peer, machine): (usize, String),
+    (machines, own): (Machines, usize),
     stopper: Stopper,
     ending: Arc<Ending>,
     idle: IdleMachines,
 ) -> impl Fn(BridgeEvent) + Send + Sync {
     let machine = escape(&machine).into_owned();
+    let its_ending = ending.clone();
     let lose = move |reason: Option<String>| {
-        ending.has_lost.store(true, Ordering::Relaxed);
+        its_ending.has_lost.store(true, Ordering::Relaxed);
         if let Some(reason) = reason {
             // The first one counts.
-            let _ = ending.reason.set(reason);
+            let _ = its_ending.reason.set(reason);
         }
     };
     move |event| match event {
@@ -460,6 +478,10 @@ fn notice(
             let reason = reason.map(|it| format!(": {}", escape(&it)));
             let reason = reason.unwrap_or_default();
             eprintln!("the connection to machine {machine} is lost{reason}");
+        }
+        BridgeEvent::Died if ending.gone_workers.can_go_on(&machines, own, peer) => {
+            lose(None);
+            eprintln!("machine {machine} is gone: the run goes on without its workers");
         }
         BridgeEvent::Died => {
             idle.report_death(peer);

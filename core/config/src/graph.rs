@@ -24,7 +24,10 @@ pub fn mermaid(pipeline: &Pipeline, plugins: &dyn Plugins) -> String {
     for (number, stage) in pipeline.stages.iter().enumerate() {
         line(
             &mut chart,
-            format_args!("    s{number}[\"{}\"]", join(stage_lines(stage))),
+            format_args!(
+                "    s{number}[\"{}\"]",
+                join(stage_lines(stage, pipeline, number))
+            ),
         );
     }
     for edge in &pipeline.edges {
@@ -54,7 +57,10 @@ pub fn dot(pipeline: &Pipeline, plugins: &dyn Plugins) -> String {
     for (number, stage) in pipeline.stages.iter().enumerate() {
         line(
             &mut graph,
-            format_args!("    s{number} [label=\"{}\"];", join(stage_lines(stage))),
+            format_args!(
+                "    s{number} [label=\"{}\"];",
+                join(stage_lines(stage, pipeline, number))
+            ),
         );
     }
     for edge in &pipeline.edges {
@@ -79,7 +85,8 @@ fn drops(edge: &Edge) -> bool {
     edge.queue.when_full != WhenFull::Block
 }
 
-fn stage_lines(stage: &Stage) -> Vec<String> {
+/// `number`: the stage's index in the pipeline.
+fn stage_lines(stage: &Stage, pipeline: &Pipeline, number: usize) -> Vec<String> {
     let plugins = stage
         .contestants
         .iter()
@@ -94,11 +101,14 @@ fn stage_lines(stage: &Stage) -> Vec<String> {
     };
     let ordered = stage.ordered || stage.workers == 1;
     let unordered = (!ordered).then(|| "in any order".to_owned());
+    let machines = pipeline.machines.names(number);
+    let machines = machines.map(|names| format!("on {names}"));
     std::iter::once(stage.name.clone())
         .chain(race)
         .chain(plugins)
         .chain(apart)
         .chain(unordered)
+        .chain(machines)
         .collect()
 }
 
@@ -202,6 +212,27 @@ mod tests {
             plugin = ["solver-search", "solver-varisat"]
             from = "vision_1"
             isolation = "process"
+            "#,
+        );
+    }
+
+    #[test]
+    fn machines() {
+        check(
+            "machines",
+            r#"
+            [machines.desk]
+            listen = "tcp/127.0.0.1:7447"
+            [machines.rack1]
+            [machines.rack2]
+            [stages.screen]
+            plugin = "capture-screen"
+            machine = "desk"
+            [stages.vision]
+            plugin = "vision-opencv"
+            from = "screen"
+            machines = ["rack1", "rack2"]
+            workers = 4
             "#,
         );
     }

@@ -2,6 +2,7 @@
 //!
 //! [`crate::reader`] creates it from a file.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -31,8 +32,12 @@ pub struct Pipeline {
 pub struct Machines {
     /// In the order of the file. None: one machine without a name runs all stages.
     pub all: Vec<Machine>,
-    /// By stage: the index of its machine. Empty if there are no machines.
+    /// By stage: the index of its machine; of a stage that is distributed, the machine that distributes its messages. Empty
+    /// if there are no machines.
     pub of_stages: Vec<usize>,
+    /// By stage: the machine of each worker, if the stage is distributed among machines. No workers: it is not. Empty if
+    /// no stage is distributed.
+    pub of_workers: Vec<Vec<usize>>,
 }
 
 /// A machine.
@@ -232,6 +237,58 @@ impl Machines {
             (true, true) => Some(own > peer),
             (own, _) => Some(!own),
         }
+    }
+}
+
+impl Machines {
+    /// The machine of each worker of a stage. `None`: the stage is not distributed among machines.
+    #[must_use]
+    pub fn workers(&self, stage: usize) -> Option<&[usize]> {
+        let workers = self.of_workers.get(stage)?;
+        (!workers.is_empty()).then_some(workers)
+    }
+
+    /// The names of the machines of a stage. `None`: it is on none.
+    #[must_use]
+    pub fn names(&self, stage: usize) -> Option<String> {
+        let one = self.of_stages.get(stage).map(std::slice::from_ref);
+        let machines = self.workers(stage).or(one)?.iter();
+        let mut names: Vec<_> = machines
+            .filter_map(|machine| Some(self.all.get(*machine)?.name.as_str()))
+            .collect();
+        // The workers of a machine follow each other.
+        names.dedup();
+        (!names.is_empty()).then(|| names.join(", "))
+    }
+
+    /// Whether a machine runs stages, or distributes them. One that does not has at most workers of distributed stages.
+    #[must_use]
+    pub fn runs_stages(&self, machine: usize) -> bool {
+        self.of_stages.contains(&machine)
+    }
+
+    /// Whether a machine has workers of a stage that this other one distributes.
+    #[must_use]
+    pub fn works_for(&self, machine: usize, other: usize) -> bool {
+        let stages = self.of_stages.iter().zip(&self.of_workers);
+        let mut its = stages.filter(|(distributor, _)| **distributor == other);
+        machine != other && its.any(|(_, workers)| workers.contains(&machine))
+    }
+
+    /// The pairs of machines that exchange messages over these edges, or to distribute them. The lower index is first.
+    #[must_use]
+    pub fn links(&self, edges: impl Iterator<Item = Edge>) -> BTreeSet<(usize, usize)> {
+        let of = |stage: usize| self.of_stages.get(stage).copied().unwrap_or_default();
+        let ends = edges.map(|edge| (of(edge.from.stage), of(edge.to.stage)));
+        let stages = self.of_workers.iter().enumerate();
+        let members = stages.flat_map(|(stage, workers)| {
+            let distributor = of(stage);
+            workers.iter().map(move |machine| (distributor, *machine))
+        });
+        ends.chain(members)
+            .filter(|(one, other)| one != other)
+            .map(|(one, other)| (one.min(other), one.max(other)))
+            .collect()
     }
 }
 

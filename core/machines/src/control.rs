@@ -51,9 +51,15 @@ pub(crate) fn observations(edges: usize) -> u32 {
     channel(edges)
 }
 
+/// The channels of the workers of distributed stages: what they are to do, and what they do.
+pub(crate) fn workers(edges: usize) -> [u32; 2] {
+    [1, 2].map(|after| observations(edges).saturating_add(after))
+}
+
 /// How many channels the links of a pipeline with so many edges have.
 pub(crate) fn channels(edges: usize) -> u32 {
-    observations(edges).saturating_add(1)
+    let [.., last] = workers(edges);
+    last.saturating_add(1)
 }
 
 impl Control {

@@ -4,9 +4,10 @@
 //! which it shares edges. A [`Peer`] is such a machine. All compare what they run ([`Facts`]) and start together
 //! ([`agree`]). A [`Bridge`] then moves the messages of the edges between two of them.
 //!
-//! Channel 0 of a link is for the machines themselves. Channel N + 1 is edge N of the pipeline. The last channel is for
-//! what they observe of their stages ([`Observation`]), such as their reports ([`whole_report`]). An
-//! [`ObservationRouter`] passes that on to machines without a link to its sender.
+//! Channel 0 of a link is for the machines themselves. Channel N + 1 is edge N of the pipeline. The next channel is for
+//! what they observe of their stages ([`Observation`]), such as their reports ([`whole_report`]): an
+//! [`ObservationRouter`] passes that on to machines without a link to its sender. The last two are for the workers of
+//! distributed stages ([`Served`]).
 
 mod agreement;
 pub mod batch;
@@ -22,6 +23,7 @@ mod shared_memory;
 mod start;
 mod topology;
 mod wire;
+mod workers;
 
 pub use agreement::{Difference, Facts, Observers, Wanted};
 pub use bridge::{Bridge, BridgeEvent};
@@ -34,3 +36,4 @@ pub use peer::Peer;
 pub use report::{ReportError, read_report, whole_report, write_report};
 pub use start::{AgreementError, Missing, agree};
 pub use topology::Topology;
+pub use workers::server::Served;

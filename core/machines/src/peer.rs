@@ -4,11 +4,14 @@ use std::io;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
+use flowpipe_engine::run::distributed::WorkerMachine;
 use flowpipe_link::link::{Link, LinkClock};
 use flowpipe_link::session::{Event, Settings};
 use flowpipe_link::transport::Transport;
 
 use crate::control::{self, CHANNEL};
+use crate::workers::distributor::{Distributor, PeerWorkers};
+use crate::workers::server::Served;
 
 /// What arrives on the channel of observations of a link.
 #[derive(Debug)]
@@ -39,6 +42,12 @@ pub struct Peer {
     pub(crate) is_dead: Arc<AtomicBool>,
     /// Its clock shows the same time as the one here.
     pub(crate) has_same_clock: bool,
+    /// The channels of the workers of distributed stages.
+    pub(crate) worker_channels: [u32; 2],
+    /// The workers that it has for this machine.
+    pub(crate) distributor: Option<Arc<Distributor>>,
+    /// The workers that this machine has for it.
+    pub(crate) served: Option<Served>,
 }
 
 impl Peer {
@@ -68,6 +77,9 @@ impl Peer {
             receiver: None,
             is_dead: Arc::default(),
             has_same_clock: false,
+            worker_channels: control::workers(edges),
+            distributor: None,
+            served: None,
         })
     }
 
@@ -80,6 +92,21 @@ impl Peer {
     /// The clocks of both runs were set to the same time: nothing is converted.
     pub fn set_same_clock(&mut self) {
         self.has_same_clock = true;
+    }
+
+    /// It has workers of stages that this machine distributes.
+    #[must_use]
+    pub fn worker_machine(&mut self) -> Arc<dyn WorkerMachine> {
+        let distributor = self.distributor.get_or_insert_with(|| {
+            let [calls, _] = self.worker_channels;
+            Distributor::new(&self.name, &self.link, calls, !self.is_local)
+        });
+        Arc::new(PeerWorkers(distributor.clone()))
+    }
+
+    /// This machine has workers of stages that it distributes.
+    pub fn serve(&mut self, served: Served) {
+        self.served = Some(served);
     }
 
     /// What arrives on its channel of observations is passed to `receiver`, on a thread of its own, which may wait.

@@ -93,7 +93,7 @@ pub fn whole_report(
         let into = into.filter(|(edge, _)| edge.to.stage == index);
         stages.push(StageReport {
             name: here.name.clone(),
-            machine: machines.all.get(machine).map(|it| it.name.clone()),
+            machine: machines.names(index),
             dropped: sum(into.map(|(_, edge)| edge.dropped)),
             ..there.unwrap_or(here).clone()
         });

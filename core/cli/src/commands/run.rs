@@ -76,9 +76,10 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
     let others =
         own.map(|own| OtherMachines::connect(&pipeline, own, options.clock, &facts(), wanted));
     let mut others = others.transpose()?;
-    if let Some(others) = &others {
+    if let Some(others) = &mut others {
         options.clock = others.clock();
         options.elsewhere = others.stages();
+        others.distribute(&catalogue, &mut options);
     }
     let recorded_run = RecordedRun {
         pipeline: &pipeline,

@@ -47,6 +47,8 @@ pub struct EndedLink {
     pub bytes_per_second: u64,
     /// What was sent of frames to it.
     pub frames: EndedFrames,
+    /// How many messages its workers have processed, if it has workers for this machine.
+    pub processed: Option<u64>,
 }
 
 /// The frames that were sent to another machine.
@@ -85,6 +87,7 @@ impl EndedLink {
                     bytes: all.bytes + it.bytes,
                     sent_bytes: all.sent_bytes + it.sent_bytes,
                 }),
+            processed: None,
         }
     }
 }
@@ -125,6 +128,10 @@ impl EndedMachines {
                     text,
                     "machine {name}: {sent} sent, {received} received, {rate}/s{clock}"
                 );
+                if let Some(processed) = link.processed {
+                    let messages = counted(processed, "message");
+                    let _ = writeln!(text, "machine {name}: {messages} by its workers");
+                }
                 if let Some(frames) = link.frames.line() {
                     let _ = writeln!(text, "machine {name}: {frames}");
                 }

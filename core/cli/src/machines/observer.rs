@@ -40,7 +40,8 @@ pub fn find(
     }
     let own = topology.own;
     let is_reached = |machine: &usize| *machine == own || topology.ways.contains_key(machine);
-    let mut used = machines.of_stages.iter();
+    let members = machines.of_workers.iter().flatten();
+    let mut used = machines.of_stages.iter().chain(members);
     match used.find(|machine| observer == Some(own) && !is_reached(machine)) {
         Some(missing) => Err(Failure::Usage(format!(
             "machine {} is not connected to machine {}, which is to record or trace the run, not even over others",

@@ -46,6 +46,7 @@ pub fn read(path_name: &str, text: &str) -> Result<BatchMachines, Vec<ConfigErro
             .map(|it| machines::machine(it, &mut findings))
             .collect(),
         of_stages: Vec::new(),
+        of_workers: Vec::new(),
     };
     let silent = machines.all.iter().enumerate();
     let silent = silent.filter(|(index, _)| {

@@ -12,11 +12,13 @@ use super::suggest;
 use super::wiring::Wire;
 use super::written::Written;
 use super::written::machine::WrittenMachine;
-use crate::pipeline::{Address, Edge, Machine, Machines};
+use super::written::stage::WrittenStage;
+use crate::pipeline::{Address, Edge, Machine, Machines, Stage};
 
 /// The machines of a file. They are valid only if nothing was reported.
 pub(super) fn resolve(
     written: &Written<'_, '_>,
+    stages: &[Stage],
     wires: &[Wire],
     findings: &mut Findings,
 ) -> Machines {
@@ -27,10 +29,35 @@ pub(super) fn resolve(
             .map(|it| machine(it, findings))
             .collect(),
         of_stages: Vec::new(),
+        of_workers: Vec::new(),
     };
     let names: Vec<_> = machines.all.iter().map(|it| it.name.clone()).collect();
-    for stage in &written.stages {
+    let mut of_stages = Vec::new();
+    let mut is_whole = true;
+    for (stage, workers) in written
+        .stages
+        .iter()
+        .zip(stages.iter().map(|it| it.workers))
+    {
+        if let Some(members) = &stage.machines {
+            let members = members_of(stage, members, &machines, &names, findings);
+            is_whole &= members.is_some();
+            let each = |members: Vec<usize>| {
+                let count = workers.checked_div(members.len()).unwrap_or_default();
+                members
+                    .into_iter()
+                    .flat_map(|it| std::iter::repeat_n(it, count))
+                    .collect()
+            };
+            machines
+                .of_workers
+                .push(members.map_or_else(Vec::new, each));
+            of_stages.push(None);
+            continue;
+        }
+        machines.of_workers.push(Vec::new());
         let Some(machine) = &stage.machine else {
+            is_whole = false;
             if !names.is_empty() {
                 let hint = names
                     .first()
@@ -44,22 +71,94 @@ pub(super) fn resolve(
             }
             continue;
         };
-        let name = machine.get_ref();
-        match machines.find(name) {
-            Some(index) => machines.of_stages.push(index),
-            None => {
-                let hint = suggest::help(name, "machines", &names);
-                let hint =
-                    hint.or_else(|| Some(format!("a machine is a table: [machines.{name}]")));
-                let name = name.clone();
-                findings.report(&machine.span(), Problem::UnknownMachine { name, hint });
-            }
-        }
+        let found = find(machine, &machines, &names, findings);
+        is_whole &= found.is_some();
+        of_stages.push(found);
     }
-    if machines.of_stages.len() == written.stages.len() && !names.is_empty() {
+    if machines.of_workers.iter().all(Vec::is_empty) {
+        machines.of_workers.clear();
+    }
+    if is_whole && !names.is_empty() {
+        machines.of_stages = distributors(of_stages, wires);
         check(written, &machines, wires, findings);
     }
     machines
+}
+
+/// The machine of this name. `None`: there is none, which is reported.
+fn find(
+    written: &Spanned<String>,
+    machines: &Machines,
+    names: &[String],
+    findings: &mut Findings,
+) -> Option<usize> {
+    let name = written.get_ref();
+    let found = machines.find(name);
+    if found.is_none() {
+        let hint = suggest::help(name, "machines", names);
+        let hint = hint.or_else(|| Some(format!("a machine is a table: [machines.{name}]")));
+        let name = name.clone();
+        findings.report(&written.span(), Problem::UnknownMachine { name, hint });
+    }
+    found
+}
+
+/// The machines among which a stage is distributed. `None`: they are not valid, which is reported.
+fn members_of(
+    stage: &WrittenStage<'_, '_>,
+    written: &Spanned<Vec<Spanned<String>>>,
+    machines: &Machines,
+    names: &[String],
+    findings: &mut Findings,
+) -> Option<Vec<usize>> {
+    let name = || stage.name.get_ref().clone();
+    if let Some(machine) = &stage.machine {
+        findings.report(
+            &machine.span(),
+            Problem::MachineAndMachines { stage: name() },
+        );
+    }
+    let mut members = Vec::new();
+    for member in written.get_ref() {
+        match find(member, machines, names, findings) {
+            Some(index) if members.contains(&index) => {
+                let (stage, name) = (name(), member.get_ref().clone());
+                findings.report(&member.span(), Problem::MachineTwice { stage, name });
+            }
+            Some(index) => members.push(index),
+            None => {}
+        }
+    }
+    let is_valid = !members.is_empty() && members.len() == written.get_ref().len();
+    is_valid.then_some(members)
+}
+
+/// The machine of each stage. A distributed stage, which has none yet, gets that of the first stage that it receives from.
+fn distributors(mut of_stages: Vec<Option<usize>>, wires: &[Wire]) -> Vec<usize> {
+    let mut only_first = true;
+    loop {
+        let mut seen = BTreeSet::new();
+        let found = wires.iter().find(|wire| {
+            let (from, to) = (wire.edge.from.stage, wire.edge.to.stage);
+            let is_first = seen.insert(to);
+            of_stages[to].is_none() && of_stages[from].is_some() && (is_first || !only_first)
+        });
+        match found {
+            Some(wire) => of_stages[wire.edge.to.stage] = of_stages[wire.edge.from.stage],
+            // Distributed stages that each receive first from another one: a loop, which another stage feeds.
+            None if only_first => {
+                only_first = false;
+                continue;
+            }
+            None => break,
+        }
+        only_first = true;
+    }
+    // No source leads to the others, which is reported.
+    of_stages
+        .into_iter()
+        .map(Option::unwrap_or_default)
+        .collect()
 }
 
 /// A machine. It is valid only if nothing was reported.
@@ -79,7 +178,8 @@ pub(super) fn machine(written: &WrittenMachine, findings: &mut Findings) -> Mach
 /// Reports machines without stages or without a way to each other, and loops that are on more than two.
 fn check(written: &Written<'_, '_>, machines: &Machines, wires: &[Wire], findings: &mut Findings) {
     for (index, machine) in written.machines.iter().enumerate() {
-        if !machines.of_stages.contains(&index) {
+        let has_workers = machines.of_workers.iter().any(|it| it.contains(&index));
+        if !machines.runs_stages(index) && !has_workers {
             let name = machine.name.get_ref().clone();
             findings.report(&machine.name.span(), Problem::IdleMachine { name });
         }
@@ -99,6 +199,24 @@ fn check(written: &Written<'_, '_>, machines: &Machines, wires: &[Wire], finding
                 other: name(other),
             };
             findings.report(&written.machines[one].name.span(), problem);
+        }
+    }
+    for (stage, written) in written.stages.iter().enumerate() {
+        let distributor = of(stage);
+        for machine in written.machines.iter().flat_map(|it| it.get_ref()) {
+            let Some(index) = machines.find(machine.get_ref()) else {
+                continue;
+            };
+            let pair = (distributor.min(index), distributor.max(index));
+            let is_linked = index == distributor || machines.opens(pair.0, pair.1).is_some();
+            if !is_linked && reported.insert(pair) {
+                let problem = Problem::NobodyListensToDistribute {
+                    stage: written.name.get_ref().clone(),
+                    distributor: machines.all[distributor].name.clone(),
+                    machine: machine.get_ref().clone(),
+                };
+                findings.report(&machine.span(), problem);
+            }
         }
     }
     let edges: Vec<Edge> = wires.iter().map(|wire| wire.edge).collect();

@@ -69,6 +69,15 @@ pub enum Problem {
     SourceWithWorkers { stage: String },
     #[error("`{stage}` drives the mouse, so it can't have several workers: there is one mouse")]
     MouseWithWorkers { stage: String },
+    #[error("`{stage}` is a source, which can't be distributed among machines")]
+    SourceOnMachines { stage: String },
+    #[error("`{stage}` drives the mouse, so it can't be distributed: there is one mouse")]
+    MouseOnMachines { stage: String },
+    #[error(
+        "`{stage}` has {found} workers on all its machines, and may have {}",
+        Stage::MAX_WORKERS
+    )]
+    TooManyWorkers { stage: String, found: usize },
     #[error("`{stage}` drives the mouse, and so does `{other}`: there is one mouse")]
     SecondMouse { stage: String, other: String },
     #[error("stages can't run in processes of their own on this system")]
@@ -93,6 +102,10 @@ pub enum Problem {
     NoMachine { stage: String, hint: Option<String> },
     #[error("the pipeline has no machine `{name}`")]
     UnknownMachine { name: String, hint: Option<String> },
+    #[error("`{stage}` has both `machine` and `machines`")]
+    MachineAndMachines { stage: String },
+    #[error("`{stage}` names the machine `{name}` twice")]
+    MachineTwice { stage: String, name: String },
     #[error("the machine `{name}` has no stages")]
     IdleMachine { name: String },
     #[error(
@@ -105,6 +118,12 @@ pub enum Problem {
     LoopOfMachines { stage: String, found: usize },
     #[error("`{one}` and `{other}` exchange messages, and neither listens")]
     NobodyListens { one: String, other: String },
+    #[error("`{distributor}` distributes `{stage}` to `{machine}`, and neither listens")]
+    NobodyListensToDistribute {
+        stage: String,
+        distributor: String,
+        machine: String,
+    },
     #[error("{name:?} can't be the name of a pipeline")]
     BadPipelineName { name: String },
     #[error("{text} is no value that a plugin can be given")]
@@ -242,7 +261,7 @@ impl Problem {
             Self::UnspecifiedAddress => "add how others reach it: connect = \"tls/HOST:PORT\"",
             Self::NumericHost => "name the host: connect = \"tls/HOST:PORT\"",
             Self::IdleMachine { .. } => "give it a stage, or leave it out",
-            Self::NobodyListens { .. } => {
+            Self::NobodyListens { .. } | Self::NobodyListensToDistribute { .. } => {
                 "give one of them an address: listen = \"tls/0.0.0.0:7447\", connect = \"tls/HOST:7447\""
             }
             Self::LoopOfMachines { .. } => "put the stages of a loop on two machines at most",
@@ -274,6 +293,15 @@ impl Problem {
                 "leave `workers` out: workers share the queue of an input, and a source has none"
             }
             Self::MouseWithWorkers { .. } => "leave `workers` out",
+            Self::SourceOnMachines { .. } => {
+                "name its machine with `machine`: workers share the queue of an input, and a source has none"
+            }
+            Self::MouseOnMachines { .. } => "name its machine with `machine`",
+            Self::TooManyWorkers { .. } => "`workers` counts for each machine: lower it",
+            Self::MachineAndMachines { .. } => {
+                "leave one of them out: `machines` distributes the stage"
+            }
+            Self::MachineTwice { .. } => "for more workers on a machine, raise `workers`",
             Self::SecondMouse { .. } => {
                 "leave one of them out: the other can receive from several stages, with `from = [...]`"
             }
@@ -297,6 +325,7 @@ impl Problem {
                 | Self::NoMachine { .. }
                 | Self::IdleMachine { .. }
                 | Self::NobodyListens { .. }
+                | Self::NobodyListensToDistribute { .. }
                 | Self::Coordinators { .. }
                 | Self::NoWorkers
                 | Self::NotFed { .. }

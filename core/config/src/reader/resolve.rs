@@ -72,7 +72,7 @@ pub(super) fn resolve(
             isolation: stage.isolation.unwrap_or_default(),
             restart: stage.restart,
             fresh: false,
-            workers: stage.workers.as_ref().map_or(1, |it| *it.get_ref()),
+            workers: workers(stage),
             ordered: stage.ordered.unwrap_or(true),
         });
     }
@@ -93,33 +93,50 @@ pub(super) fn resolve(
     for edges in cycle::blocking_cycles(stages.len(), &pipeline.edges) {
         report_cycle(&edges, &wires, &pipeline, findings);
     }
-    pipeline.machines = machines::resolve(written, &wires, findings);
+    pipeline.machines = machines::resolve(written, &pipeline.stages, &wires, findings);
     if findings.is_empty() {
         wiring::check_reached(stages, &manifests, &pipeline.edges, findings);
     }
     pipeline
 }
 
-/// Reports a stage that can't have several workers.
+/// The number of its workers, on all machines.
+fn workers(stage: &WrittenStage<'_, '_>) -> usize {
+    let each = stage.workers.as_ref().map_or(1, |it| *it.get_ref());
+    let machines = stage.machines.as_ref().map_or(1, |it| it.get_ref().len());
+    each.saturating_mul(machines.max(1))
+}
+
+/// Reports a stage that can't have several workers, or too many.
 fn check_workers(
     written: &WrittenStage<'_, '_>,
     stage: &Stage,
     plugins: &dyn Plugins,
     findings: &mut Findings,
 ) {
-    let Some(workers) = written.workers.as_ref().filter(|it| *it.get_ref() > 1) else {
+    let several = written.workers.as_ref().filter(|it| *it.get_ref() > 1);
+    let several = several.map(Spanned::span);
+    let machines = written.machines.as_ref().map(Spanned::span);
+    let Some(span) = machines.clone().or(several) else {
         return;
     };
+    let is_distributed = machines.is_some();
+    if stage.workers > Stage::MAX_WORKERS {
+        let (stage, found) = (stage.name.clone(), stage.workers);
+        findings.report(&span, Problem::TooManyWorkers { stage, found });
+    }
     let known = stage.contestants.iter();
     let known = known.filter_map(|it| Some((plugins.manifest(&it.plugin)?, &it.config)));
     let why = known.filter_map(|(manifest, config)| manifest.why_one_worker(config));
     let name = || stage.name.clone();
     let problem = why.min().map(|why| match why {
+        OneWorker::Source if is_distributed => Problem::SourceOnMachines { stage: name() },
         OneWorker::Source => Problem::SourceWithWorkers { stage: name() },
+        OneWorker::DrivesMouse if is_distributed => Problem::MouseOnMachines { stage: name() },
         OneWorker::DrivesMouse => Problem::MouseWithWorkers { stage: name() },
     });
     if let Some(problem) = problem {
-        findings.report(&workers.span(), problem);
+        findings.report(&span, problem);
     }
 }
 

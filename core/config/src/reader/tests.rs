@@ -162,6 +162,48 @@ fn values_reach_the_plugin_as_json() {
 }
 
 #[test]
+fn distributed_stages_belong_to_the_machine_that_they_receive_from() {
+    let text = r#"
+        [machines.desk]
+        listen = "tcp/127.0.0.1:7447"
+        [machines.rack1]
+        [machines.rack2]
+        listen = "tcp/127.0.0.1:7448"
+        [stages.screen]
+        plugin = "capture-screen"
+        machine = "desk"
+        [stages.vision]
+        plugin = "vision-opencv"
+        from = "screen"
+        machines = ["rack2", "rack1"]
+        workers = 2
+        [stages.first]
+        plugin = "echo"
+        from = [{ stage = "second", queue = { when_full = "latest" } }, "vision"]
+        machines = ["desk", "rack2"]
+        [stages.second]
+        plugin = "echo"
+        from = "first"
+        machine = "rack2"
+        [stages.third]
+        plugin = "echo"
+        from = "second"
+        machines = ["rack1"]
+    "#;
+    let pipeline = read("x.toml", text, &plugins()).unwrap();
+    let machines = &pipeline.machines;
+    // Of several, the first one in `from`, which has to be resolved first.
+    assert_eq!(machines.of_stages, [0, 0, 2, 2, 2]);
+    assert_eq!(machines.workers(1), Some(&[2, 2, 1, 1][..]));
+    assert_eq!(machines.workers(2), Some(&[0, 2][..]));
+    assert_eq!(machines.workers(3), None);
+    let workers: Vec<_> = pipeline.stages.iter().map(|it| it.workers).collect();
+    assert_eq!(workers, [1, 4, 2, 1, 1]);
+    let links = machines.links(pipeline.edges.iter().copied());
+    assert_eq!(links, [(0, 1), (0, 2), (1, 2)].into());
+}
+
+#[test]
 fn errors_in_groups() {
     check("syntax", cases::SYNTAX);
     check("keys_and_values", cases::KEYS_AND_VALUES);

@@ -23,6 +23,8 @@ pub(crate) struct Inputs {
     cycle: Option<Arc<Cycle>>,
     /// In a cycle, the counters of edges that have ended while a message of them may still be processed.
     ended: Vec<Arc<Counters>>,
+    /// A message that a worker has taken and not processed. It is the next one.
+    put_back: Option<(usize, Item)>,
     /// The edge to poll first next time, so that no edge starves the others.
     next: usize,
     /// The frame that the last message descends from.
@@ -64,6 +66,7 @@ impl Inputs {
             heads,
             cycle,
             ended: Vec::new(),
+            put_back: None,
             next: 0,
             descent: Descent::default(),
         }
@@ -71,11 +74,20 @@ impl Inputs {
 
     /// Waits for the next event. `others`: `None` if the stage has one worker.
     pub(crate) fn take(&mut self, gate: &Gate, others: Option<&impl OtherWorkers>) -> Next {
-        let next = self.wait_for_next(gate, others);
+        let next = match self.put_back.take() {
+            // Before anything taken counts as processed.
+            Some((port, message)) => Next::Message(port, message),
+            None => self.wait_for_next(gate, others),
+        };
         if let Next::Message(_, message) = &next {
             self.descent = message.lineage.descent();
         }
         next
+    }
+
+    /// Returns a message that was taken: the next worker takes it.
+    pub(crate) fn put_back(&mut self, port: usize, message: Item) {
+        self.put_back = Some((port, message));
     }
 
     fn wait_for_next(&mut self, gate: &Gate, others: Option<&impl OtherWorkers>) -> Next {

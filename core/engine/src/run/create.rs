@@ -4,11 +4,14 @@ use std::sync::{Arc, Mutex};
 
 use flowpipe_config::pipeline::Isolation;
 use flowpipe_host::catalogue::Found;
+use flowpipe_host::frame::pool::Pool;
 use flowpipe_host::instance::{CreateError, InProcess, Instance};
 #[cfg(unix)]
 use flowpipe_host::run::Mode;
+use flowpipe_host::run::RunContext;
 use flowpipe_host::stage_clock::StageClock;
 use flowpipe_host::table::Host;
+use flowpipe_isolation::Program;
 #[cfg(unix)]
 use flowpipe_isolation::stage::{IsolatedStage, Start};
 
@@ -45,11 +48,19 @@ pub(crate) fn create(stage: &Stage, slot: Slot, found: &Found) -> Result<Instanc
         .contestants
         .get(contestant)
         .map_or(&null, |it| &it.config);
-    let mut instance = match stage.settings.isolation {
-        Isolation::Thread => InProcess::create(found, config, host),
-        Isolation::Process => create_isolated(stage, found, config, host),
+    if let Some(machine) = stage.remote_workers.machine(slot.worker) {
+        let run: Arc<dyn RunContext> = stage.run.clone();
+        return Ok(machine.create(slot.into(), host, &run));
     }
-    .map_err(|reason| refuse("start", reason))?;
+    let creation = Creation {
+        isolation: stage.settings.isolation,
+        is_source: stage.is_source(),
+        program: stage.run.program.as_ref(),
+        pool: &stage.run.services.pool,
+        run: &*stage.run,
+    };
+    let instance = create_instance(&creation, found, config, host);
+    let mut instance = instance.map_err(|reason| refuse("start", reason))?;
     if let Err(reason) = instance.activate(&*stage.run) {
         instance.destroy();
         return Err(refuse("activate", reason.into()));
@@ -57,23 +68,46 @@ pub(crate) fn create(stage: &Stage, slot: Slot, found: &Found) -> Result<Instanc
     Ok(instance)
 }
 
-#[cfg(unix)]
-fn create_isolated(
-    stage: &Stage,
+/// Where and how an instance is created.
+pub(crate) struct Creation<'a> {
+    pub isolation: Isolation,
+    pub is_source: bool,
+    /// How processes for stages are started.
+    pub program: Option<&'a Program>,
+    pub pool: &'a Pool,
+    pub run: &'a dyn RunContext,
+}
+
+/// Creates an instance, which is not active yet.
+pub(crate) fn create_instance(
+    creation: &Creation<'_>,
     found: &Found,
     config: &serde_json::Value,
     host: Arc<Host>,
 ) -> Result<Instance, CreateError> {
-    let Some(program) = &stage.run.program else {
+    match creation.isolation {
+        Isolation::Thread => InProcess::create(found, config, host),
+        Isolation::Process => create_isolated(creation, found, config, host),
+    }
+}
+
+#[cfg(unix)]
+fn create_isolated(
+    creation: &Creation<'_>,
+    found: &Found,
+    config: &serde_json::Value,
+    host: Arc<Host>,
+) -> Result<Instance, CreateError> {
+    let Some(program) = creation.program else {
         let why = "this program can't start processes for stages";
         return Err(why.to_owned().into());
     };
     // Shared memory costs the system more: it is used only from now on, when there are other processes.
-    stage.run.services.pool.share();
+    creation.pool.share();
     let start = Start {
         program,
-        run: &*stage.run,
-        cancels_from: match stage.is_source() {
+        run: creation.run,
+        cancels_from: match creation.is_source {
             true => Mode::Drain,
             false => Mode::Abort,
         },
@@ -83,7 +117,7 @@ fn create_isolated(
 
 #[cfg(not(unix))]
 fn create_isolated(
-    _: &Stage,
+    _: &Creation<'_>,
     _: &Found,
     _: &serde_json::Value,
     _: Arc<Host>,

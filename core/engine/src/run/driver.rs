@@ -68,7 +68,16 @@ pub(crate) fn run_contestant(
         if matches!(done.outcome, Outcome::Abandoned) {
             return worker.abandon();
         }
-        worker.decide(&mut done);
+        match worker
+            .stage
+            .remote_workers
+            .is_lost(worker.slot.worker, &done.outcome)
+        {
+            true => done.gone = true,
+            false => {
+                worker.decide(&mut done);
+            }
+        }
         let (restart, gone) = (done.restart, done.gone);
         // The driver may have ended without waiting for the losers.
         let _ = driver.send(RaceEvent::Done { contestant, done });
@@ -111,6 +120,7 @@ impl Driver {
                     self.wait_for_all();
                     return WorkerExit::paused(None);
                 }
+                NextWork::Gone => self.lose_worker(),
             };
         }
         if control == LoopControl::Continue
@@ -250,6 +260,14 @@ impl Driver {
                     let late = self.wait_for_event();
                     self.report_late(late);
                 }
+                Some(Action::EndRace { is_failure: true }) if self.is_gone() => {
+                    let text = "its machine is gone".to_owned();
+                    let message = work.message_id(&self.stage);
+                    let problem = self.stage.problem(ProblemKind::Crashed, 0, message, text);
+                    self.stage.conclude(problem, Decision::Continue);
+                    self.lose_worker();
+                    return None;
+                }
                 Some(Action::EndRace { is_failure: true }) => {
                     // The control thread has reported why each of them was abandoned.
                     let text = "none of its plugins is available any more".to_owned();
@@ -334,6 +352,10 @@ impl Driver {
         for call in written {
             stage.report_call(Some(call));
         }
+        if winner.is_none() && !failures.is_empty() && self.is_gone() {
+            stage.conclude(self.problem(race, &failures), Decision::Continue);
+            return self.lose_worker();
+        }
         let fails =
             winner_failed || winner.is_none() && !abstained && !ended && !failures.is_empty();
         let decision = self.decide(match (fails, ended) {
@@ -348,6 +370,17 @@ impl Driver {
             Decision::End => LoopControl::End,
             Decision::Continue | Decision::Restart(_) => LoopControl::Continue,
         }
+    }
+
+    /// Whether the machine of the worker is gone.
+    fn is_gone(&self) -> bool {
+        self.stage.remote_workers.is_gone(self.race.worker)
+    }
+
+    /// Ends because the machine of the worker is gone.
+    fn lose_worker(&self) -> LoopControl {
+        self.stage.lose_worker(self.race.worker);
+        LoopControl::End
     }
 
     /// The supervisor's decision after a race.

@@ -9,7 +9,8 @@ pub(crate) mod call;
 mod call_record;
 mod control;
 pub(crate) mod counts;
-mod create;
+pub(crate) mod create;
+pub mod distributed;
 mod driver;
 mod error;
 pub(crate) mod event;
@@ -28,6 +29,7 @@ pub mod reload;
 pub mod remote;
 pub mod replay;
 mod replay_worker;
+pub mod served;
 pub(crate) mod shared;
 pub(crate) mod stage;
 mod summary;
@@ -35,8 +37,10 @@ mod task;
 mod threads;
 pub(crate) mod work;
 pub(crate) mod worker;
+pub mod worker_call;
+pub mod worker_proxy;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
@@ -52,6 +56,7 @@ use flowpipe_recording::entry::Call;
 use crate::check::Validators;
 use crate::report::{Distribution, Progress, Report};
 use crate::run::control::Control;
+use crate::run::distributed::WorkerMachine;
 pub use crate::run::error::StartError;
 pub use crate::run::reload::{
     ChangeError, Changes, PipelineChange, Reloader, StageChangeKind, StageChanges,
@@ -80,6 +85,8 @@ pub struct Options {
     pub program: Option<Program>,
     /// The stages that other machines run, by index: see [`RunHandle::take_remote_ends`].
     pub elsewhere: BTreeSet<usize>,
+    /// The machines of workers that are not here, by the index of the stage and of the worker.
+    pub worker_machines: BTreeMap<(usize, usize), Arc<dyn WorkerMachine>>,
 }
 
 /// Observes a run. Most methods are called on the stages' threads, so they should be quick; problems and calls that hang
@@ -275,6 +282,13 @@ impl RunHandle {
     #[must_use]
     pub fn take_remote_ends(&mut self) -> RemoteEnds {
         std::mem::take(&mut self.remote)
+    }
+
+    /// Lets workers end whose machines are gone: see [`WorkerMachine`].
+    pub fn end_gone_workers(&self) {
+        let topology = self.current.topology();
+        let stages = topology.stages.iter();
+        stages.for_each(|stage| distributed::end_gone_workers(stage));
     }
 
     /// Whether the run was stopped or has failed: sources end.

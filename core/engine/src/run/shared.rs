@@ -1,6 +1,6 @@
 //! The state that all threads of a run share.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, TryLockError, Weak};
 use std::time::{Duration, Instant};
@@ -17,6 +17,7 @@ use flowpipe_sync::lock;
 use crate::check::Checks;
 use crate::report::marks::Marks;
 use crate::run::Observer;
+use crate::run::distributed::WorkerMachine;
 use crate::run::event::ControlEvent;
 use crate::run::message_schemas::{DeclaredSchema, MessageSchemas};
 use crate::run::names::Names;
@@ -60,6 +61,8 @@ pub(crate) struct Shared {
     processes: Mutex<Vec<Weak<dyn StageProcess>>>,
     /// How processes for stages are started.
     pub program: Option<Program>,
+    /// The machines of workers that are not here, by stage and worker.
+    pub worker_machines: BTreeMap<(usize, usize), Arc<dyn WorkerMachine>>,
 }
 
 /// The problems so far.
@@ -119,6 +122,7 @@ impl Shared {
             drives_mouse: Mutex::default(),
             processes: Mutex::default(),
             program: options.program,
+            worker_machines: options.worker_machines,
         }
     }
 

@@ -25,6 +25,7 @@ use crate::edge::outputs::{OutPort, Outputs, Sending};
 use crate::edge::{Item, Receipt};
 use crate::report::times::Times;
 use crate::run::counts::{ContestantCounts, StageCounts};
+use crate::run::distributed::RemoteWorkers;
 use crate::run::journal::Journal;
 use crate::run::order::Order;
 use crate::run::shared::Shared;
@@ -47,6 +48,7 @@ pub(crate) struct Stage {
     pub outputs_gone: AtomicBool,
     /// `None`: it has one worker.
     pub order: Option<Order>,
+    pub remote_workers: RemoteWorkers,
     /// The last sequence number of each output. A stage that replaces this one continues them.
     pub sent: Vec<Arc<AtomicU64>>,
     pub counts: Arc<StageCounts>,
@@ -131,6 +133,7 @@ impl Stage {
                 .collect(),
             is_deterministic: manifest.deterministic,
             order: (workers > 1).then(|| Order::new(workers, settings.ordered)),
+            remote_workers: RemoteWorkers::new(&run.worker_machines, index, workers),
             settings,
             inputs: manifest.inputs.iter().map(InputPort::new).collect(),
             outputs,

@@ -17,6 +17,7 @@ use flowpipe_sync::lock;
 use crate::edge::inputs;
 use crate::run::call::Context;
 use crate::run::call_record;
+use crate::run::distributed::Availability;
 use crate::run::exit::WorkerExit;
 use crate::run::journal::Journal;
 use crate::run::notify;
@@ -27,6 +28,9 @@ use crate::run::stage::Stage;
 use crate::run::work::Work;
 use crate::supervisor::{self, Action, Decision, Slot};
 use crate::watch::Watch;
+
+/// How often a worker without a connection to its machine checks whether there is one.
+const AWAY_STEP: Duration = Duration::from_millis(5);
 
 /// One plugin instance with its stage and watch.
 pub(crate) struct Worker {
@@ -46,15 +50,23 @@ impl Worker {
         let mut idle = IdleBackoff::default();
         // When the last call ended, if the next one of a source begins right then: the clock need not be read again.
         let mut since = None;
-        let end = loop {
+        let mut end = loop {
             let work = match stage.next(self.slot.worker, since.take()) {
                 NextWork::Work(work) => work,
                 NextWork::EndOfStream => break LoopEnd::Stream,
                 NextWork::Pause => return WorkerExit::paused(Some(self.instance)),
+                NextWork::Gone => break LoopEnd::Gone,
             };
             let mut done = self.process(&work, None, None);
             if matches!(done.outcome, Outcome::Abandoned) {
                 return self.abandon();
+            }
+            if stage
+                .remote_workers
+                .is_lost(self.slot.worker, &done.outcome)
+            {
+                self.lose(done, &work);
+                break LoopEnd::Gone;
             }
             let failed = matches!(done.outcome, Outcome::Failed(..));
             let next = self.decide(&mut done);
@@ -82,10 +94,21 @@ impl Worker {
             if matches!(done.outcome, Outcome::Abandoned) {
                 return self.abandon();
             }
-            let next = self.decide(&mut done);
-            stage.finish_ticket(work.ticket);
-            stage.report_call(done.written);
-            self.conclude(done.outcome, next, &work);
+            if stage
+                .remote_workers
+                .is_lost(self.slot.worker, &done.outcome)
+            {
+                self.lose(done, &work);
+                end = LoopEnd::Gone;
+            } else {
+                let next = self.decide(&mut done);
+                stage.finish_ticket(work.ticket);
+                stage.report_call(done.written);
+                self.conclude(done.outcome, next, &work);
+            }
+        }
+        if end == LoopEnd::Gone {
+            stage.lose_worker(self.slot.worker);
         }
         stage.close_alone();
         WorkerExit::finished(self.instance)
@@ -242,6 +265,13 @@ impl Worker {
         actions.filter_map(decided).next().unwrap_or(Decision::End)
     }
 
+    /// Reports a call that was lost with the machine of the worker.
+    fn lose(&self, done: Done, work: &Work) {
+        self.stage.finish_ticket(work.ticket);
+        self.stage.report_call(done.written);
+        self.conclude(done.outcome, Decision::Continue, work);
+    }
+
     /// Counts and reports the outcome of a call.
     pub(crate) fn conclude(&self, outcome: Outcome, decision: Decision, work: &Work) {
         if let Outcome::Failed(kind, text) = outcome {
@@ -266,6 +296,8 @@ pub(crate) enum NextWork {
     EndOfStream,
     /// The stage has to pause.
     Pause,
+    /// The machine of the worker is gone.
+    Gone,
 }
 
 impl Stage {
@@ -275,6 +307,14 @@ impl Stage {
         loop {
             if self.must_end() {
                 return NextWork::EndOfStream;
+            }
+            match self.remote_workers.availability(worker) {
+                Availability::Ready => {}
+                Availability::Away => {
+                    std::thread::sleep(AWAY_STEP);
+                    continue;
+                }
+                Availability::Gone => return NextWork::Gone,
             }
             if gate.is_closed() && gate.pauses() {
                 return NextWork::Pause;
@@ -289,6 +329,11 @@ impl Stage {
             let order = self.order.as_ref();
             let mut inputs = lock(&self.in_edges);
             match inputs.take(gate, order) {
+                inputs::Next::Message(port, item)
+                    if self.remote_workers.availability(worker) != Availability::Ready =>
+                {
+                    inputs.put_back(port, item);
+                }
                 inputs::Next::Message(port, item) => {
                     let ticket = order.map(|order| order.take(worker));
                     drop(inputs);
@@ -299,6 +344,15 @@ impl Stage {
                 inputs::Next::Ended => return NextWork::EndOfStream,
                 inputs::Next::Paused => {}
             }
+        }
+    }
+
+    /// A worker ends because its machine is gone. The run fails with the last one.
+    pub(crate) fn lose_worker(&self, worker: usize) {
+        if self.remote_workers.lose(worker) == self.settings.workers {
+            let text = "all machines of its workers are gone".to_owned();
+            let problem = self.problem(ProblemKind::Crashed, 0, None, text);
+            self.run.fail(problem);
         }
     }
 
@@ -341,6 +395,8 @@ enum LoopEnd {
     Stream,
     /// The plugin is done, or failed.
     Early,
+    /// The machine of the worker is gone.
+    Gone,
 }
 
 /// Keeps a source without output from spinning.

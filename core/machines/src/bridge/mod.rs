@@ -2,6 +2,7 @@
 
 mod receiving;
 mod sending;
+mod workers;
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -19,6 +20,7 @@ use flowpipe_link::session::MessageId;
 use flowpipe_sync::lock;
 
 use self::sending::Unfinished;
+use self::workers::SharedWorkers;
 use crate::control::{self, CHANNEL, Control};
 use crate::frame_coding::{FrameEncoder, FrameTraffic};
 use crate::observations;
@@ -106,6 +108,7 @@ struct Shared {
     sharing: Option<Sharing>,
     /// What was sent of frames, by edge.
     traffic: Mutex<BTreeMap<usize, FrameTraffic>>,
+    workers: SharedWorkers,
 }
 
 /// Messages of one edge, on their way from the thread of the link to that of the edge.
@@ -139,6 +142,7 @@ impl Bridge {
             patience,
             sharing: is_local.then(Sharing::default),
             traffic: Mutex::default(),
+            workers: SharedWorkers::new(peer.distributor, peer.served.is_some()),
         });
         let mut bridge = Self {
             shared: shared.clone(),
@@ -177,6 +181,12 @@ impl Bridge {
             let refuse = |reason: &str| own.refuse(None, reason);
             observations::receive(&own.link, &receiver, receive, &own.observations.1, refuse);
         })?);
+        bridge.others.extend(workers::start(
+            &shared,
+            (peer.worker_channels, !is_local),
+            peer.served,
+            &mut arrivals,
+        )?);
         for edge in ends.outgoing {
             let own = shared.clone();
             let frames = FrameEncoder::new(!is_local);
@@ -214,6 +224,23 @@ impl Bridge {
         lock(&self.shared.traffic).clone()
     }
 
+    /// The run here is over: the workers that the other machine has for it are needed no more.
+    pub fn end_workers(&self) {
+        self.shared.workers.end();
+    }
+
+    /// Whether the other machine may need the workers that this one has for it.
+    #[must_use]
+    pub fn is_serving(&self) -> bool {
+        self.shared.workers.is_serving()
+    }
+
+    /// How many messages the workers have processed that the other machine has for this one.
+    #[must_use]
+    pub fn processed(&self) -> Option<u64> {
+        self.shared.workers.processed()
+    }
+
     /// What has gone over the link so far.
     #[must_use]
     pub fn traffic(&self) -> Traffic {
@@ -236,6 +263,7 @@ impl Bridge {
     /// false if it died before.
     #[must_use]
     pub fn finish(mut self) -> bool {
+        self.end_workers();
         join(&mut self.outgoing);
         while !self.shared.is_dead.load(Ordering::Relaxed) {
             if self.shared.link.finish(FINISH_STEP) {
@@ -249,6 +277,7 @@ impl Bridge {
 impl Drop for Bridge {
     fn drop(&mut self) {
         self.shared.is_closing.store(true, Ordering::Relaxed);
+        self.shared.workers.close();
         join(&mut self.others);
         // Those of edges to the other machine end with their stages, which may be later.
     }
@@ -280,6 +309,19 @@ impl Shared {
     fn set_gone(&self, edge: usize) {
         if let Some(gone) = self.gone.get(&edge) {
             gone.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// The clock of the other machine, once it is known. `None`: the bridge closes before.
+    fn clock(&self) -> Option<Offset> {
+        loop {
+            match self.link.peer_clock() {
+                _ if self.has_same_clock => return Some(Offset::NONE),
+                Some(clock) => return Some(clock),
+                None if self.is_closing() => return None,
+                // The first connection measures it.
+                None => std::thread::sleep(Duration::from_millis(1)),
+            }
         }
     }
 

@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::Receiver;
 use flowpipe_config::pipeline::WhenFull;
 use flowpipe_engine::run::remote::{Delivery, IncomingEdge};
-use flowpipe_link::clock_offset::Offset;
 use flowpipe_link::session::{Event, MessageId};
 
 use super::{Arrivals, BridgeEvent, STEP, Shared};
@@ -33,14 +32,8 @@ pub(super) fn receive_edge(
     let nothing = Sharing::default();
     let sharing = shared.sharing.as_ref().unwrap_or(&nothing);
     for (id, body) in arrivals {
-        // The first connection measures it.
-        let clock = loop {
-            match shared.link.peer_clock() {
-                _ if shared.has_same_clock => break Offset::NONE,
-                Some(clock) => break clock,
-                None if shared.is_closing() => return,
-                None => std::thread::sleep(Duration::from_millis(1)),
-            }
+        let Some(clock) = shared.clock() else {
+            return;
         };
         let delivery = match wire::decode(&body, clock, &mut frames, sharing) {
             Some(arrived) => {
@@ -161,6 +154,7 @@ pub(super) fn receive(shared: &Shared, early: Vec<Event>, mut arrivals: HashMap<
                         _ => break,
                     }
                 }
+                shared.workers.close();
                 // Streams to the stages here end.
                 arrivals.clear();
                 return;

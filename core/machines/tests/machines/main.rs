@@ -13,6 +13,7 @@ mod observations;
 #[path = "../../../link/tests/processes/proxy.rs"]
 mod proxy;
 mod report;
+mod workers;
 
 use std::collections::BTreeSet;
 use std::io;
@@ -134,13 +135,23 @@ impl Machine {
 
     /// Starts its run. `here`: the stages that it runs.
     fn start(self, pipeline: &Builder, here: &[usize], patience: Duration) -> Running {
+        self.start_with(pipeline, here, patience, Options::default())
+    }
+
+    fn start_with(
+        self,
+        pipeline: &Builder,
+        here: &[usize],
+        patience: Duration,
+        options: Options,
+    ) -> Running {
         let watcher = Arc::new(Watcher::default());
         let all: BTreeSet<_> = (0..pipeline.0.stages.len()).collect();
         let options = Options {
             observers: vec![watcher.clone()],
             elsewhere: all.into_iter().filter(|it| !here.contains(it)).collect(),
             clock: self.clock,
-            ..Options::default()
+            ..options
         };
         let run = Run::start(pipeline.0.clone(), catalogue(), options);
         let mut run = run.unwrap_or_else(|error| panic!("{error}"));

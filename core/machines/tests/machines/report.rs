@@ -22,6 +22,7 @@ fn pipeline(count: u64) -> Builder {
     pipeline.0.machines = Machines {
         all: vec![machine("desk"), machine("rack")],
         of_stages: vec![0, 1, 0],
+        of_workers: Vec::new(),
     };
     pipeline
 }

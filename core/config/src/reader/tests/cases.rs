@@ -460,4 +460,53 @@ machine = "rack1"
 plugin = "echo"
 from = "second"
 machine = "rack2"
+#:: a distributed stage with a machine, twice on one, on an unknown one, and one on none
+[machines.desk]
+[machines.rack1]
+listen = "tcp/127.0.0.1:7447"
+[stages.screen]
+plugin = "capture-screen"
+machine = "desk"
+[stages.vision]
+plugin = "vision-opencv"
+from = "screen"
+machine = "rack1"
+machines = ["rack1", "rack2", "rack1"]
+[stages.echo]
+plugin = "echo"
+from = "vision"
+machines = []
+[stages.second]
+plugin = "echo"
+from = "echo"
+machines = "rack1"
+#:: stages that can't be distributed, and too many workers
+[machines.desk]
+[machines.rack1]
+listen = "tcp/127.0.0.1:7447"
+[machines.rack2]
+listen = "tcp/127.0.0.1:7448"
+[stages.screen]
+plugin = "capture-screen"
+machines = ["rack1", "rack2"]
+[stages.vision]
+plugin = "vision-opencv"
+from = "screen"
+workers = 33
+machines = ["rack1", "rack2"]
+[stages.mouse]
+plugin = "actuator-mouse"
+from = { stage = "vision" }
+machines = ["desk"]
+#:: a machine that distributes, and those of the workers, which do not listen
+[machines.desk]
+[machines.rack1]
+[machines.rack2]
+[stages.screen]
+plugin = "capture-screen"
+machine = "desk"
+[stages.vision]
+plugin = "vision-opencv"
+from = "screen"
+machines = ["rack1", "desk", "rack2"]
 "##;

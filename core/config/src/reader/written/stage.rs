@@ -35,6 +35,8 @@ pub(crate) struct WrittenStage<'a, 't> {
     pub workers: Option<Spanned<usize>>,
     pub ordered: Option<bool>,
     pub machine: Option<Spanned<String>>,
+    /// With the span of the list.
+    pub machines: Option<Spanned<Vec<Spanned<String>>>>,
 }
 
 /// The `plugin` of a stage.
@@ -160,7 +162,7 @@ pub(crate) fn keys<'a, 't>() -> Table<'a, 't, WrittenStage<'a, 't>> {
             Key {
                 row: Row {
                     name: "workers",
-                    doc: "How many messages the stage processes at once. Each worker has its own instance of each plugin.",
+                    doc: "How many messages the stage processes at once, with `machines` on each of them. Each worker has its own instance of each plugin.",
                     default: DefaultValue::Value(json!(1)),
                     schema: || json!({ "type": "integer", "minimum": 1, "maximum": Stage::MAX_WORKERS }),
                 },
@@ -181,12 +183,28 @@ pub(crate) fn keys<'a, 't>() -> Table<'a, 't, WrittenStage<'a, 't>> {
                 row: Row {
                     name: "machine",
                     doc: "The machine that runs the stage.",
-                    default: DefaultValue::Words("required with `machines`"),
+                    default: DefaultValue::Words("required with `[machines.NAME]`"),
                     schema: a_text,
                 },
                 read: |stage, entry, findings| {
                     stage.machine = text(entry.name, entry.value, findings);
                 },
+            },
+            Key {
+                row: Row {
+                    name: "machines",
+                    doc: "In place of `machine`: the machines among which the stage is distributed. Each has as many workers as `workers` says.",
+                    default: DefaultValue::Words("the stage is on one machine"),
+                    schema: || {
+                        json!({
+                            "type": "array",
+                            "items": { "type": "string" },
+                            "minItems": 1,
+                            "uniqueItems": true,
+                        })
+                    },
+                },
+                read: |stage, entry, findings| stage.machines = machines(entry.value, findings),
             },
         ],
     }
@@ -228,6 +246,7 @@ pub(super) fn read<'a, 't>(
         workers: None,
         ordered: None,
         machine: None,
+        machines: None,
     };
     let place = format!("stage `{name}`");
     keys().read(&mut stage, &place, entries, findings);
@@ -264,6 +283,23 @@ fn plugins(value: &Spanned<DeValue<'_>>, findings: &mut Findings) -> WrittenPlug
             }
         }
     }
+}
+
+fn machines(
+    value: &Spanned<DeValue<'_>>,
+    findings: &mut Findings,
+) -> Option<Spanned<Vec<Spanned<String>>>> {
+    let DeValue::Array(list) = value.get_ref() else {
+        let hint = Some("name one machine with machine = \"NAME\"".to_owned());
+        wrong_type("machines", value, "an array of strings", hint, findings);
+        return None;
+    };
+    if list.is_empty() {
+        findings.report(&value.span(), Problem::EmptyList { what: "machines" });
+    }
+    let names = list.iter();
+    let names = names.filter_map(|name| text("machines", name, findings));
+    Some(Spanned::new(value.span(), names.collect()))
 }
 
 fn isolation(value: &Spanned<DeValue<'_>>, findings: &mut Findings) -> Option<Isolation> {

@@ -1,0 +1,260 @@
+//! A call of an instance that this machine has for another one.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
+
+use crossbeam_channel::Receiver;
+use flowpipe_abi as abi;
+use flowpipe_engine::run::served::ServedCall;
+use flowpipe_engine::run::worker_call::{Polls, WorkerOutput};
+use flowpipe_host::call::Cancellation;
+use flowpipe_host::clock::Clock;
+use flowpipe_host::run::{Ended, Mode, RunContext, StageProcess};
+use flowpipe_sync::lock;
+
+use super::packets::PacketSender;
+use super::protocol::{FromWorker, WorkerAnswer};
+
+/// The most marks of one call that are sent. The other machine ignores further ones, too.
+const MOST_MARKS: u64 = 1_001;
+/// The longest name of a mark, in bytes.
+const LONGEST_MARK: usize = 256;
+
+/// No poll.
+const NEVER: u64 = u64::MAX;
+/// The bits of a reason in the number of a cancelled call.
+const REASON: u64 = 3;
+/// The reason when the run ends.
+const STOP: u32 = 3;
+
+/// The run of the machine that distributes the messages.
+pub(super) struct DistantRun {
+    mode: AtomicU32,
+    is_dry: AtomicBool,
+    processes: Mutex<Vec<Weak<dyn StageProcess>>>,
+    answers: Arc<PacketSender>,
+    /// The instances by the names of their stages, to end the run.
+    instances: Mutex<Vec<(String, u64)>>,
+}
+
+/// Whether the calls of an instance are cancelled.
+pub(super) struct CallControl {
+    run: Arc<DistantRun>,
+    call: AtomicU64,
+    cancelled: AtomicU64,
+    is_given_up: AtomicBool,
+    polls: AtomicU64,
+    /// After how many polls it was first cancelled; [`NEVER`].
+    cancelled_after: AtomicU64,
+    cancelled_reason: AtomicU32,
+    marks: AtomicU64,
+    /// Its process, if it has its own.
+    pub process: OnceLock<Arc<dyn StageProcess>>,
+}
+
+/// A call.
+pub(super) struct Call<'a> {
+    pub instance: u64,
+    pub control: &'a CallControl,
+    pub answers: &'a PacketSender,
+    pub statuses: &'a Receiver<abi::Status>,
+    pub clock: Clock,
+}
+
+impl DistantRun {
+    pub(super) fn new(answers: &Arc<PacketSender>) -> Arc<Self> {
+        Arc::new(Self {
+            mode: AtomicU32::new(0),
+            is_dry: AtomicBool::new(false),
+            processes: Mutex::default(),
+            answers: answers.clone(),
+            instances: Mutex::default(),
+        })
+    }
+
+    pub(super) fn set_dry(&self) {
+        self.is_dry.store(true, Ordering::SeqCst);
+    }
+
+    /// Advances the mode, which never goes back.
+    pub(super) fn set_mode(&self, mode: u32) {
+        if self.mode.fetch_max(mode, Ordering::SeqCst) < mode {
+            let mode = self.mode();
+            for process in lock(&self.processes).iter().filter_map(Weak::upgrade) {
+                process.set_mode(mode);
+            }
+        }
+    }
+
+    pub(super) fn add(&self, stage: &str, instance: u64) {
+        let mut instances = lock(&self.instances);
+        instances.retain(|(name, _)| name != stage);
+        instances.push((stage.to_owned(), instance));
+    }
+}
+
+impl RunContext for DistantRun {
+    fn mode(&self) -> Mode {
+        match self.mode.load(Ordering::SeqCst) {
+            0 => Mode::Run,
+            1 => Mode::Drain,
+            2 => Mode::Drop,
+            _ => Mode::Abort,
+        }
+    }
+
+    fn is_dry(&self) -> bool {
+        self.is_dry.load(Ordering::SeqCst)
+    }
+
+    fn end(&self, ended: Ended) {
+        let instances = lock(&self.instances);
+        let instance = instances.iter().find(|(name, _)| *name == ended.stage);
+        let Some(instance) = instance.map(|(_, instance)| *instance) else {
+            return;
+        };
+        drop(instances);
+        let Ended { how, reason, .. } = ended;
+        let end = WorkerAnswer::End { how, reason };
+        // The other machine is dead: its run has ended.
+        let _ = self
+            .answers
+            .send(FromWorker::new(instance, Polls::default(), end), b"", None);
+    }
+
+    fn follow(&self, process: &Arc<dyn StageProcess>) {
+        let mut processes = lock(&self.processes);
+        processes.retain(|process| process.strong_count() > 0);
+        processes.push(Arc::downgrade(process));
+        process.set_mode(self.mode());
+    }
+}
+
+impl CallControl {
+    pub(super) fn new(run: &Arc<DistantRun>) -> Arc<Self> {
+        Arc::new(Self {
+            run: run.clone(),
+            call: AtomicU64::new(0),
+            cancelled: AtomicU64::new(0),
+            is_given_up: AtomicBool::new(false),
+            polls: AtomicU64::new(0),
+            cancelled_after: AtomicU64::new(NEVER),
+            cancelled_reason: AtomicU32::new(0),
+            marks: AtomicU64::new(0),
+            process: OnceLock::new(),
+        })
+    }
+
+    /// A call starts.
+    pub(super) fn begin(&self, call: u64) {
+        self.call.store(call, Ordering::SeqCst);
+        self.polls.store(0, Ordering::SeqCst);
+        self.marks.store(0, Ordering::SeqCst);
+        self.cancelled_after.store(NEVER, Ordering::SeqCst);
+        if let Some(process) = self.process.get() {
+            process.set_call(call);
+        }
+    }
+
+    /// Cancels a call: see [`StageProcess::set_cancelled`].
+    pub(super) fn set_cancelled(&self, cancelled: u64) {
+        self.cancelled.store(cancelled, Ordering::SeqCst);
+        if let Some(process) = self.process.get() {
+            process.set_cancelled(cancelled);
+        }
+    }
+
+    /// Nobody waits for its call any more.
+    pub(super) fn give_up(&self, why: &str) {
+        self.is_given_up.store(true, Ordering::SeqCst);
+        if let Some(process) = self.process.get() {
+            process.kill(why);
+        }
+    }
+
+    /// Whether nobody waits for its call any more.
+    pub(super) fn is_given_up(&self) -> bool {
+        self.is_given_up.load(Ordering::SeqCst)
+    }
+
+    fn reason(&self) -> Option<u32> {
+        let cancelled = self.cancelled.load(Ordering::SeqCst);
+        let is_watched = cancelled >> 2 == self.call.load(Ordering::SeqCst);
+        let watched = is_watched.then_some((cancelled & REASON) as u32);
+        let is_stopped = self.is_given_up() || self.run.mode() == Mode::Abort;
+        watched.or(is_stopped.then_some(STOP))
+    }
+
+    pub(super) fn polls(&self) -> Polls {
+        let after = self.cancelled_after.load(Ordering::SeqCst);
+        let reason = self.cancelled_reason.load(Ordering::SeqCst);
+        Polls {
+            count: self.polls.load(Ordering::SeqCst),
+            cancelled: (after != NEVER).then_some(Cancellation { after, reason }),
+        }
+    }
+}
+
+impl Call<'_> {
+    /// Sends what the instance does. Returns false if nobody waits for it.
+    fn send(&self, what: WorkerAnswer, output: Option<&WorkerOutput>) -> bool {
+        let answer = FromWorker::new(self.instance, self.control.polls(), what);
+        let json = output.and_then(|it| it.json.as_deref()).unwrap_or_default();
+        let frame = output.and_then(|it| it.frame.as_ref());
+        !self.control.is_given_up() && self.answers.send(answer, json, frame).is_ok()
+    }
+
+    /// Waits for a status. `None`: nobody waits for the call any more.
+    fn status(&self) -> Option<abi::Status> {
+        self.statuses.recv().ok()
+    }
+}
+
+impl ServedCall for Call<'_> {
+    fn emit(&self, output: Option<WorkerOutput>) -> abi::Status {
+        let sent = self.send(WorkerAnswer::emit(output.as_ref()), output.as_ref());
+        match sent {
+            true => self.status().unwrap_or(abi::STOPPED),
+            // A message that is too long, if the other machine is there.
+            false => abi::BAD_MESSAGE,
+        }
+    }
+
+    fn is_cancelled(&self) -> bool {
+        let control = self.control;
+        let reason = control.reason();
+        if let Some(reason) = reason
+            && control.cancelled_after.load(Ordering::SeqCst) == NEVER
+        {
+            control.cancelled_reason.store(reason, Ordering::SeqCst);
+            let polls = control.polls.load(Ordering::SeqCst);
+            control.cancelled_after.store(polls, Ordering::SeqCst);
+        }
+        control.polls.fetch_add(1, Ordering::SeqCst);
+        reason.is_some()
+    }
+
+    fn mark(&self, name: &str, at_ns: Option<i64>) {
+        if self.control.marks.fetch_add(1, Ordering::SeqCst) < MOST_MARKS {
+            let name = name[..name.floor_char_boundary(LONGEST_MARK)].to_owned();
+            let at_ns = at_ns.unwrap_or_else(|| self.clock.now());
+            self.send(WorkerAnswer::Mark { name, at_ns }, None);
+        }
+    }
+
+    fn wait_until(&self, deadline_ns: i64) -> abi::Status {
+        match self.send(WorkerAnswer::Wait { deadline_ns }, None) {
+            true => self.status().unwrap_or(abi::CANCELLED),
+            false => abi::CANCELLED,
+        }
+    }
+
+    fn catch_up(&self, polls: Polls) {
+        let control = self.control;
+        control.polls.store(polls.count, Ordering::SeqCst);
+        if let Some(Cancellation { after, reason }) = polls.cancelled {
+            control.cancelled_reason.store(reason, Ordering::SeqCst);
+            control.cancelled_after.store(after, Ordering::SeqCst);
+        }
+    }
+}

@@ -1,0 +1,370 @@
+//! The workers that another machine has for this one.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, Weak};
+
+use crossbeam_channel::{Receiver, Sender, TrySendError};
+use flowpipe_engine::run::distributed::{Availability, WorkerMachine, WorkerPlace};
+use flowpipe_engine::run::worker_call::{Polls, WorkerDone, WorkerOutput, WorkerReply};
+use flowpipe_engine::run::worker_proxy::WorkerProxy;
+use flowpipe_host::frame::pool::Pool;
+use flowpipe_host::instance::{Death, Instance};
+use flowpipe_host::run::{Ended, RunContext, StageProcess};
+use flowpipe_host::stage_clock::ClockSource;
+use flowpipe_host::table::Host;
+use flowpipe_link::clock_offset::Offset;
+use flowpipe_link::link::Link;
+use flowpipe_link::session::MessageId;
+use flowpipe_sync::lock;
+
+use super::connection::{Connection, RemoteProcess};
+use super::packets::{Packet, PacketSender};
+use super::protocol::{Command, FromWorker, ToWorker, WorkerAnswer, death, stated};
+use crate::frame_coding::FrameDecoder;
+
+/// How much of an instance may wait for the thread that calls it: above all the marks of a call.
+const MOST_REPLIES: usize = 2_048;
+
+/// The workers that another machine has for this one.
+pub(crate) struct Distributor {
+    /// The name of the machine.
+    name: String,
+    link: Arc<Link>,
+    pub(super) calls: PacketSender,
+    /// Whether its answers are read.
+    is_started: AtomicBool,
+    /// Whether the machine is dead, or the bridge to it closed.
+    is_over: Arc<AtomicBool>,
+    /// By number.
+    instances: Mutex<HashMap<u64, Entry>>,
+    /// How many instances of a stage and worker are being created.
+    creating: Mutex<BTreeMap<(usize, usize), usize>>,
+    last: AtomicU64,
+    /// What a thread of the bridge sends: the control thread of the run must not wait.
+    errands: (Sender<Errand>, Receiver<Errand>),
+    /// How many calls with messages have returned.
+    pub(super) processed: AtomicU64,
+}
+
+/// What comes from an instance, for the thread that calls it.
+pub(super) enum Received {
+    Reply(WorkerReply, Polls),
+    /// It is lost.
+    Died(Death),
+}
+
+/// A packet that is sent later.
+pub(super) enum Errand {
+    Create(u64, WorkerPlace, ClockSource, bool, Arc<RemoteProcess>),
+    /// The mode of the run, and the call that is cancelled.
+    Control(u64, u32, u64),
+    Kill(u64),
+    Destroy(u64),
+    /// Nothing more.
+    End,
+}
+
+struct Entry {
+    place: WorkerPlace,
+    stage: String,
+    is_created: bool,
+    replies: Sender<Received>,
+    /// Whether it waits for the answer to an emission or a wait.
+    is_waiting: bool,
+    /// The memory of its frames, and their owner.
+    pool: Arc<Pool>,
+    owner: u32,
+    run: Weak<dyn RunContext>,
+}
+
+impl Distributor {
+    pub(crate) fn new(name: &str, link: &Arc<Link>, channel: u32, compresses: bool) -> Arc<Self> {
+        let is_over = Arc::default();
+        Arc::new(Self {
+            name: name.to_owned(),
+            link: link.clone(),
+            calls: PacketSender::new(link, channel, compresses, &is_over),
+            is_started: AtomicBool::new(false),
+            is_over,
+            instances: Mutex::default(),
+            creating: Mutex::default(),
+            last: AtomicU64::new(0),
+            errands: crossbeam_channel::unbounded(),
+            processed: AtomicU64::new(0),
+        })
+    }
+
+    /// How many messages the other machine has processed.
+    pub(crate) fn processed(&self) -> u64 {
+        self.processed.load(Ordering::Relaxed)
+    }
+
+    /// Its run here is over: nothing more is sent.
+    pub(crate) fn end(&self) {
+        self.run_later(Errand::End);
+    }
+
+    /// No call returns any more.
+    pub(crate) fn close(&self) {
+        self.is_over.store(true, Ordering::SeqCst);
+        self.end();
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::SeqCst)
+    }
+
+    pub(super) fn is_connected(&self) -> bool {
+        self.link.is_connected()
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// How an instance ends when its machine is gone.
+    pub(super) fn gone(&self) -> Death {
+        Death {
+            hung: false,
+            text: format!("machine {} is gone", self.name),
+        }
+    }
+
+    pub(super) fn run_later(&self, errand: Errand) {
+        // This one has both ends.
+        let _ = self.errands.0.send(errand);
+    }
+
+    /// Sends an instance nothing more, and ignores what it sends.
+    pub(super) fn forget(&self, instance: u64) {
+        // What it has not received is freed without the lock.
+        let entry = lock(&self.instances).remove(&instance);
+        if let Some(entry) = entry.filter(|entry| !entry.is_created) {
+            self.note_created(entry.place);
+        }
+    }
+
+    /// An instance gets the answer that it waits for.
+    pub(super) fn note_answered(&self, instance: u64) {
+        if let Some(entry) = lock(&self.instances).get_mut(&instance) {
+            entry.is_waiting = false;
+        }
+    }
+
+    fn note_created(&self, place: WorkerPlace) {
+        if let Some(count) = lock(&self.creating).get_mut(&(place.stage, place.worker)) {
+            *count = count.saturating_sub(1);
+        }
+    }
+
+    /// Sends what is not sent by the threads of the run, until nothing more comes.
+    pub(crate) fn run_errands(&self) {
+        for errand in &self.errands.1 {
+            let (instance, what) = match errand {
+                Errand::Create(instance, place, clock, dry, process) => (
+                    instance,
+                    Command::Create {
+                        stage: place.stage,
+                        worker: place.worker,
+                        plugin: place.plugin,
+                        clock,
+                        dry,
+                        mode: process.control().0,
+                    },
+                ),
+                Errand::Control(instance, mode, cancelled) => {
+                    (instance, Command::Control { mode, cancelled })
+                }
+                Errand::Kill(instance) => (instance, Command::Kill),
+                Errand::Destroy(instance) => (instance, Command::Destroy),
+                Errand::End => break,
+            };
+            // The other machine is dead: nothing is to be done there.
+            let _ = self.calls.send(ToWorker { instance, what }, b"", None);
+        }
+        self.calls.end();
+    }
+
+    /// Passes on what the instances send. `clock`: of the other machine. `refuse` is called with what is malformed.
+    pub(crate) fn receive(
+        &self,
+        arrivals: &Receiver<(MessageId, Vec<u8>)>,
+        clock: impl Fn() -> Option<Offset>,
+        refuse: impl Fn(&str),
+    ) {
+        self.is_started.store(true, Ordering::SeqCst);
+        let mut frames = FrameDecoder::default();
+        for (id, body) in arrivals {
+            let Some(clock) = clock() else {
+                break;
+            };
+            let accepted = Packet::<FromWorker>::decode(&body, &mut frames)
+                .ok_or("an answer of a worker is malformed")
+                .and_then(|packet| self.accept(packet, clock));
+            self.link.take(id.channel);
+            self.link.done(id);
+            if let Err(reason) = accepted {
+                refuse(reason);
+                // Its call would never return.
+                self.link.give_up();
+            }
+        }
+        // Without answers, no call returns.
+        self.close();
+        let lost = std::mem::take(&mut *lock(&self.instances));
+        drop(lost);
+    }
+
+    fn accept(&self, packet: Packet<FromWorker>, clock: Offset) -> Result<(), &'static str> {
+        let Packet { what, json, pixels } = packet;
+        let (instance, polls) = (what.instance, what.polls());
+        let mut instances = lock(&self.instances);
+        let Some(entry) = instances.get_mut(&instance) else {
+            // It was given up.
+            return Ok(());
+        };
+        let frame = pixels.frame(&entry.pool, entry.owner);
+        let died = |hung, text: String| Received::Died(Death { hung, text });
+        let received = match what.what {
+            WorkerAnswer::Created { clock } if !entry.is_created => {
+                entry.is_created = true;
+                self.note_created(entry.place);
+                // The times that it has read count to its first call.
+                let created = WorkerDone {
+                    clock,
+                    ..WorkerDone::default()
+                };
+                Received::Reply(WorkerReply::Done(created), polls)
+            }
+            WorkerAnswer::NotCreated { why } if !entry.is_created => {
+                entry.is_created = true;
+                self.note_created(entry.place);
+                let name = &self.name;
+                died(
+                    false,
+                    format!("it can't be started on machine {name}: {why}"),
+                )
+            }
+            WorkerAnswer::Done {
+                status,
+                error,
+                clock,
+                death: its_death,
+            } => Received::Reply(
+                WorkerReply::Done(WorkerDone {
+                    status,
+                    error,
+                    clock,
+                    death: its_death.map(death),
+                }),
+                polls,
+            ),
+            WorkerAnswer::Emit {
+                is_whole,
+                port,
+                schema,
+                has_json,
+                captured_ns,
+            } => match frame {
+                Err(why) => died(false, why),
+                Ok(frame) => {
+                    let output = WorkerOutput {
+                        port,
+                        schema,
+                        json: has_json.then_some(json),
+                        frame,
+                        captured_ns: stated(captured_ns, clock),
+                    };
+                    Received::Reply(WorkerReply::Emit(is_whole.then_some(output)), polls)
+                }
+            },
+            WorkerAnswer::Wait { deadline_ns } => {
+                let deadline_ns = clock.to_own(deadline_ns);
+                Received::Reply(WorkerReply::Wait { deadline_ns }, polls)
+            }
+            WorkerAnswer::Mark { name, at_ns } => {
+                let at_ns = clock.to_own(at_ns);
+                Received::Reply(WorkerReply::Mark { name, at_ns }, polls)
+            }
+            WorkerAnswer::End { how, reason } => {
+                let (run, stage) = (entry.run.upgrade(), entry.stage.clone());
+                drop(instances);
+                if let Some(run) = run {
+                    run.end(Ended { stage, how, reason });
+                }
+                return Ok(());
+            }
+            WorkerAnswer::Created { .. } | WorkerAnswer::NotCreated { .. } => {
+                return Err("a worker was created twice");
+            }
+        };
+        if entry.is_waiting {
+            return Err("a worker does not wait for its answer");
+        }
+        let asks =
+            |reply: &WorkerReply| matches!(reply, WorkerReply::Emit(_) | WorkerReply::Wait { .. });
+        entry.is_waiting = matches!(&received, Received::Reply(reply, _) if asks(reply));
+        match entry.replies.try_send(received) {
+            Err(TrySendError::Full(_)) => Err("a worker sends more than it may"),
+            // Gone: its call was given up.
+            Ok(()) | Err(TrySendError::Disconnected(_)) => Ok(()),
+        }
+    }
+}
+
+/// A machine that has workers for this one.
+pub(crate) struct PeerWorkers(pub Arc<Distributor>);
+
+impl WorkerMachine for PeerWorkers {
+    fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    fn availability(&self, stage: usize, worker: usize) -> Availability {
+        let this = &self.0;
+        if this.is_over() {
+            return Availability::Gone;
+        }
+        let creating = lock(&this.creating).get(&(stage, worker)).copied();
+        let is_ready = this.is_started.load(Ordering::SeqCst)
+            && creating.unwrap_or_default() == 0
+            && this.is_connected();
+        match is_ready {
+            true => Availability::Ready,
+            false => Availability::Away,
+        }
+    }
+
+    fn create(&self, place: WorkerPlace, host: Arc<Host>, run: &Arc<dyn RunContext>) -> Instance {
+        let this = &self.0;
+        let instance = this.last.fetch_add(1, Ordering::Relaxed) + 1;
+        let (sender, replies) = crossbeam_channel::bounded(MOST_REPLIES);
+        let entry = Entry {
+            place,
+            stage: host.name().to_owned(),
+            is_created: false,
+            replies: sender,
+            is_waiting: false,
+            pool: host.pool().clone(),
+            owner: host.owner(),
+            run: Arc::downgrade(run),
+        };
+        let process = Arc::new(RemoteProcess::new(instance, this));
+        let follower: Arc<dyn StageProcess> = process.clone();
+        run.follow(&follower);
+        *lock(&this.creating)
+            .entry((place.stage, place.worker))
+            .or_default() += 1;
+        lock(&this.instances).insert(instance, entry);
+        if this.is_over() {
+            // Nothing comes from it.
+            this.forget(instance);
+        }
+        let clock = host.stage_clock().source();
+        let create = Errand::Create(instance, place, clock, run.is_dry(), process.clone());
+        this.run_later(create);
+        let connection = Connection::new(this.clone(), process, replies);
+        WorkerProxy::instance(Box::new(connection), host)
+    }
+}

@@ -1,0 +1,246 @@
+//! Packets of the channels of workers: the length of the head, the head as JSON, the JSON of a message, and its frame.
+
+use std::borrow::Cow;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use flowpipe_host::frame::pool::Pool;
+use flowpipe_host::frame::{Frame, Shape};
+use flowpipe_link::link::Link;
+use flowpipe_link::session::Refusal;
+use flowpipe_sync::lock;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::frame_coding::{FrameDecoder, FrameEncoder, FrameHead, MOST_FRAME_BYTES};
+use crate::shared_memory::Sharing;
+
+/// How often a thread that waits checks whether the other machine is dead.
+const STEP: Duration = Duration::from_millis(50);
+
+/// Sends packets on one channel, from any thread.
+pub(super) struct PacketSender {
+    link: Arc<Link>,
+    channel: u32,
+    /// Frames are sent in the order in which they are encoded.
+    frames: Mutex<FrameEncoder>,
+    is_over: Arc<AtomicBool>,
+}
+
+/// Why a packet was not sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unsent {
+    /// It is longer than a link permits.
+    TooLong,
+    /// The other machine takes nothing more.
+    Over,
+}
+
+/// A packet.
+pub(super) struct Packet<T> {
+    pub what: T,
+    pub json: Vec<u8>,
+    pub pixels: Pixels,
+}
+
+/// The pixels of a packet, if it has any.
+pub(super) struct Pixels(Option<(Shape, Arc<Vec<u8>>)>);
+
+#[derive(Serialize, Deserialize)]
+struct PacketHead<T> {
+    what: T,
+    /// Bytes of the JSON.
+    json: usize,
+    frame: Option<FrameHead>,
+}
+
+impl PacketSender {
+    /// `is_over`: whether the other machine is dead.
+    pub(super) fn new(
+        link: &Arc<Link>,
+        channel: u32,
+        compresses: bool,
+        is_over: &Arc<AtomicBool>,
+    ) -> Self {
+        Self {
+            link: link.clone(),
+            channel,
+            frames: Mutex::new(FrameEncoder::new(compresses)),
+            is_over: is_over.clone(),
+        }
+    }
+
+    /// Sends a packet once the other machine has room for it.
+    pub(super) fn send(
+        &self,
+        what: impl Serialize,
+        json: &[u8],
+        frame: Option<&Frame>,
+    ) -> Result<(), Unsent> {
+        if frame.is_some_and(|frame| frame.pixels().len() > MOST_FRAME_BYTES) {
+            return Err(Unsent::TooLong);
+        }
+        let mut frames = lock(&self.frames);
+        let (head, list, pixels) = match frame {
+            Some(frame) => {
+                let (head, list, pixels) = frames.encode(frame.shape(), frame.pixels());
+                (Some(head), list, pixels)
+            }
+            None => (None, Vec::new(), Cow::default()),
+        };
+        let head = PacketHead {
+            what,
+            json: json.len(),
+            frame: head,
+        };
+        // It has no maps with other keys than text, so that it is always JSON.
+        let head = serde_json::to_vec(&head).unwrap_or_default();
+        let length = 4 + head.len() + json.len() + list.len() + pixels.len();
+        let mut body = Vec::with_capacity(length);
+        body.extend_from_slice(&(head.len() as u32).to_le_bytes());
+        for part in [&head, json, &list, &pixels] {
+            body.extend_from_slice(part);
+        }
+        let body = body.into();
+        // The lock is held until it is sent: the next frame is coded as changes of this one.
+        loop {
+            match self.link.send(self.channel, &body, STEP) {
+                Ok(_) => return Ok(()),
+                Err(Refusal::NoCredit | Refusal::Full) if !self.is_over() => {}
+                Err(Refusal::TooLong) => {
+                    if frame.is_some() {
+                        frames.forget();
+                    }
+                    return Err(Unsent::TooLong);
+                }
+                Err(Refusal::NoCredit | Refusal::Full | Refusal::Ended) => {
+                    return Err(Unsent::Over);
+                }
+            }
+        }
+    }
+
+    /// Sends nothing more.
+    pub(super) fn end(&self) {
+        self.link.end(self.channel);
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Relaxed)
+    }
+}
+
+impl<T: DeserializeOwned> Packet<T> {
+    /// Reads a packet. `None`: it is malformed. `frames`: those of the channel so far.
+    pub(super) fn decode(bytes: &[u8], frames: &mut FrameDecoder) -> Option<Self> {
+        let (length, rest) = bytes.split_first_chunk()?;
+        let length = u32::from_le_bytes(*length) as usize;
+        let (head, rest) = rest.split_at_checked(length)?;
+        let head: PacketHead<T> = serde_json::from_slice(head).ok()?;
+        let (json, rest) = rest.split_at_checked(head.json)?;
+        let pixels = match &head.frame {
+            Some(frame) => Some(frames.decode(frame, rest, &Sharing::default())?),
+            None if rest.is_empty() => None,
+            None => return None,
+        };
+        Some(Self {
+            what: head.what,
+            json: json.to_vec(),
+            pixels: Pixels(pixels),
+        })
+    }
+}
+
+impl Pixels {
+    /// As a frame, in memory of this pool. `Err`: there is not enough.
+    pub(super) fn frame(&self, pool: &Arc<Pool>, owner: u32) -> Result<Option<Frame>, String> {
+        let Some((shape, pixels)) = &self.0 else {
+            return Ok(None);
+        };
+        let frame = Frame::from_pixels(pool, *shape, owner, pixels);
+        let frame = frame.ok_or("there is no memory for its frame");
+        Ok(Some(frame?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use flowpipe_abi as abi;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::workers::protocol::{Command, FromWorker, ToWorker};
+
+    /// A packet with a frame, as [`PacketSender::send`] writes it.
+    fn packet() -> Vec<u8> {
+        let shape = Shape::new(&abi::FrameInfo {
+            struct_size: size_of::<abi::FrameInfo>() as u32,
+            format: abi::FORMAT_GREY8,
+            width: 3,
+            height: 2,
+            stride: 4,
+            size: 0,
+        });
+        let (frame, list, pixels) = FrameEncoder::new(false).encode(shape.unwrap(), &[7; 8]);
+        let head = PacketHead {
+            what: ToWorker {
+                instance: 3,
+                what: Command::Status(abi::OK),
+            },
+            json: 2,
+            frame: Some(frame),
+        };
+        let head = serde_json::to_vec(&head).unwrap();
+        let length = (head.len() as u32).to_le_bytes();
+        [&length[..], &head, b"{}", &list, &pixels].concat()
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Packet<ToWorker>> {
+        Packet::decode(bytes, &mut FrameDecoder::default())
+    }
+
+    #[test]
+    fn a_packet_arrives_as_it_was_sent() {
+        let decoded = decode(&packet()).unwrap();
+        assert_eq!((decoded.what.instance, &decoded.json[..]), (3, &b"{}"[..]));
+        let frame = decoded.pixels.frame(&Pool::new(1), 0).unwrap().unwrap();
+        assert_eq!(frame.pixels(), [7; 8]);
+    }
+
+    #[test]
+    fn malformed_packets_are_refused() {
+        let good = packet();
+        let long = [&good[..], &[0]].concat();
+        let announced = [u32::MAX.to_le_bytes().as_slice(), &good[4..]].concat();
+        for bad in [
+            &[][..],
+            &good[..3],
+            &good[..good.len() - 1],
+            &long,
+            &announced,
+        ] {
+            assert!(decode(bad).is_none());
+        }
+        // What workers send is nothing that they are to do.
+        let mut frames = FrameDecoder::default();
+        assert!(Packet::<FromWorker>::decode(&good, &mut frames).is_none());
+    }
+
+    proptest! {
+        #[test]
+        fn fuzz_packets_of_workers(
+            changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..9),
+            cut in any::<prop::sample::Index>(),
+        ) {
+            let mut bytes = packet();
+            for (index, byte) in changes {
+                let index = index.index(bytes.len());
+                bytes[index] = byte;
+            }
+            let _ = decode(&bytes);
+            let cut = cut.index(bytes.len());
+            let _ = decode(&bytes[..cut]);
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! What machines send each other of the workers of distributed stages.
+
+use flowpipe_abi as abi;
+use flowpipe_engine::run::distributed::WorkerPlace;
+use flowpipe_engine::run::worker_call::{Polls, WorkerDone, WorkerMessage, WorkerOutput};
+use flowpipe_host::call::Cancellation;
+use flowpipe_host::frame::Frame;
+use flowpipe_host::instance::Death;
+use flowpipe_host::run::Ending;
+use flowpipe_host::stage_clock::ClockSource;
+use flowpipe_link::clock_offset::Offset;
+use serde::{Deserialize, Serialize};
+
+/// To the instance of this number.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct ToWorker {
+    pub instance: u64,
+    pub what: Command,
+}
+
+/// What an instance is to do.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Command {
+    /// It is created.
+    Create {
+        stage: usize,
+        worker: usize,
+        plugin: usize,
+        clock: ClockSource,
+        /// The run has no effects outside of the program.
+        dry: bool,
+        /// The mode of the run.
+        mode: u32,
+    },
+    /// The body is the message's JSON, and its frame.
+    Process {
+        event: abi::Event,
+        /// The number of the call.
+        call: u64,
+        message: Option<MessageHead>,
+    },
+    Reset,
+    /// The answer to an emission or a wait.
+    Status(abi::Status),
+    /// The mode of the run, and the call that is cancelled: see [`flowpipe_host::run::StageProcess`].
+    Control {
+        mode: u32,
+        cancelled: u64,
+    },
+    /// Its call hangs: it is given up.
+    Kill,
+    Destroy,
+}
+
+/// From the instance of this number.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct FromWorker {
+    pub instance: u64,
+    /// How often it has asked in this call whether it is cancelled.
+    pub polls: u64,
+    /// After how many polls it was cancelled, and why.
+    pub cancelled: Option<(u64, u32)>,
+    pub what: WorkerAnswer,
+}
+
+/// What an instance does.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum WorkerAnswer {
+    /// It was created.
+    Created {
+        clock: Vec<i64>,
+    },
+    /// It was not created, for this reason.
+    NotCreated {
+        why: String,
+    },
+    /// The call has returned.
+    Done {
+        status: abi::Status,
+        error: Option<(i32, String)>,
+        clock: Vec<i64>,
+        /// Whether its process hung, and how it ended.
+        death: Option<(bool, String)>,
+    },
+    /// The body is the message's JSON, and its frame.
+    Emit {
+        is_whole: bool,
+        port: u32,
+        schema: Option<String>,
+        has_json: bool,
+        captured_ns: i64,
+    },
+    Wait {
+        deadline_ns: i64,
+    },
+    Mark {
+        name: String,
+        at_ns: i64,
+    },
+    /// It ends the run.
+    End {
+        how: Ending,
+        reason: String,
+    },
+}
+
+/// A message, without its JSON and its frame. Times are of the sender's clock.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct MessageHead {
+    port: u32,
+    schema: String,
+    sequence: u64,
+    frame_sequence: u64,
+    captured_ns: i64,
+    /// Stage, taken, emitted.
+    hops: Vec<(u32, i64, i64)>,
+}
+
+impl MessageHead {
+    pub(super) fn new(message: &WorkerMessage) -> Self {
+        Self {
+            port: message.port,
+            schema: message.schema.clone(),
+            sequence: message.sequence,
+            frame_sequence: message.frame_sequence,
+            captured_ns: message.captured_ns,
+            hops: message
+                .hops
+                .iter()
+                .map(|hop| (hop.stage, hop.taken_ns, hop.emitted_ns))
+                .collect(),
+        }
+    }
+
+    /// The message. Times are converted to those of this machine.
+    pub(super) fn message(
+        self,
+        json: Vec<u8>,
+        frame: Option<Frame>,
+        clock: Offset,
+    ) -> WorkerMessage {
+        let hop = |(stage, taken_ns, emitted_ns): (u32, i64, i64)| abi::Hop {
+            stage,
+            reserved: 0,
+            taken_ns: clock.to_own(taken_ns),
+            emitted_ns: clock.to_own(emitted_ns),
+        };
+        WorkerMessage {
+            port: self.port,
+            schema: self.schema,
+            json,
+            frame,
+            sequence: self.sequence,
+            frame_sequence: self.frame_sequence,
+            captured_ns: match self.frame_sequence {
+                0 => 0,
+                _ => clock.to_own(self.captured_ns),
+            },
+            hops: self.hops.into_iter().map(hop).collect(),
+        }
+    }
+}
+
+impl FromWorker {
+    pub(super) fn new(instance: u64, polls: Polls, what: WorkerAnswer) -> Self {
+        Self {
+            instance,
+            polls: polls.count,
+            cancelled: polls.cancelled.map(|it| (it.after, it.reason)),
+            what,
+        }
+    }
+
+    pub(super) fn polls(&self) -> Polls {
+        Polls {
+            count: self.polls,
+            cancelled: self
+                .cancelled
+                .map(|(after, reason)| Cancellation { after, reason }),
+        }
+    }
+}
+
+impl WorkerAnswer {
+    pub(super) fn done(done: WorkerDone) -> Self {
+        Self::Done {
+            status: done.status,
+            error: done.error,
+            clock: done.clock,
+            death: done.death.map(|it| (it.hung, it.text)),
+        }
+    }
+
+    /// An emission, without its JSON and its frame.
+    pub(super) fn emit(output: Option<&WorkerOutput>) -> Self {
+        Self::Emit {
+            is_whole: output.is_some(),
+            port: output.map_or(0, |it| it.port),
+            schema: output.and_then(|it| it.schema.clone()),
+            has_json: output.is_some_and(|it| it.json.is_some()),
+            captured_ns: output.map_or(0, |it| it.captured_ns),
+        }
+    }
+}
+
+/// The end of an instance, as it was reported.
+pub(super) fn death((hung, text): (bool, String)) -> Death {
+    Death { hung, text }
+}
+
+/// A time that a plugin states, by the own clock. 0: none.
+pub(super) fn stated(time_ns: i64, clock: Offset) -> i64 {
+    match time_ns {
+        0 => 0,
+        time_ns => clock.to_own(time_ns),
+    }
+}
+
+/// The place of an instance.
+pub(super) fn place(stage: usize, worker: usize, plugin: usize) -> WorkerPlace {
+    WorkerPlace {
+        stage,
+        worker,
+        plugin,
+    }
+}
