@@ -165,6 +165,15 @@ fn messages_leave_in_any_order_if_that_is_permitted() {
 }
 
 #[test]
+fn workers_on_other_machines_run_in_processes() {
+    let numbers = Numbers::new(60, 0.001, "isolation = \"process\"\n");
+    let [desk, ..] = end(numbers.start());
+    let desk = desk.expect(0);
+    assert_eq!(numbers.written(), (1..=60).collect::<Vec<_>>());
+    assert!(processed(&desk).iter().all(|it| *it > 0), "{desk:#?}");
+}
+
+#[test]
 fn a_machine_that_dies_loses_what_its_workers_have() {
     let numbers = Numbers::new(600, 0.004, "");
     let [desk, mut rack1, rack2] = numbers.start();

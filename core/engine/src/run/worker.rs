@@ -85,6 +85,9 @@ impl Worker {
                 since = Some(done.ended_ns);
             }
         };
+        if end == LoopEnd::Stream && stage.remote_workers.is_gone(self.slot.worker) {
+            end = LoopEnd::Gone;
+        }
         if end == LoopEnd::Stream
             && !stage.is_source()
             && stage.run.mode() < Mode::Abort

@@ -59,6 +59,8 @@ pub(super) struct Call<'a> {
     pub answers: &'a PacketSender,
     pub statuses: &'a Receiver<abi::Status>,
     pub clock: Clock,
+    /// Whether the status of the last emission has not come.
+    pub is_awaited: AtomicBool,
 }
 
 impl DistantRun {
@@ -208,13 +210,29 @@ impl Call<'_> {
     fn status(&self) -> Option<abi::Status> {
         self.statuses.recv().ok()
     }
+
+    /// Waits for the status of the last emission, if it has not come.
+    fn last_status(&self) -> abi::Status {
+        match self.is_awaited.swap(false, Ordering::SeqCst) {
+            true => self.status().unwrap_or(abi::STOPPED),
+            false => abi::OK,
+        }
+    }
 }
 
 impl ServedCall for Call<'_> {
     fn emit(&self, output: Option<WorkerOutput>) -> abi::Status {
+        // One is on its way at a time, and the call can return meanwhile: then the other machine has all of it.
+        match self.last_status() {
+            abi::OK => {}
+            status => return status,
+        }
         let sent = self.send(WorkerAnswer::emit(output.as_ref()), output.as_ref());
         match sent {
-            true => self.status().unwrap_or(abi::STOPPED),
+            true => {
+                self.is_awaited.store(true, Ordering::SeqCst);
+                abi::OK
+            }
             // A message that is too long, if the other machine is there.
             false => abi::BAD_MESSAGE,
         }
@@ -243,6 +261,7 @@ impl ServedCall for Call<'_> {
     }
 
     fn wait_until(&self, deadline_ns: i64) -> abi::Status {
+        self.last_status();
         match self.send(WorkerAnswer::Wait { deadline_ns }, None) {
             true => self.status().unwrap_or(abi::CANCELLED),
             false => abi::CANCELLED,

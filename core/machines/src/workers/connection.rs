@@ -141,7 +141,11 @@ impl WorkerConnection for Connection {
 
     fn answer(&mut self, status: abi::Status) -> Result<(), WorkerFault> {
         self.distributor.note_answered(self.process.instance);
-        self.send(Command::Status(status), b"", None)
+        match self.send(Command::Status(status), b"", None) {
+            // Its machine is dead. What it has sent before is here.
+            Err(WorkerFault::Died(_)) => Ok(()),
+            result => result,
+        }
     }
 
     fn end_call(&mut self) -> Result<(), WorkerFault> {

@@ -70,7 +70,7 @@ struct Entry {
     stage: String,
     is_created: bool,
     replies: Sender<Received>,
-    /// Whether it waits for the answer to an emission or a wait.
+    /// Whether it has not got the answer to its last emission or wait, which it awaits before the next one.
     is_waiting: bool,
     /// The memory of its frames, and their owner.
     pool: Arc<Pool>,
@@ -145,7 +145,7 @@ impl Distributor {
         }
     }
 
-    /// An instance gets the answer that it waits for.
+    /// An instance gets the answer to its emission or wait.
     pub(super) fn note_answered(&self, instance: u64) {
         if let Some(entry) = lock(&self.instances).get_mut(&instance) {
             entry.is_waiting = false;
@@ -299,12 +299,13 @@ impl Distributor {
                 return Err("a worker was created twice");
             }
         };
-        if entry.is_waiting {
+        let asks = matches!(
+            &received,
+            Received::Reply(WorkerReply::Emit(_) | WorkerReply::Wait { .. }, _)
+        );
+        if asks && std::mem::replace(&mut entry.is_waiting, true) {
             return Err("a worker does not wait for its answer");
         }
-        let asks =
-            |reply: &WorkerReply| matches!(reply, WorkerReply::Emit(_) | WorkerReply::Wait { .. });
-        entry.is_waiting = matches!(&received, Received::Reply(reply, _) if asks(reply));
         match entry.replies.try_send(received) {
             Err(TrySendError::Full(_)) => Err("a worker sends more than it may"),
             // Gone: its call was given up.

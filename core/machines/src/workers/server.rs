@@ -333,7 +333,10 @@ impl InstanceThread {
             answers: &self.answers,
             statuses: &self.statuses,
             clock: self.clock,
+            is_awaited: AtomicBool::new(false),
         };
+        // Of the call before: its status came after it had returned.
+        while self.statuses.try_recv().is_ok() {}
         instance.process(call, &context).unwrap_or_else(refused)
     }
 

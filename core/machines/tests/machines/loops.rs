@@ -4,9 +4,9 @@ use super::*;
 
 /// The machines of the stages: the source, the one that counts down, the one on the way back, the sink.
 const DIVISIONS: [[usize; 4]; 4] = [[0, 0, 1, 0], [0, 1, 0, 0], [0, 1, 1, 0], [1, 0, 1, 0]];
-const COUNT: u64 = 40;
+pub const COUNT: u64 = 40;
 
-fn cycle(when_full: WhenFull) -> Builder {
+pub fn cycle(when_full: WhenFull) -> Builder {
     let mut pipeline = Builder::new();
     let source = pipeline.stage("source", json!({ "count": COUNT }));
     let counter = pipeline.stage("count-down", json!({}));

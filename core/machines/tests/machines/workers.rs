@@ -270,12 +270,58 @@ fn a_plugin_there_ends_the_run_here() {
     );
 }
 
-#[test]
-fn the_run_goes_on_while_there_are_workers_here() {
-    let mut pipeline = Builder::line(400, "pass", json!({ "delay_us": 500 }));
+/// The plugins of a stage whose workers are races: the first one answers, and the second one waits until it has lost.
+fn races(count: u64) -> Builder {
+    let mut pipeline = Builder::new();
+    pipeline.stage("source", json!({ "count": count }));
+    pipeline.race(&[
+        ("pass", json!({ "delay_us": 500 })),
+        ("act", json!({ "do": "slow" })),
+    ]);
+    pipeline.stage("pass", json!({}));
+    pipeline.join(0, 1);
+    pipeline.join(1, 2);
     pipeline.0.stages[1].workers = 4;
+    pipeline
+}
+
+#[test]
+fn races_are_run_by_workers_on_another_machine() {
+    let (_, alone) = races(60).run();
+    let distributed = distribute(machines(2, None), &races(60), 0, LONG);
+    let (report, watcher, processed) = distributed.finish();
+    assert_eq!(seen(&alone, 2), seen(&watcher, 2));
+    assert_eq!(watcher.problems(), []);
+    assert_eq!(report.stages[1].contestants[0].won, 60);
+    // Of both plugins.
+    assert!(processed > 60, "{processed}");
+}
+
+#[test]
+fn a_loop_ends_when_its_workers_on_another_machine_have_done_all() {
+    let looping = || {
+        let mut pipeline = loops::cycle(WhenFull::DropOldest);
+        let stage = &mut pipeline.0.stages[1];
+        stage.workers = 3;
+        stage.ordered = false;
+        pipeline
+    };
+    for here in [0, 1] {
+        let distributed = distribute(machines(4, None), &looping(), here, LONG);
+        let (report, watcher, _) = distributed.finish();
+        assert_eq!(report.failure, None);
+        assert_eq!(watcher.problems(), []);
+        // Each message has left the loop once.
+        assert_eq!(report.stages[3].received, loops::COUNT);
+        edges_add_up(&report);
+    }
+}
+
+/// Lets `rack` die while the stage works, and waits for the end of the run. Returns its report, and the lost messages.
+fn kill_rack(pipeline: &Builder, here: usize) -> (Report, BTreeSet<u64>) {
     let pair = machines(2, None);
-    let Distributed { desk, rack } = distribute(pair, &pipeline, 2, Duration::from_millis(300));
+    let patience = Duration::from_millis(300);
+    let Distributed { desk, rack } = distribute(pair, pipeline, here, patience);
     common::until("it works", || desk.bridge.processed().unwrap() > 20);
     drop(rack);
     while !desk.run.is_over() {
@@ -283,17 +329,37 @@ fn the_run_goes_on_while_there_are_workers_here() {
         std::thread::sleep(Duration::from_millis(5));
     }
     let report = finish(desk.run);
-    assert_eq!(report.failure, None);
     let problems = desk.watcher.problems();
-    // One for each of the two workers at most.
-    assert!(problems.len() <= 2, "{problems:?}");
-    let lost: BTreeSet<u64> = problems
+    let lost = problems
         .iter()
-        .map(|it| it.message.as_ref().unwrap().sequence)
-        .collect();
-    assert_eq!(lost.len(), problems.len());
-    // The answer to one that is reported may have come right before the death.
-    let received = report.stages[2].received as usize;
-    assert!((400 - lost.len()..=400).contains(&received), "{received}");
+        .filter_map(|it| Some(it.message.as_ref()?.sequence));
+    let lost = lost.collect();
     assert!(!desk.bridge.finish());
+    (report, lost)
+}
+
+#[test]
+fn the_run_goes_on_while_there_are_workers_here() {
+    let mut pass = Builder::line(400, "pass", json!({ "delay_us": 500 }));
+    pass.0.stages[1].workers = 4;
+    for pipeline in [pass, races(400)] {
+        let (report, lost) = kill_rack(&pipeline, 2);
+        assert_eq!(report.failure, None);
+        assert!(lost.len() <= 2, "one of each worker: {lost:?}");
+        // The answer to one that is reported may have come right before the death.
+        let received = report.stages[2].received as usize;
+        assert!((400 - lost.len()..=400).contains(&received), "{received}");
+    }
+}
+
+#[test]
+fn the_run_fails_with_the_last_worker() {
+    let mut pass = Builder::line(1_000_000, "pass", json!({ "delay_us": 500 }));
+    pass.0.stages[1].workers = 4;
+    for pipeline in [pass, races(1_000_000)] {
+        let (report, lost) = kill_rack(&pipeline, 0);
+        let failure = report.failure.unwrap();
+        assert_eq!(failure.text, "all machines of its workers are gone");
+        assert!(lost.len() <= 4, "one of each worker: {lost:?}");
+    }
 }
