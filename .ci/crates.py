@@ -34,6 +34,7 @@ ARROWS = {
     "search": ["puzzle"],
     "sat": ["puzzle", "testing"],
     "path": ["puzzle"],
+    "jq": [],
     "generate": ["puzzle", "search"],
     "game": ["generate", "puzzle", "terminal"],
     # What plugins need of the system.
@@ -41,12 +42,12 @@ ARROWS = {
     "guardian": ["process", "wayland"],
     "wayland": [],
     # The program, and what tests share.
-    "cli": ["abi", "config", "desktop", "engine", "game", "generate", "host", "isolation", "link", "machines", "message", "output", "process",
+    "cli": ["abi", "config", "desktop", "engine", "game", "generate", "host", "isolation", "jq", "link", "machines", "message", "output", "process",
             "puzzle", "recorder", "recording", "report", "search", "terminal", "wayland"],
     "testing": [],
 }
 # What a plugin may depend on. It reaches `puzzle` and `abi` through `plugin`.
-FOR_PLUGINS = {"plugin", "search", "sat", "path", "game", "recording", "output", "process", "desktop", "guardian"}
+FOR_PLUGINS = {"plugin", "search", "sat", "path", "jq", "game", "recording", "output", "process", "desktop", "guardian"}
 # What only the whole-program tests and the program know.
 NOT_FOR_TESTS_OF_PLUGINS = {*RUNTIME, "cli"}
 # A domain of its own, and what it may reach of the project: crates that are published, and nothing of Flow Free.

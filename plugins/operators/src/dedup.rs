@@ -8,8 +8,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::filter::{compiled, failed};
-use crate::jq::Expression;
 use crate::pass::pass;
+use flowpipe_jq::Expression;
 
 /// The most bytes of all keys that are kept.
 const MOST_BYTES: usize = 64 << 20;
@@ -98,9 +98,10 @@ impl Stage for Dedup {
 
     fn process(&mut self, input: Input<'_>, context: &mut Context<'_>) -> Result<Next> {
         if let Input::Message(message) = input {
+            let cancel = context.cancel();
             let key = self
                 .by
-                .key(message.json(), context.cancel())
+                .key(message.json(), &|| cancel.is_cancelled())
                 .map_err(failed)?;
             if key.is_none_or(|key| self.keys.add(key, self.last)) {
                 pass(&message, context)?;

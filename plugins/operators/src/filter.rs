@@ -3,8 +3,8 @@
 use flowpipe_plugin::{Context, Effect, Error, Host, Input, JsonSchema, Next, Port, Result, Stage};
 use serde::Deserialize;
 
-use crate::jq::{Expression, RunError};
 use crate::pass::pass;
+use flowpipe_jq::{Expression, RunError};
 
 /// Config of filter.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -41,7 +41,8 @@ impl Stage for Filter {
 
     fn process(&mut self, input: Input<'_>, context: &mut Context<'_>) -> Result<Next> {
         if let Input::Message(message) = input {
-            let accepted = self.0.accepts(message.json(), context.cancel());
+            let cancel = context.cancel();
+            let accepted = self.0.accepts(message.json(), &|| cancel.is_cancelled());
             if accepted.map_err(failed)? {
                 pass(&message, context)?;
             }

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::filter::{compiled, failed};
 use crate::gathered::{Gathered, MOST_BYTES, body, schema};
-use crate::jq::Expression;
+use flowpipe_jq::Expression;
 
 /// Config of join.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -256,8 +256,9 @@ impl Join {
             })),
             Rule::Key { left, right } => {
                 let expression = right.as_ref().filter(|_| !is_left).unwrap_or(left);
+                let cancel = context.cancel();
                 let key = expression
-                    .key(message.json(), context.cancel())
+                    .key(message.json(), &|| cancel.is_cancelled())
                     .map_err(failed)?;
                 match key {
                     None => None,

@@ -1,7 +1,7 @@
 //! Stages for messages of any schema: what streams of messages need everywhere.
 //!
 //! # Layout
-//! - [`filter`], [`map`]: expressions of jq. [`jq`] compiles and runs them.
+//! - [`filter`], [`map`]: expressions of jq, which `flowpipe_jq` compiles and runs.
 //! - [`throttle`], [`sample`], [`dedup`]: fewer messages. [`pass`]: those that are passed on as they came.
 //! - [`batch`], [`window`], [`join`]: messages of several. [`gathered`]: the bodies that they keep.
 
@@ -10,7 +10,6 @@ mod dedup;
 mod filter;
 mod gathered;
 mod join;
-mod jq;
 mod map;
 mod pass;
 mod sample;

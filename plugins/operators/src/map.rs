@@ -6,7 +6,7 @@ use flowpipe_plugin::{Context, Effect, Host, Input, JsonSchema, Next, Port, Resu
 use serde::Deserialize;
 
 use crate::filter::{compiled, failed};
-use crate::jq::Expression;
+use flowpipe_jq::Expression;
 
 /// Config of map.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -63,9 +63,10 @@ impl Stage for Map {
 
     fn process(&mut self, input: Input<'_>, context: &mut Context<'_>) -> Result<Next> {
         if let Input::Message(message) = input {
-            let outputs =
-                self.expression
-                    .outputs(message.json(), self.max_outputs, context.cancel());
+            let cancel = context.cancel();
+            let outputs = self
+                .expression
+                .outputs(message.json(), self.max_outputs, &|| cancel.is_cancelled());
             let outputs = outputs.map_err(failed)?;
             let schema = match &self.schema {
                 Some(schema) => schema.clone(),

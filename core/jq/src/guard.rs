@@ -10,8 +10,8 @@ use jaq_core::load::parse::{BinaryOp, Def, Pattern, Term};
 use jaq_core::ops::Math;
 use jaq_core::path::{Part, Path};
 
-use crate::jq::budget::{EACH, PRODUCT, ROUND};
-use crate::jq::error::CompileError;
+use crate::budget::{EACH, PRODUCT, ROUND};
+use crate::error::CompileError;
 
 /// The most levels of an expression.
 const DEEPEST: usize = 200;

@@ -2,7 +2,6 @@
 
 use std::fmt::{self, Write};
 
-use flowpipe_plugin::Cancel;
 use jaq_core::Compiler;
 use jaq_core::compile::Undefined;
 use jaq_core::load::lex::Lexer;
@@ -11,9 +10,10 @@ use jaq_core::load::{Arena, File, Loader};
 use jaq_core::{Ctx, Filter, Vars};
 use jaq_json::Val;
 
-use crate::jq::budget::{Budget, Counted, End, Limits};
-use crate::jq::error::{CompileError, Limit, RunError};
-use crate::jq::{functions, guard, value};
+use crate::Cancelled;
+use crate::budget::{Budget, Counted, End, Limits};
+use crate::error::{CompileError, Limit, RunError};
+use crate::{functions, guard, value};
 
 /// The longest expression, in bytes.
 const LONGEST: usize = 16 << 10;
@@ -81,7 +81,7 @@ impl Expression {
     ///
     /// # Errors
     /// When the expression fails on it.
-    pub fn accepts(&self, json: &[u8], cancel: Cancel<'_>) -> Result<bool, RunError> {
+    pub fn accepts(&self, json: &[u8], cancel: Cancelled<'_>) -> Result<bool, RunError> {
         self.run(json, cancel, |outputs| {
             let first = outputs.next().transpose()?;
             Ok(first.is_some_and(|value| !matches!(value, Val::Null | Val::Bool(false))))
@@ -92,7 +92,7 @@ impl Expression {
     ///
     /// # Errors
     /// When the expression fails on it.
-    pub fn key(&self, json: &[u8], cancel: Cancel<'_>) -> Result<Option<Vec<u8>>, RunError> {
+    pub fn key(&self, json: &[u8], cancel: Cancelled<'_>) -> Result<Option<Vec<u8>>, RunError> {
         self.run(json, cancel, |outputs| {
             let first = outputs.next().transpose()?;
             let text = first.map(|value| {
@@ -112,7 +112,7 @@ impl Expression {
         &self,
         json: &[u8],
         most: usize,
-        cancel: Cancel<'_>,
+        cancel: Cancelled<'_>,
     ) -> Result<Outputs, RunError> {
         self.run(json, cancel, |outputs| {
             let mut written = Outputs::default();
@@ -132,7 +132,7 @@ impl Expression {
     fn run<R: Send>(
         &self,
         json: &[u8],
-        cancel: Cancel<'_>,
+        cancel: Cancelled<'_>,
         gather: impl Fn(Stream<'_>) -> Result<R, RunError> + Sync,
     ) -> Result<R, RunError> {
         if let Some(why) = value::refusal(json) {
@@ -151,7 +151,7 @@ impl Expression {
         &self,
         limits: Limits,
         json: &[u8],
-        cancel: Cancel<'_>,
+        cancel: Cancelled<'_>,
         gather: impl Fn(Stream<'_>) -> Result<R, RunError>,
     ) -> Result<R, RunError> {
         let input = jaq_json::read::parse_single(json)

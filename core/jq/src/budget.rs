@@ -2,14 +2,14 @@
 
 use std::cell::Cell;
 
-use flowpipe_plugin::Cancel;
 use jaq_core::box_iter::box_once;
 use jaq_core::data::HasLut;
 use jaq_core::native::{Fun, v};
 use jaq_core::{DataT, Exn, Lut, Native, ValX};
 use jaq_json::{Num, Val};
 
-use crate::jq::error::Limit;
+use crate::Cancelled;
+use crate::error::Limit;
 
 /// Counts an element of a stream. No name that an expression can have.
 pub const EACH: &str = "!each";
@@ -48,7 +48,7 @@ pub struct Budget<'a> {
     rounds: Cell<u64>,
     polls: Cell<u64>,
     stack_start: usize,
-    cancel: Cancel<'a>,
+    cancel: Cancelled<'a>,
     end: Cell<Option<End>>,
 }
 
@@ -77,7 +77,7 @@ impl<'a> HasLut<'a, Counted> for &'a Budget<'a> {
 
 impl<'a> Budget<'a> {
     /// A whole budget.
-    pub fn new(lut: &'a Lut<Counted>, limits: Limits, cancel: Cancel<'a>) -> Self {
+    pub fn new(lut: &'a Lut<Counted>, limits: Limits, cancel: Cancelled<'a>) -> Self {
         Self {
             lut,
             limits,
@@ -103,7 +103,7 @@ impl<'a> Budget<'a> {
         }
         let polls = self.polls.get() + 1;
         self.polls.set(polls);
-        if polls.is_multiple_of(POLL_EVERY) && self.cancel.is_cancelled() {
+        if polls.is_multiple_of(POLL_EVERY) && (self.cancel)() {
             return Err(End::Cancelled);
         }
         Ok(())

@@ -6,8 +6,8 @@ use jaq_core::native::{Fun, run};
 use jaq_core::{Error, Exn};
 use jaq_json::Val;
 
-use crate::jq::budget::{self, Counted};
-use crate::jq::value;
+use crate::budget::{self, Counted};
+use crate::value;
 
 /// What would make an expression depend on more than its message, print, or end the program.
 const LEFT_OUT: [&str; 10] = [

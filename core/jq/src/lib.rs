@@ -15,5 +15,8 @@ mod value;
 #[cfg(test)]
 mod tests;
 
-pub use error::RunError;
-pub use expression::Expression;
+pub use error::{CompileError, Limit, RunError};
+pub use expression::{Expression, Outputs};
+
+/// Whether the work on a message is cancelled. It is called from any thread.
+pub type Cancelled<'a> = &'a (dyn Fn() -> bool + Sync);
