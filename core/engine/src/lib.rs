@@ -6,6 +6,7 @@
 //! - `supervisor`: the lifecycle of every plugin, as a pure state machine.
 //! - `edge`: the queues. [`numbers`]: sets of the numbers of messages.
 //! - [`report`]: the results of a run.
+//! - [`stepped`]: a pipeline on the caller's thread, for tests of pipelines.
 //! - [`trial`]: a single stage outside of a pipeline.
 
 pub mod check;
@@ -14,6 +15,7 @@ pub mod numbers;
 pub mod pixels;
 pub mod report;
 pub mod run;
+pub mod stepped;
 mod supervisor;
 pub mod trial;
 mod watch;
