@@ -46,6 +46,7 @@ stage() {
   # Release builds are stripped already.
   [ "$package_profile" = release ] || strip --strip-unneeded "$program" "$to"/lib/flowpipe/*.so
   install -m 644 pipelines/*.toml "$to/share/flowpipe/pipelines"
+  install -m 644 pipelines/*.png "$to/share/flowpipe/pipelines"
   install -m 644 pipelines/frames/* "$to/share/flowpipe/pipelines/frames"
   "$program" completions bash >"$to/share/bash-completion/completions/flowpipe"
   "$program" completions zsh >"$to/share/zsh/site-functions/_flowpipe"

@@ -68,7 +68,7 @@ fn check_starts_nothing_and_finds_no_fault_in_the_ready_pipelines() {
     let ran = run(&["check", "pipelines/replay.toml"]).expect(0);
     assert_eq!(
         without_checks(&ran.stdout),
-        "pipelines/replay.toml: OK: 5 stages, 4 queues
+        "pipelines/replay.toml: OK: 5 stages, 4 queues, 3 tests
   frames    capture-files: reads pictures from 'pipelines/frames/*.png'
               config: fps = 20, paths = [\"pipelines/frames/*.png\"]
   vision    vision-opencv: no effects

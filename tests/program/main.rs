@@ -120,6 +120,7 @@ mod new_pipeline;
 mod old_recordings;
 mod operators;
 mod outlive;
+mod pipeline_tests;
 mod places;
 mod plan;
 mod play;

@@ -179,3 +179,19 @@ fn a_game_can_be_recorded_and_replayed() {
 fn a_hundred_fields_of_each_kind_are_won() {
     win_all(&TYPES, 100);
 }
+
+#[test]
+fn the_tests_of_the_pipeline_pass() {
+    let plugins = plugins();
+    let ran = flowpipe_tests::run(&[
+        "test",
+        "examples/mines/mines.toml",
+        "--plugin-dir",
+        &plugins,
+    ]);
+    let ran = ran.expect(0);
+    assert!(
+        ran.stdout.ends_with("2 tests: 2 passed, 0 failed\n"),
+        "{ran:#?}"
+    );
+}

@@ -13,6 +13,7 @@ mod report;
 mod run;
 mod see;
 mod set;
+mod test;
 mod top;
 
 use std::path::PathBuf;
@@ -32,13 +33,14 @@ pub use report::Report;
 pub use run::Run;
 pub use see::See;
 use serde::{Deserialize, Serialize};
+pub use test::RunTests;
 pub use top::Top;
 
 const EXIT_CODES: &str = "\
 Exit codes:
   0    done
   1    a stage failed, or something else went wrong while running, such as a missing display;
-       plugin check: something failed;
+       plugin check: something failed; test: a test failed;
        replay --verify: a message differs from the recorded one or can't be compared; top: there is no such run;
        compare: a board is read, solved or played differently, or a stage failed on it; without boards: a message, a
        counter or a failure differs;
@@ -132,6 +134,9 @@ pub enum Command {
     /// Find every error in pipeline files, and list the effects of their stages: which commands they run, which files
     /// they write, whether they drive the mouse. Nothing is started.
     Check(Check),
+    /// Run the tests of pipeline files, `[[tests]]`: messages enter at a stage, and what others emit is compared with
+    /// what is expected. Neither screen nor mouse is used.
+    Test(RunTests),
     /// Draw a pipeline as Mermaid or DOT.
     Graph(Graph),
     /// List the plugins found and the files refused; show one; check a file; install and remove plugins.

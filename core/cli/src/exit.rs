@@ -23,6 +23,8 @@ pub enum Ended {
     /// A replay that differs from its recording or could not verify all of it, or two pipelines that differ; printed
     /// already.
     Differs,
+    /// A test of a pipeline that failed; printed already.
+    TestFailed,
     /// A problem that `flowpipe doctor` found; printed already.
     Problem,
     /// A puzzle without a solution; printed already.
@@ -49,7 +51,7 @@ impl Ended {
         let weight = |ended| match ended {
             Self::Done => 0,
             Self::Unsolvable => 1,
-            Self::Differs | Self::Problem => 1,
+            Self::Differs | Self::Problem | Self::TestFailed => 1,
             Self::Unanswered => 2,
             Self::BadPuzzle => 3,
             Self::Unopened => 4,
@@ -165,7 +167,7 @@ pub fn usage(error: clap::Error, add_hint: impl FnOnce(&mut clap::Error)) -> Exi
 pub fn code(ended: Result<Ended, Failure>) -> ExitCode {
     let code = match ended {
         Ok(Ended::Done) => 0,
-        Ok(Ended::StageFailed | Ended::Differs | Ended::Problem) => 1,
+        Ok(Ended::StageFailed | Ended::Differs | Ended::Problem | Ended::TestFailed) => 1,
         Ok(Ended::Unopened) => 2,
         Ok(Ended::Unsolvable) => 3,
         Ok(Ended::Unanswered) => 4,

@@ -9,6 +9,7 @@
 //! - [`record`]: records a run. [`recording_file`]: opens a recording. [`trace`]: writes a trace.
 //! - [`input`]: reads whole files, bounded. [`nearby`]: files with similar names. [`outputs`], [`pictures`]: write
 //!   files.
+//! - [`pipeline_test`]: runs the tests of a pipeline.
 //! - [`puzzle_file`]: reads puzzles. [`one_off`]: pipelines that the program builds itself; [`solver_run`]: one
 //!   that solves puzzles.
 //! - [`processes`]: child processes for isolated stages, and the one that reads manifests.
@@ -51,6 +52,7 @@ mod one_off;
 mod outputs;
 mod pictures;
 mod pipeline_file;
+mod pipeline_test;
 mod plugin_check;
 mod plugins;
 mod processes;
@@ -118,6 +120,7 @@ fn main() -> ExitCode {
         Command::Messages(messages) => commands::messages::run(&messages),
         Command::Top(top) => commands::top::run(&args.global, &top),
         Command::Check(check) => commands::check::run(&args.global, &check),
+        Command::Test(test) => commands::test::run(&args.global, &test),
         Command::Graph(graph) => commands::graph::run(&args.global, &graph),
         Command::Plugins(plugins) => commands::plugins::run(&args.global, &plugins),
         Command::Machine(machine) => commands::machine::run(&args.global, &machine),

@@ -24,7 +24,7 @@ pub fn run(global: &Global, args: &Check) -> Result<Ended, Failure> {
     for file in &args.files {
         let found = pipeline_file::find(file);
         let read = found.and_then(|file| {
-            let read = pipeline_file::read(&file, &catalogue, &[])?;
+            let read = pipeline_file::read_tested(&file, &catalogue)?;
             Ok((file, read))
         });
         let (file, read) = match read {
@@ -40,9 +40,13 @@ pub fn run(global: &Global, args: &Check) -> Result<Ended, Failure> {
             Ok(file_read) if !args.json => {
                 let pipeline = file_read.pipeline;
                 let (stages, queues) = (pipeline.stages.len(), pipeline.edges.len());
+                let tests = match file_read.tests.len() {
+                    0 => String::new(),
+                    tests => format!(", {}", counted(tests, "test")),
+                };
                 writeln!(
                     stdout,
-                    "{}: OK: {}, {}",
+                    "{}: OK: {}, {}{tests}",
                     escaped(file.display()),
                     counted(stages, "stage"),
                     counted(queues, "queue")

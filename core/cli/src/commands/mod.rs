@@ -24,4 +24,5 @@ pub mod run;
 pub mod schema;
 pub mod see;
 pub mod solve;
+pub mod test;
 pub mod top;

@@ -10,10 +10,11 @@ pub mod schema_files;
 pub mod scripts;
 pub mod settings;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use flowpipe_config::pipeline::Pipeline;
-use flowpipe_config::reader::{self, ConfigError, Setting};
+use flowpipe_config::reader::pipeline_test::PipelineTest;
+use flowpipe_config::reader::{self, ConfigError, Expressions, Setting, Surroundings};
 use flowpipe_host::catalogue::Catalogue;
 use flowpipe_terminal::output::write_stderr;
 pub use place::find;
@@ -22,12 +23,64 @@ use schema_files::SchemaFiles;
 use crate::args::Global;
 use crate::exit::Failure;
 use crate::input;
+use crate::pipeline_test::Folder;
 use crate::show::colour;
 
 /// A pipeline and the text of its file: a pipe can't be read twice.
 pub struct PipelineFile {
     pub pipeline: Pipeline,
     pub text: String,
+}
+
+/// A pipeline and its tests.
+pub struct TestedFile {
+    pub path: PathBuf,
+    pub pipeline: Pipeline,
+    pub tests: Vec<PipelineTest>,
+    /// Where the relative paths of the tests start.
+    pub folder: Folder,
+}
+
+/// Compiles expressions as tests do.
+struct Compiled;
+
+impl Expressions for Compiled {
+    fn check(&self, text: &str) -> Result<(), String> {
+        let compiled = flowpipe_jq::Expression::compile(text);
+        compiled.map(drop).map_err(|error| error.to_string())
+    }
+}
+
+/// Reads a pipeline with its tests. Relative paths in the pipeline and in the configs of tests are resolved. The inner
+/// `Err` holds the errors in the file.
+///
+/// # Errors
+/// When the file itself can't be read.
+pub fn read_tested(
+    file: &Path,
+    catalogue: &Catalogue,
+) -> Result<Result<TestedFile, Vec<ConfigError>>, Failure> {
+    let bytes = bytes(file)?;
+    let base = paths::base(file);
+    let surroundings = Surroundings {
+        plugins: catalogue,
+        settings: &[],
+        files: &SchemaFiles::of(base.as_deref()),
+        tests: Some(&Compiled),
+    };
+    let read = reader::read_tested(&file.display().to_string(), &bytes, surroundings);
+    Ok(read.map(|(mut pipeline, mut tests)| {
+        if let Some(base) = &base {
+            paths::resolve_tests(&mut tests, &pipeline, base, catalogue);
+            paths::resolve(&mut pipeline, base, catalogue);
+        }
+        TestedFile {
+            path: file.to_owned(),
+            pipeline,
+            tests,
+            folder: Folder(base),
+        }
+    }))
 }
 
 /// Reads a pipeline, with config values that are set besides those of the file. Relative paths in it are resolved. The
@@ -40,14 +93,7 @@ pub fn read(
     catalogue: &Catalogue,
     settings: &[Setting],
 ) -> Result<Result<PipelineFile, Vec<ConfigError>>, Failure> {
-    // One byte more shows that the file is too large.
-    let bytes = input::read_first(file, reader::MAX_BYTES as u64 + 1)?;
-    if bytes.starts_with(flowpipe_recording::MAGIC) {
-        return Err(Failure::BadText(format!(
-            "{}: this is a recording, and no pipeline: `flowpipe report` shows what it contains",
-            file.display()
-        )));
-    }
+    let bytes = bytes(file)?;
     let base = paths::base(file);
     let files = SchemaFiles::of(base.as_deref());
     let name = file.display().to_string();
@@ -64,6 +110,19 @@ pub fn read(
             text: text(),
         }
     }))
+}
+
+/// The bytes of a file, if it may be a pipeline.
+fn bytes(file: &Path) -> Result<Vec<u8>, Failure> {
+    // One byte more shows that the file is too large.
+    let bytes = input::read_first(file, reader::MAX_BYTES as u64 + 1)?;
+    if bytes.starts_with(flowpipe_recording::MAGIC) {
+        return Err(Failure::BadText(format!(
+            "{}: this is a recording, and no pipeline: `flowpipe report` shows what it contains",
+            file.display()
+        )));
+    }
+    Ok(bytes)
 }
 
 /// Reads a pipeline, or shows its errors and returns `None`.

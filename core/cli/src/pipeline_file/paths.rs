@@ -8,6 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use flowpipe_config::manifest::Manifest;
 use flowpipe_config::manifest::effects::{COMMAND_FOLDER, PathUse};
 use flowpipe_config::pipeline::Pipeline;
+use flowpipe_config::reader::pipeline_test::PipelineTest;
 use flowpipe_host::catalogue::Catalogue;
 use flowpipe_host::library::write_access;
 use serde_json::Value;
@@ -58,6 +59,37 @@ pub fn resolve(pipeline: &mut Pipeline, base: &Path, catalogue: &Catalogue) {
     }
 }
 
+/// The same for the config keys that tests replace. The pipeline's own are not resolved yet.
+pub fn resolve_tests(
+    tests: &mut [PipelineTest],
+    pipeline: &Pipeline,
+    base: &Path,
+    catalogue: &Catalogue,
+) {
+    let Some(folder) = base.to_str() else { return };
+    for config in tests.iter_mut().flat_map(|test| &mut test.config) {
+        let Some(stage) = pipeline.stages.get(config.stage) else {
+            continue;
+        };
+        let contestant = stage.contestants.get(config.contestant);
+        let found = contestant.and_then(|it| catalogue.find(&it.plugin));
+        let Some(manifest) = found.map(|found| &found.manifest) else {
+            continue;
+        };
+        let resolver = Resolver {
+            folder,
+            stage: &stage.name,
+        };
+        let sets_command = manifest
+            .command_key()
+            .is_some_and(|key| !config.keys[key].is_null());
+        match sets_command {
+            true => resolver.config(&mut config.keys, manifest),
+            false => resolver.files(&mut config.keys, manifest),
+        }
+    }
+}
+
 /// Resolves the paths of one stage.
 struct Resolver<'a> {
     /// The pipeline file's folder.
@@ -67,6 +99,13 @@ struct Resolver<'a> {
 
 impl Resolver<'_> {
     fn config(&self, config: &mut Value, manifest: &Manifest) {
+        self.files(config, manifest);
+        if let Some(key) = manifest.command_key() {
+            self.command(config, key);
+        }
+    }
+
+    fn files(&self, config: &mut Value, manifest: &Manifest) {
         for (key, used) in manifest.path_keys() {
             match config.get_mut(key) {
                 Some(Value::Array(values)) => {
@@ -75,9 +114,6 @@ impl Resolver<'_> {
                 Some(value) => self.path(value, key, used),
                 None => {}
             }
-        }
-        if let Some(key) = manifest.command_key() {
-            self.command(config, key);
         }
     }
 

@@ -2,29 +2,14 @@
 
 use super::table::{DefaultValue, Row};
 use super::written::{self, machine, queue, record, restart, source, stage};
+use super::written::{test, test_input, test_output};
 
 /// The keys as a table in Markdown.
 #[must_use]
 pub fn markdown() -> String {
-    let mut table = "| Key | Meaning | Default |\n|---|---|---|\n".to_owned();
+    let mut table = HEADING.to_owned();
     let mut add = |prefix: &str, rows: &mut dyn Iterator<Item = &Row>| {
-        for row in rows {
-            let name = format!("{prefix}{}", row.name);
-            let schema = (row.schema)();
-            let mut doc = row.doc.to_owned();
-            let values = schema["enum"].as_array().into_iter().flatten();
-            let docs = schema["x-taplo"]["docs"]["enumValues"].as_array();
-            for (value, meaning) in values.zip(docs.into_iter().flatten()) {
-                let meaning = meaning.as_str().unwrap_or_default();
-                doc.push_str(&format!(" `{value}`: {}", lower_case(meaning)));
-            }
-            let default = match &row.default {
-                DefaultValue::Required => "must be given".to_owned(),
-                DefaultValue::Value(value) => format!("`{value}`"),
-                DefaultValue::Words(words) => (*words).to_owned(),
-            };
-            table.push_str(&format!("| `{name}` | {doc} | {default} |\n"));
-        }
+        add(&mut table, prefix, rows);
     };
     let (pipeline, record, stage) = (written::keys(), record::keys(), stage::keys());
     let (source, queue, restart) = (source::keys(), queue::keys(), restart::keys());
@@ -39,6 +24,41 @@ pub fn markdown() -> String {
     table
 }
 
+/// The keys of tests as a table in Markdown: the table in docs/testing.md.
+#[must_use]
+pub fn tests_markdown() -> String {
+    let mut table = HEADING.to_owned();
+    let (test, input, output) = (test::keys(), test_input::keys(), test_output::keys());
+    let expectation = test_output::expectation_keys();
+    add(&mut table, "", &mut test.rows());
+    add(&mut table, "inputs.", &mut input.rows());
+    add(&mut table, "outputs.", &mut output.rows());
+    add(&mut table, "outputs.expect.", &mut expectation.rows());
+    table
+}
+
+const HEADING: &str = "| Key | Meaning | Default |\n|---|---|---|\n";
+
+fn add(table: &mut String, prefix: &str, rows: &mut dyn Iterator<Item = &Row>) {
+    for row in rows {
+        let name = format!("{prefix}{}", row.name);
+        let schema = (row.schema)();
+        let mut doc = row.doc.to_owned();
+        let values = schema["enum"].as_array().into_iter().flatten();
+        let docs = schema["x-taplo"]["docs"]["enumValues"].as_array();
+        for (value, meaning) in values.zip(docs.into_iter().flatten()) {
+            let meaning = meaning.as_str().unwrap_or_default();
+            doc.push_str(&format!(" `{value}`: {}", lower_case(meaning)));
+        }
+        let default = match &row.default {
+            DefaultValue::Required => "must be given".to_owned(),
+            DefaultValue::Value(value) => format!("`{value}`"),
+            DefaultValue::Words(words) => (*words).to_owned(),
+        };
+        table.push_str(&format!("| `{name}` | {doc} | {default} |\n"));
+    }
+}
+
 /// With a small first letter.
 fn lower_case(sentence: &str) -> String {
     let mut letters = sentence.chars();
@@ -51,7 +71,7 @@ mod tests {
     use super::*;
     use crate::reader::read;
     use crate::reader::table::Table;
-    use crate::reader::testing::plugins;
+    use crate::reader::testing::{plugins, read_file};
 
     /// Whether the reader knows a key in a file, whatever it says about its value.
     fn is_known(file: &str) -> bool {
@@ -145,6 +165,43 @@ mod tests {
             }
         }
         assert_eq!(compared, 12);
+    }
+
+    #[test]
+    fn the_reader_knows_every_key_of_tests() {
+        let is_known = |test: &str| {
+            let file = format!("[stages.a]\nplugin = \"echo\"\n{test}");
+            let errors = read_file(&file).err().unwrap_or_default();
+            let mut texts = errors.iter().map(ToString::to_string);
+            !texts.any(|text| text.contains("unknown key"))
+        };
+        for (names, before, after) in [
+            (test::keys().names(), "", ""),
+            (test_input::keys().names(), "inputs = { ", " }"),
+            (test_output::keys().names(), "outputs = { ", " }"),
+            (
+                test_output::expectation_keys().names(),
+                "outputs = { expect = { ",
+                " } }",
+            ),
+        ] {
+            for name in names {
+                let test = format!("[[tests]]\n{before}{name} = 1.5{after}");
+                assert!(is_known(&test), "{test}");
+            }
+            assert!(!is_known(&format!("[[tests]]\n{before}nothing = 1{after}")));
+        }
+    }
+
+    #[test]
+    fn the_book_has_the_table_of_tests() {
+        let chapter = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/testing.md");
+        let chapter = std::fs::read_to_string(chapter).unwrap();
+        let table = tests_markdown();
+        assert!(
+            chapter.contains(&table),
+            "docs/testing.md lacks this table of keys:\n\n{table}"
+        );
     }
 
     #[test]

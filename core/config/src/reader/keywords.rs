@@ -2,6 +2,7 @@
 
 use strum::{EnumMessage, VariantArray};
 
+use super::written::test::Allowed;
 use crate::pipeline::{Isolation, OnError, OnStop, WhenFull};
 
 /// An enumeration whose values have names in pipeline files: those of its variants, in kebab case.
@@ -29,3 +30,4 @@ impl Keyword for WhenFull {}
 impl Keyword for OnError {}
 impl Keyword for Isolation {}
 impl Keyword for OnStop {}
+impl Keyword for Allowed {}

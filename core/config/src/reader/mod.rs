@@ -6,7 +6,7 @@
 //!   `table`) and `values`;
 //! - its meaning: `resolve` (plugins), `wiring` (edges), `machines`, [`cycle`], `plugin_config` (each config
 //!   against the schema in the plugin's manifest, through `json`), [`declared`] (ports that a config declares), with
-//!   values from outside of the file ([`setting`]).
+//!   values from outside of the file ([`setting`]), and the tests of the file ([`tested`], read into [`pipeline_test`]).
 //!
 //! [`batch_machines`] reads another kind of file: machines that do batches.
 //!
@@ -26,6 +26,7 @@ pub mod keywords;
 mod machines;
 mod nul;
 pub mod origin;
+pub mod pipeline_test;
 mod plugin_config;
 pub mod problem;
 mod resolve;
@@ -34,6 +35,7 @@ pub mod source;
 pub mod suggest;
 mod syntax;
 pub(crate) mod table;
+pub mod tested;
 mod values;
 mod wiring;
 pub(crate) mod written;
@@ -50,7 +52,8 @@ pub use problem::{MAX_BYTES, Problem};
 pub use setting::{Setting, Target};
 pub use source::{Position, SourceFile, Span};
 
-use resolve::Given;
+use pipeline_test::PipelineTest;
+use written::TESTS;
 
 use crate::manifest::Manifest;
 use crate::pipeline::Pipeline;
@@ -67,22 +70,37 @@ pub trait Plugins {
     fn refused(&self, name: &str) -> Option<String>;
 }
 
-/// Reads the bytes of a pipeline file: see [`read_with`]. `files` are those that it names.
+/// Checks expressions of jq. The reader itself does not know them.
+pub trait Expressions {
+    /// Checks an expression.
+    ///
+    /// # Errors
+    /// What is wrong with it, and where.
+    fn check(&self, text: &str) -> Result<(), String>;
+}
+
+/// What is read with a pipeline file.
+#[derive(Clone, Copy)]
+pub struct Surroundings<'a> {
+    /// The plugins that it can name.
+    pub plugins: &'a dyn Plugins,
+    /// Config values besides those of the file.
+    pub settings: &'a [Setting],
+    /// The files that it names.
+    pub files: &'a dyn SchemaFiles,
+    /// What checks the expressions of tests. `None`: tests are ignored, also wrong ones.
+    pub tests: Option<&'a dyn Expressions>,
+}
+
+/// Reads the bytes of a pipeline file, with its tests: see [`read_with`].
 ///
 /// # Errors
 /// All errors of the file, at least one, in the order of the file.
-pub fn read_bytes(
+pub fn read_tested(
     path_name: &str,
     bytes: &[u8],
-    plugins: &dyn Plugins,
-    settings: &[Setting],
-    files: &dyn SchemaFiles,
-) -> Result<Pipeline, Vec<ConfigError>> {
-    let given = Given {
-        plugins,
-        settings,
-        files,
-    };
+    given: Surroundings<'_>,
+) -> Result<(Pipeline, Vec<PipelineTest>), Vec<ConfigError>> {
     if bytes.len() > MAX_BYTES {
         return Err(alone("", path_name, 0..0, Problem::TooLarge));
     }
@@ -96,6 +114,27 @@ pub fn read_bytes(
     let span = at..at + char::REPLACEMENT_CHARACTER.len_utf8();
     let text = String::from_utf8_lossy(bytes);
     Err(alone(&text, path_name, span, Problem::NotText { byte }))
+}
+
+/// Reads the bytes of a pipeline file: see [`read_with`]. `files` are those that it names.
+///
+/// # Errors
+/// All errors of the file, at least one, in the order of the file.
+pub fn read_bytes(
+    path_name: &str,
+    bytes: &[u8],
+    plugins: &dyn Plugins,
+    settings: &[Setting],
+    files: &dyn SchemaFiles,
+) -> Result<Pipeline, Vec<ConfigError>> {
+    let given = Surroundings {
+        plugins,
+        settings,
+        files,
+        tests: None,
+    };
+    let (pipeline, _) = read_tested(path_name, bytes, given)?;
+    Ok(pipeline)
 }
 
 /// A single error that makes the file unusable.
@@ -128,15 +167,21 @@ pub fn read_with(
     plugins: &dyn Plugins,
     settings: &[Setting],
 ) -> Result<Pipeline, Vec<ConfigError>> {
-    let given = Given {
+    let given = Surroundings {
         plugins,
         settings,
         files: &NoFiles,
+        tests: None,
     };
-    read_given(path_name, text, given)
+    let (pipeline, _) = read_given(path_name, text, given)?;
+    Ok(pipeline)
 }
 
-fn read_given(path_name: &str, text: &str, given: Given<'_>) -> Result<Pipeline, Vec<ConfigError>> {
+fn read_given(
+    path_name: &str,
+    text: &str,
+    given: Surroundings<'_>,
+) -> Result<(Pipeline, Vec<PipelineTest>), Vec<ConfigError>> {
     if text.len() > MAX_BYTES {
         return Err(alone("", path_name, 0..0, Problem::TooLarge));
     }
@@ -148,14 +193,17 @@ fn read_given(path_name: &str, text: &str, given: Given<'_>) -> Result<Pipeline,
 fn read_into(
     mut findings: error::Findings,
     text: &str,
-    given: Given<'_>,
-) -> Result<Pipeline, Vec<ConfigError>> {
-    let root = syntax::parse(text, &mut findings);
+    given: Surroundings<'_>,
+) -> Result<(Pipeline, Vec<PipelineTest>), Vec<ConfigError>> {
+    let mut root = syntax::parse(text, &mut findings);
+    if given.tests.is_none() {
+        root.remove(TESTS);
+    }
     nul::report(&root, &mut findings);
     let written = written::read(&root, &mut findings);
-    let pipeline = resolve::resolve(&written, given, &mut findings);
+    let resolved = resolve::resolve(&written, given, &mut findings);
     if findings.is_empty() {
-        Ok(pipeline)
+        Ok(resolved)
     } else {
         Err(findings.into_errors())
     }

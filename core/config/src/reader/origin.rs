@@ -2,9 +2,8 @@
 //! given.
 
 use super::error::Findings;
-use super::resolve::Given;
 use super::source::Span;
-use super::{ConfigError, Plugins, SchemaFiles, SourceFile, read_into};
+use super::{ConfigError, Plugins, SchemaFiles, SourceFile, Surroundings, read_into};
 use crate::pipeline::Pipeline;
 
 /// Where a part of a text was given. Of several that contain an error, the first one counts.
@@ -35,12 +34,14 @@ pub fn read_composed(
     files: &dyn SchemaFiles,
 ) -> Result<Pipeline, Vec<ConfigError>> {
     let findings = Findings::new(SourceFile::new(name, text)).with_origins(origins.to_vec());
-    let given = Given {
+    let given = Surroundings {
         plugins,
         settings: &[],
         files,
+        tests: None,
     };
-    read_into(findings, text, given)
+    let (pipeline, _) = read_into(findings, text, given)?;
+    Ok(pipeline)
 }
 
 #[cfg(test)]

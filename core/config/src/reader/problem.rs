@@ -14,6 +14,8 @@ pub const MAX_STAGES: usize = 256;
 pub const LONGEST_STAGE_NAME: usize = 128;
 /// The most messages that one queue may hold.
 pub const MAX_CAPACITY: usize = 65_536;
+/// The most tests of one pipeline.
+pub const MAX_TESTS: usize = 1_000;
 /// The most restarts of a stage in a row.
 pub const MAX_RESTARTS: u32 = 1_000_000;
 
@@ -212,6 +214,57 @@ pub enum Problem {
     #[error("a cycle of blocking queues can lock up: {}", .stages.join(" → "))]
     BlockingCycle { stages: Vec<String> },
 
+    #[error("the pipeline has {found} tests, and may have {MAX_TESTS}")]
+    TooManyTests { found: usize },
+    #[error("two tests are named {name:?}")]
+    TestTwice { name: String },
+    #[error("a test may take at most 10 minutes")]
+    LongTest,
+    #[error("an input has one source, and this one has `{first}` and `{second}`")]
+    TwoSources {
+        first: &'static str,
+        second: &'static str,
+    },
+    #[error(
+        "a count of messages is an integer from 0 to {}, not {found}",
+        u32::MAX
+    )]
+    BadCount { found: String },
+    #[error("`expect` is an empty list")]
+    EmptyExpect,
+    #[error("`{stage}` is a source, and no source starts in a test")]
+    SourceTested { stage: String },
+    #[error("`{stage}` takes {takes}, not {schema}")]
+    WrongTestSchema {
+        stage: String,
+        takes: String,
+        schema: String,
+    },
+    #[error("`{stage}` gives {gives}, not {schema}")]
+    WrongExpectedSchema {
+        stage: String,
+        gives: String,
+        schema: String,
+    },
+    #[error("`expect` lists {listed}, and `count` is {count}")]
+    FewerThanExpected { count: u64, listed: u64 },
+    #[error("this config changes the inputs or outputs of `{plugin}`")]
+    TestPorts { plugin: String },
+    #[error("no input of this test leads to `{stage}`")]
+    NotReached { stage: String },
+    #[error("this test would run `{stage}`, which {effect}")]
+    TestEffect {
+        stage: String,
+        effect: String,
+        hint: String,
+    },
+    #[error(
+        "this test would run `{stage}`, and `{plugin}` does not declare what it does outside of the program"
+    )]
+    UnknownTestEffect { stage: String, plugin: String },
+    #[error("jq: {reason}")]
+    BadExpression { reason: String },
+
     #[error("{message}")]
     PluginConfig {
         message: String,
@@ -246,7 +299,7 @@ impl Problem {
             | Self::NotFed { hint, .. }
             | Self::PluginConfig { hint, .. }
             | Self::Missing { hint, .. } => return hint.clone(),
-            Self::NoSuchConfigKey { hint, .. } => hint,
+            Self::NoSuchConfigKey { hint, .. } | Self::TestEffect { hint, .. } => hint,
             Self::BadDuration { .. } => "write whole numbers with h, m, s or ms: \"1m30s\"",
             Self::BadStageName { .. } => {
                 "letters, digits, `-` and `_` make a name, at most 128 bytes of them"
@@ -306,6 +359,15 @@ impl Problem {
                 "leave one of them out: the other can receive from several stages, with `from = [...]`"
             }
             Self::NoIsolation => "leave `isolation` out, or run it on Linux or another Unix",
+            Self::EmptyExpect => "write expect = \"nothing\" if no message is expected",
+            Self::SourceTested { .. } => "start at a stage that it feeds: its messages enter there",
+            Self::TwoSources { .. } => "make two inputs of it: they enter one after the other",
+            Self::UnknownTestEffect { .. } => {
+                "leave it out, with without = [\"STAGE\"], and expect what reaches it"
+            }
+            Self::NotReached { .. } => {
+                "start at a stage from which messages reach it, or take what is between out of `without`"
+            }
             Self::EmptyList { .. } => "name at least one, or leave it out",
             Self::NoRecordFile => "add file = \"runs/{name}-{time}.mcap\"",
             _ => return None,

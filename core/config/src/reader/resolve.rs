@@ -8,35 +8,28 @@ use serde_json::Value;
 use toml::Spanned;
 use toml::de::DeValue;
 
-use super::declared::{Declared, SchemaFiles};
+use super::declared::Declared;
 use super::error::Findings;
 use super::plugin_config::ConfigSource;
 use super::problem::{MAX_STAGES, Problem};
-use super::setting::Setting;
 use super::source::Span;
+use super::tested::Tested;
 use super::values::wrong_type;
 use super::written::Written;
 use super::written::stage::{WrittenPlugins, WrittenStage};
-use super::{Plugins, cycle, machines, plugin_config, setting, suggest, wiring};
+use super::{Plugins, Surroundings, cycle, machines, plugin_config, setting, suggest, wiring};
 use crate::manifest::effects::OneWorker;
 use crate::manifest::{Manifest, Port};
 use crate::pipeline::{Contestant, Machines, Pipeline, Stage};
+use crate::reader::pipeline_test::PipelineTest;
 
-/// What a pipeline file is resolved with.
-#[derive(Clone, Copy)]
-pub(super) struct Given<'a> {
-    pub plugins: &'a dyn Plugins,
-    pub settings: &'a [Setting],
-    pub files: &'a dyn SchemaFiles,
-}
-
-/// The pipeline. It is valid only if nothing was reported.
+/// The pipeline and its tests. They are valid only if nothing was reported.
 pub(super) fn resolve(
     written: &Written<'_, '_>,
-    given: Given<'_>,
+    given: Surroundings<'_>,
     findings: &mut Findings,
-) -> Pipeline {
-    let Given {
+) -> (Pipeline, Vec<PipelineTest>) {
+    let Surroundings {
         plugins, settings, ..
     } = given;
     let stages = &written.stages;
@@ -56,7 +49,7 @@ pub(super) fn resolve(
             found: stages.len(),
         };
         findings.report(&first_too_many.name.span(), problem);
-        return pipeline;
+        return (pipeline, Vec::new());
     }
     let mut manifests = Vec::new();
     let mut declared = Declared::default();
@@ -97,7 +90,15 @@ pub(super) fn resolve(
     if findings.is_empty() {
         wiring::check_reached(stages, &manifests, &pipeline.edges, findings);
     }
-    pipeline
+    let tested = Tested {
+        given,
+        pipeline: &pipeline,
+        stages,
+        manifests: &manifests,
+        is_whole: findings.is_empty(),
+    };
+    let tests = tested.resolve(&written.tests, findings);
+    (pipeline, tests)
 }
 
 /// The number of its workers, on all machines.
@@ -179,11 +180,11 @@ fn stem(findings: &Findings) -> String {
 /// The plugins of a stage, and the manifest that represents all of them: `None` when a plugin is unknown.
 fn contestants<'p>(
     stage: &WrittenStage<'_, '_>,
-    given: Given<'p>,
+    given: Surroundings<'p>,
     declared: &mut Declared,
     findings: &mut Findings,
 ) -> (Option<Cow<'p, Manifest>>, Vec<Contestant>) {
-    let Given {
+    let Surroundings {
         plugins, settings, ..
     } = given;
     let Some(WrittenPlugins { names, race }) = &stage.plugin else {

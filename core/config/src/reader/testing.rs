@@ -2,8 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::Plugins;
+use super::{ConfigError, Expressions, NoFiles, Plugins, Surroundings, read_tested};
 use crate::manifest::Manifest;
+use crate::pipeline::Pipeline;
+use crate::reader::pipeline_test::PipelineTest;
 
 pub(crate) struct FakePlugins(Vec<Manifest>);
 
@@ -193,7 +195,7 @@ fn manifest(name: &str, inputs: &[&str], outputs: &[&str], config: Value) -> Man
     };
     let manifest = json!({
         "name": name, "role": "stage", "doc": format!("The {name} of the tests."),
-        "inputs": ports(inputs), "outputs": ports(outputs), "config": config,
+        "inputs": ports(inputs), "outputs": ports(outputs), "config": config, "effects": [],
     });
     serde_json::from_value(manifest).unwrap()
 }
@@ -218,6 +220,27 @@ macro_rules! snapshot {
     }};
 }
 pub(crate) use snapshot;
+
+/// Reads a file with its tests. An expression is wrong if it contains `bad`.
+pub(crate) fn read_file(text: &str) -> Result<(Pipeline, Vec<PipelineTest>), Vec<ConfigError>> {
+    struct NotBad;
+    impl Expressions for NotBad {
+        fn check(&self, text: &str) -> Result<(), String> {
+            match text.contains("bad") {
+                true => Err("line 1, column 1: it is bad".to_owned()),
+                false => Ok(()),
+            }
+        }
+    }
+    let plugins = plugins();
+    let surroundings = Surroundings {
+        plugins: &plugins,
+        settings: &[],
+        files: &NoFiles,
+        tests: Some(&NotBad),
+    };
+    read_tested("dir/x.toml", text.as_bytes(), surroundings)
+}
 
 /// The expected result of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

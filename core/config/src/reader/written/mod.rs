@@ -6,6 +6,9 @@ pub(crate) mod record;
 pub(crate) mod restart;
 pub(crate) mod source;
 pub(crate) mod stage;
+pub(crate) mod test;
+pub(crate) mod test_input;
+pub(crate) mod test_output;
 
 use serde_json::json;
 use toml::Spanned;
@@ -20,6 +23,7 @@ use super::values::{table, text, word};
 use crate::pipeline::{OnStop, Record};
 use machine::WrittenMachine;
 use stage::WrittenStage;
+use test::WrittenTest;
 
 /// A pipeline file.
 #[derive(Default)]
@@ -29,6 +33,7 @@ pub(crate) struct Written<'a, 't> {
     pub record: Option<Record>,
     pub machines: Vec<WrittenMachine>,
     pub stages: Vec<WrittenStage<'a, 't>>,
+    pub tests: Vec<WrittenTest<'a, 't>>,
     /// The file gives stages, though perhaps none that is readable.
     has_stages: bool,
 }
@@ -118,11 +123,22 @@ pub(crate) fn keys<'a, 't>() -> Table<'a, 't, Written<'a, 't>> {
                 },
                 read: stages,
             },
+            Key {
+                row: Row {
+                    name: TESTS,
+                    doc: "Tests of the pipeline: see [Testing a pipeline](testing.md).",
+                    default: DefaultValue::Words("none"),
+                    schema: test::schema,
+                },
+                read: |written, entry, findings| written.tests = test::read(entry, findings),
+            },
         ],
     }
 }
 
 const STAGES: &str = "stages";
+/// The key of the tests.
+pub(super) const TESTS: &str = "tests";
 
 /// Reads a whole file.
 pub(super) fn read<'a, 't>(root: &'a DeTable<'t>, findings: &mut Findings) -> Written<'a, 't> {

@@ -1,0 +1,15 @@
+//! The tests of pipeline files: `[[tests]]`.
+//!
+//! # Layout
+//! - [`execution`]: runs one test, within its time. [`inputs`]: the messages that enter.
+//! - [`judgement`]: compares what was emitted with what is expected. [`difference`]: where two values differ.
+//! - [`printer`]: prints the results.
+
+mod difference;
+pub mod execution;
+mod inputs;
+mod judgement;
+pub mod printer;
+
+pub use inputs::Folder;
+pub use judgement::TestFailure;
