@@ -280,9 +280,13 @@ fn a_test_has_bounded_time_and_memory() {
         |jq: &str| format!("plugin = \"map\"\nconfig = {{ jq = '{jq}', schema = \"x.b/1\" }}");
     let json = "inputs = { json = {}, schema = \"x.a/1\" }";
     let file = |name: &str| format!("inputs = {{ file = \"{name}\", schema = \"x.a/1\" }}");
-    let anything = "outputs = { from = \"one\", count = 1 }";
+    // The machine may be busy.
+    let patience = "timeout = \"1m\"";
+    let count = "outputs = { from = \"one\", count = 1 }";
+    let anything = format!("{patience}\n{count}");
     let waits = "plugin = \"exec\"\nconfig = { command = [\"python3\", \"wait.py\"] }".to_owned();
-    let condition = "outputs = { from = \"one\", expect = { jq = \"[range(1e12)]\" } }";
+    let condition =
+        "outputs = { from = \"one\", expect = { jq = \"[range(1e12)]\" } }\ntimeout = \"1m\"";
     for (stage, test, why) in [
         (
             map("[range(1e12)]"),
@@ -306,7 +310,7 @@ fn a_test_has_bounded_time_and_memory() {
         ),
         (
             waits,
-            format!("{json}\n{anything}\nallow = [\"runs-commands\"]\ntimeout = \"300ms\""),
+            format!("{json}\n{count}\nallow = [\"runs-commands\"]\ntimeout = \"300ms\""),
             "it was not done after 300ms",
         ),
     ] {

@@ -94,7 +94,7 @@ error = "no"
 "#,
     );
     let test = &all[0];
-    assert_eq!((test.name.as_str(), test.at.line), ("all of it", 31));
+    assert_eq!((test.name.as_str(), test.at.line), ("all of it", 32));
     assert_eq!(test.timeout, Duration::from_millis(250));
     assert_eq!(
         test.config[0].over(&json!({ "order": "rows", "limit": 1 })),
@@ -144,7 +144,7 @@ error = "no"
     assert_eq!(second.error.as_ref().unwrap().value, "no");
     let expectation = &first.expect.as_ref().unwrap()[0];
     let equal = expectation.equal.as_ref().unwrap();
-    assert_eq!((equal.at.line, equal.at.column), (48, 20));
+    assert_eq!((equal.at.line, equal.at.column), (49, 20));
     assert_eq!(equal.value, json!({ "x": 1 }));
 }
 
