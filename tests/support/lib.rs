@@ -266,8 +266,8 @@ pub fn pipeline(folder: &Path, text: &str) -> String {
     path.display().to_string()
 }
 
-/// The text of `pipelines/replay.toml`, for a file in another folder: the pictures are found in the project's folder,
-/// in which the tests run the program.
+/// The text of `pipelines/replay.toml` without its tests, for a file in another folder: the pictures are found in the
+/// project's folder, in which the tests run the program.
 ///
 /// # Panics
 /// When the file can't be read.
@@ -275,7 +275,9 @@ pub fn pipeline(folder: &Path, text: &str) -> String {
 pub fn ready() -> String {
     let text = std::fs::read_to_string(project().join("pipelines/replay.toml"))
         .expect("the project has this pipeline");
-    text.replace("\"frames/", "\"pipelines/frames/")
+    let (stages, _) = text.split_once("\n[[tests]]").expect("it has tests");
+    let stages = format!("{stages}\n");
+    stages.replace("\"frames/", "\"pipelines/frames/")
 }
 
 /// `pipelines/replay.toml`, changed, in a folder.
