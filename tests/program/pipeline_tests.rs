@@ -348,12 +348,14 @@ fn messages_of_a_recording_and_pictures_enter_as_from_their_stage() {
     let tests = r#"
 [[tests]]
 name = "what vision has read is solved again"
+timeout = "1m"                            # the machine may be busy
 start = "solver"
 inputs = { recording = "run.mcap" }
 outputs = { from = "actuator", count = 11 }
 
 [[tests]]
 name = "the recorded frames are read again"
+timeout = "1m"                            # the machine may be busy
 start = "vision"
 inputs = { recording = "run.mcap", output = "frames" }
 outputs = { from = "solver", count = 11 }
