@@ -27,6 +27,7 @@ pub fn wait_for<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
 /// Gives a session that has no keyboard one, as long as a device stays: presses a key until a window gets it. Some
 /// compositors report the first keyboard only when a key is pressed on it, and programs ask for its keys then.
 pub fn have_a_keyboard(input: &mut dyn InputDevice, window: &WaylandWindow, code: u8) {
+    input.prepare_keys().unwrap();
     wait_for("a keyboard", || {
         input.press(Input::Key(code)).unwrap();
         input.release(Input::Key(code)).unwrap();
@@ -67,7 +68,7 @@ pub fn press_key(
 
 /// Clicks at a place of the screen. Returns the pixel of the window that got the click.
 pub fn click(input: &mut dyn InputDevice, window: &WaylandWindow, at: [i32; 2]) -> [i32; 2] {
-    window.take();
+    let before = window.take();
     input.put(at).unwrap();
     input.press(Input::Button(1)).unwrap();
     input.release(Input::Button(1)).unwrap();
@@ -78,8 +79,12 @@ pub fn click(input: &mut dyn InputDevice, window: &WaylandWindow, at: [i32; 2]) 
     });
     let ends = [PointerEvent::Pressed(LEFT), PointerEvent::Released(LEFT)];
     assert!(events.ends_with(&ends), "{events:?}");
-    let PointerEvent::At(x, y) = events[events.len() - 3] else {
-        panic!("{events:?}")
-    };
-    [x, y].map(|value| value.floor() as i32)
+    // Some compositors do not report the same place again.
+    let mut until = before.iter().chain(&events).rev();
+    let place = until.find_map(|event| match event {
+        PointerEvent::At(x, y) => Some([*x, *y]),
+        _ => None,
+    });
+    let place = place.unwrap_or_else(|| panic!("{events:?}"));
+    place.map(|value| value.floor() as i32)
 }

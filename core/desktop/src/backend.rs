@@ -62,6 +62,11 @@ pub(crate) trait Backend: Send + Sync {
     }
     #[cfg(feature = "input")]
     fn input(self: Arc<Self>) -> Result<Box<dyn crate::input::InputDevice>>;
+    /// The same by the desktop's own methods, also where it offers libei.
+    #[cfg(feature = "input")]
+    fn input_without_libei(self: Arc<Self>) -> Result<Box<dyn crate::input::InputDevice>> {
+        self.input()
+    }
     /// Questions to a person end when this is true.
     fn give_up_when(&self, _is_over: IsOver) {}
     /// Whether a picture of a few pixels comes within a millisecond or so, whatever the screen does.

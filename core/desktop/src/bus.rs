@@ -212,6 +212,7 @@ pub(crate) fn prepared(
             .chain(keys)
             .map(prepare)
             .collect::<zbus::Result<_>>()?,
+        time_from_end: None,
     })
 }
 

@@ -272,12 +272,21 @@ impl Desktop {
         Arc::clone(&self.backend).grabber(true).map(Grabber::new)
     }
 
-    /// The mouse and the keyboard.
+    /// The mouse and the keyboard. Under GNOME and through the desktop portal: by libei, where the desktop offers it.
     ///
     /// # Errors
     /// [`DesktopError::NoInput`] when the system does not let this program control them.
     #[cfg(feature = "input")]
     pub fn input(&self) -> Result<Box<dyn crate::input::InputDevice>, DesktopError> {
         Arc::clone(&self.backend).input()
+    }
+
+    /// The same without libei.
+    ///
+    /// # Errors
+    /// As [`Desktop::input`].
+    #[cfg(feature = "input")]
+    pub fn input_without_libei(&self) -> Result<Box<dyn crate::input::InputDevice>, DesktopError> {
+        Arc::clone(&self.backend).input_without_libei()
     }
 }

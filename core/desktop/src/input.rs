@@ -6,6 +6,12 @@ pub use flowpipe_guardian::{DisplayServer, Input};
 
 use crate::error::Result;
 
+/// Ways of [`InputDevice::way`].
+#[cfg(all(feature = "mutter", target_os = "linux"))]
+pub(crate) const LIBEI: &str = "libei";
+#[cfg(all(feature = "mutter", target_os = "linux"))]
+pub(crate) const METHODS: &str = "the methods of the desktop's RemoteDesktop";
+
 /// How a system reports where the pointer is.
 pub enum PlaceReports {
     /// [`InputDevice::place`] asks for it.
@@ -57,6 +63,13 @@ pub trait InputDevice: Send {
     /// # Errors
     /// When the system does not answer, or has no such button or key.
     fn press(&mut self, input: Input) -> Result<()>;
+    /// Looks whether the system still takes input from this device: some systems end a device at any moment.
+    ///
+    /// # Errors
+    /// When it has ended it: what was pressed is released.
+    fn check(&mut self) -> Result<()> {
+        Ok(())
+    }
     /// Releases a button or a key. Returns when the display server has done it.
     ///
     /// # Errors
@@ -73,6 +86,10 @@ pub trait InputDevice: Send {
     /// Whether pictures of the screen may contain the pointer, so that it should not rest on what is to be read.
     fn is_captured(&self) -> bool {
         false
+    }
+    /// How the device acts, where the system offers several ways. `None`: there is one.
+    fn way(&self) -> Option<&'static str> {
+        None
     }
     /// What a guardian has to release for, when this program dies. `None`: there is none for this system.
     fn display_server(&self) -> Option<DisplayServer>;

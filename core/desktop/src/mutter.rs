@@ -1,7 +1,8 @@
 //! GNOME on Wayland, by the interfaces of its compositor, Mutter, on the session's bus.
 //!
 //! The monitors come by `org.gnome.Mutter.DisplayConfig`. `org.gnome.Mutter.ScreenCast` sends pictures of a monitor through
-//! PipeWire whenever something has changed on it, without the pointer. `org.gnome.Mutter.RemoteDesktop` moves and presses.
+//! PipeWire whenever something has changed on it, without the pointer. `org.gnome.Mutter.RemoteDesktop` moves and presses, from
+//! GNOME 45 on through libei.
 //! No interface says where the windows of others are: there are monitors and regions alone.
 //!
 //! Places are in the compositor's own units, in which monitors are laid out. They are pixels, unless GNOME is set to scale
@@ -9,6 +10,8 @@
 
 mod displays;
 mod grab;
+#[cfg(feature = "input")]
+mod methods;
 #[cfg(feature = "input")]
 mod pointer;
 mod session;
@@ -140,7 +143,12 @@ impl Backend for Mutter {
 
     #[cfg(feature = "input")]
     fn input(self: Arc<Self>) -> Result<Box<dyn crate::input::InputDevice>> {
-        Ok(Box::new(pointer::MutterPointer::new(self)?))
+        Ok(Box::new(pointer::MutterPointer::new(self, true)?))
+    }
+
+    #[cfg(feature = "input")]
+    fn input_without_libei(self: Arc<Self>) -> Result<Box<dyn crate::input::InputDevice>> {
+        Ok(Box::new(pointer::MutterPointer::new(self, false)?))
     }
 
     fn grabber(self: Arc<Self>, _plain: bool) -> Result<Box<dyn Grab>> {

@@ -2,7 +2,7 @@
 //!
 //! `org.freedesktop.portal.ScreenCast` asks the person which monitor or window may be seen, and sends pictures of it through
 //! PipeWire whenever something has changed, without the pointer. `org.freedesktop.portal.RemoteDesktop`, which not every
-//! desktop has, moves and presses. What was allowed is asked once: the portal gives a token for the next time.
+//! desktop has, moves and presses, from its version 2 on through libei where the desktop has it. What was allowed is asked once: the portal gives a token for the next time.
 //!
 //! A [`Desktop`](crate::Desktop) has one session. One that only captures asks for nothing else; one that takes
 //! control of the mouse first uses the same session for pictures.
@@ -183,7 +183,18 @@ impl Backend for Portal {
 
     #[cfg(feature = "input")]
     fn input(self: Arc<Self>) -> Result<Box<dyn crate::input::InputDevice>> {
-        Ok(Box::new(pointer::PortalPointer::new(self.controlled()?)?))
+        Ok(Box::new(pointer::PortalPointer::new(
+            self.controlled()?,
+            true,
+        )?))
+    }
+
+    #[cfg(feature = "input")]
+    fn input_without_libei(self: Arc<Self>) -> Result<Box<dyn crate::input::InputDevice>> {
+        Ok(Box::new(pointer::PortalPointer::new(
+            self.controlled()?,
+            false,
+        )?))
     }
 
     fn grabber(self: Arc<Self>, _plain: bool) -> Result<Box<dyn Grab>> {

@@ -115,7 +115,7 @@ fn the_guardian_s_message_releases_and_the_session_s_end_is_reported() {
     let portal = MadeUpPortal::start(Answers::default());
     let mut input = connect(&portal).input().unwrap();
     input.press(Input::Button(1)).unwrap();
-    let Some(DisplayServer::Bus(guarded)) = input.display_server() else {
+    let Some(DisplayServer::Shared(guarded)) = input.display_server() else {
         panic!("it has a guardian");
     };
     let f2 = Input::Key(68);

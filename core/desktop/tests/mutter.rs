@@ -228,12 +228,14 @@ fn an_ended_session_is_an_error_that_says_so() {
 fn place(desktop: &Desktop, colour: [u8; 3]) -> Rect {
     let whole = desktop.monitors().unwrap()[0].place;
     let (shown, area) = find(&mut desktop.grabber().unwrap(), whole, colour);
-    let units = |pixels: f64| (pixels / shown.scale).round();
+    let units = |pixels: f64| pixels / shown.scale;
+    // Mutter 48 puts windows between units where there are pixels between them: the first unit that is within counts.
+    let within = |pixels: i32| (units(f64::from(pixels)) - 1e-6).ceil() as i32;
     Rect {
-        x: units(f64::from(area.x)) as i32,
-        y: units(f64::from(area.y)) as i32,
-        width: units(f64::from(area.width)) as u32,
-        height: units(f64::from(area.height)) as u32,
+        x: within(area.x),
+        y: within(area.y),
+        width: units(f64::from(area.width)).round() as u32,
+        height: units(f64::from(area.height)).round() as u32,
     }
 }
 
@@ -393,7 +395,12 @@ fn the_pointer_is_put_to_the_pixel_and_presses_there() {
         // With its monitor as it was, the session ends.
         mutter.set_monitor(size, scale, 1);
         let error = wait_for("end", || input.put([5, 5]).err()).to_string();
-        assert!(error.contains("ended the control of the mouse"), "{error}");
+        // Through libei, the pointer may end first.
+        let is_said = |words: &str| error.contains(words);
+        assert!(
+            is_said("ended the control of the mouse") || is_said("has removed the pointer"),
+            "{error}"
+        );
     }
 }
 
@@ -406,7 +413,8 @@ fn keys_go_to_the_window_that_has_the_keyboard() {
     let mut input = desktop.input().unwrap();
     input.put([place.x + 100, place.y + 50]).unwrap();
     wait_for("the pointer", || (!red.events().is_empty()).then_some(()));
-    click(&mut *input, &red, [place.x + 100, place.y + 50]);
+    // Mutter 48 does not report the same place again.
+    click(&mut *input, &red, [place.x + 101, place.y + 50]);
     have_a_keyboard(&mut *input, &red, desktop.key_code("F1").unwrap());
     // Linux's numbers of these keys.
     for (name, number) in [("F2", 60), ("n", 49), ("Return", 28)] {

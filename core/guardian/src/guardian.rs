@@ -6,7 +6,7 @@ use crate::error::GuardianError;
 use crate::input::{DisplayServer, Input};
 use crate::process::Process;
 use crate::record::Pressed;
-use crate::{bus, wlroots, x11};
+use crate::{shared, wlroots, x11};
 
 /// A process that releases everything recorded here when this process dies. It ends when this value is dropped.
 #[derive(Debug)]
@@ -85,8 +85,8 @@ fn start(server: &DisplayServer, pressed: Pressed) -> Result<Process, GuardianEr
             let compositor = wlroots::Compositor::open(socket, keyboard.clone())?;
             Process::start(compositor, pressed)
         }
-        DisplayServer::Bus(prepared) => {
-            let connection = bus::SharedConnection::new(Arc::clone(prepared));
+        DisplayServer::Shared(prepared) => {
+            let connection = shared::SharedConnection::new(Arc::clone(prepared));
             Process::start(connection, pressed)
         }
     }

@@ -32,9 +32,10 @@ pub enum DisplayServer {
         /// The connection whose virtual keyboard presses keys, if there is one.
         keyboard: Option<std::sync::Arc<PreparedReleases>>,
     },
-    /// Wayland, by an interface on the session's bus: Mutter's under GNOME, or the desktop portal's.
+    /// Wayland, by the connection that presses: to the session's bus (Mutter's interface, or the desktop portal's), or to the
+    /// compositor's emulated input (libei).
     #[cfg(unix)]
-    Bus(std::sync::Arc<PreparedReleases>),
+    Shared(std::sync::Arc<PreparedReleases>),
 }
 
 /// A connection by which this program presses, and the messages that release on it. They are such that nobody answers.
@@ -45,4 +46,7 @@ pub struct PreparedReleases {
     pub socket: std::os::unix::net::UnixStream,
     /// What can be pressed there, and the message that releases it.
     pub releases: Vec<(Input, Vec<u8>)>,
+    /// Where messages have the time at which they are sent, as far from their ends: in microseconds of the monotonic clock,
+    /// in eight bytes. `None`: they have none.
+    pub time_from_end: Option<usize>,
 }

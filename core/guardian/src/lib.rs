@@ -19,7 +19,7 @@
 //! - [`guardian`]: the whole of it, [`Guardian`]. [`input`]: what can be pressed. [`error`]: its errors.
 //! - `record`: what is pressed, in memory that both processes share. `robust_futex`: by which the kernel reports there that
 //!   the player dies; `holder`: the thread of the player that holds it.
-//! - `release`: the interface of a platform. `x11`, `wlroots`, `bus`: its implementations. `unsent`: requests sent in part.
+//! - `release`: the interface of a platform. `x11`, `wlroots`, `shared`: its implementations. `unsent`: requests sent in part.
 //!   `prepared`: releases on the connection that pressed.
 //! - `process`: starts and ends the guardian's process. `child`: that process's code; `detach`: detaches it from
 //!   everything that it inherits. `priority`: has both scheduled soon.
@@ -27,8 +27,6 @@
 
 #[cfg(not(target_os = "linux"))]
 mod absent;
-#[cfg(target_os = "linux")]
-mod bus;
 #[cfg(target_os = "linux")]
 mod child;
 #[cfg(target_os = "linux")]
@@ -51,6 +49,8 @@ mod record;
 mod release;
 #[cfg(target_os = "linux")]
 mod robust_futex;
+#[cfg(target_os = "linux")]
+mod shared;
 #[cfg(target_os = "linux")]
 mod unsent;
 #[cfg(target_os = "linux")]

@@ -38,7 +38,7 @@ fn window_process() {
 #[test]
 #[ignore = "it is the process that presses: the other tests start it"]
 fn player_process() {
-    run_player(|it| matches!(it, DisplayServer::Bus(_)));
+    run_player(|it| matches!(it, DisplayServer::Shared(_)));
 }
 
 /// A compositor with a keyboard, a window, and a place in it.

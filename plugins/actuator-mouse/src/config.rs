@@ -39,6 +39,9 @@ pub struct Config {
     pub accept: Vec<Unreported>,
     /// Which way to the desktop is used. Set capture-screen to the same: on frames of another desktop nothing is played.
     pub desktop: DesktopChoice,
+    /// Send input through libei where GNOME or the desktop portal offers it. Set it to false if that does not work: then the
+    /// older methods of their RemoteDesktop are used.
+    pub libei: bool,
 }
 
 impl Default for Config {
@@ -53,6 +56,7 @@ impl Default for Config {
             any_window: false,
             accept: Vec::new(),
             desktop: DesktopChoice::Auto,
+            libei: true,
         }
     }
 }

@@ -52,7 +52,13 @@ impl SystemMouse {
     /// When the system does not let this program move the mouse, reports less than the config accepts, or what is
     /// pressed would stay so when this process dies.
     pub fn new(desktop: &Desktop, config: &Config) -> Result<(Self, Option<Box<dyn LateReports>>)> {
-        let mut device = desktop.input()?;
+        let mut device = match config.libei {
+            true => desktop.input()?,
+            false => desktop.input_without_libei()?,
+        };
+        if let Some(way) = device.way() {
+            tracing::info!("the mouse acts through {way}");
+        }
         let is_wanted = desktop.capabilities().pointer && (config.by_hand || config.corners);
         let reports = match is_wanted {
             true => device.place_reports()?,
@@ -110,6 +116,8 @@ impl Mouse for SystemMouse {
     }
 
     fn press(&mut self, input: Input) -> Result<()> {
+        // With the device, the guardian ends too, and can't say why.
+        self.device.check()?;
         if let Input::Key(_) = input
             && self.device.prepare_keys()?
             && let (Some(guardian), Some(server)) =
@@ -124,6 +132,7 @@ impl Mouse for SystemMouse {
     }
 
     fn check(&mut self) -> Result<()> {
+        self.device.check()?;
         match &mut self.guardian {
             Some(guardian) => guardian.check().map_err(|error| {
                 Error::new(format!(

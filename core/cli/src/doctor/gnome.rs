@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use zbus::blocking::Connection;
 use zbus::blocking::fdo::DBusProxy;
 use zbus::names::BusName;
+use zbus::zvariant::OwnedObjectPath;
 
 use super::Diagnosis;
 use super::time_limit::within_time;
@@ -32,7 +33,11 @@ pub fn finding(session: &str) -> Option<Diagnosis> {
         return Some(Diagnosis::warning(WAYLAND, found, PIPEWIRE_ADVICE));
     }
     let words = NEEDED.map(|(_, word)| word).join(", ");
-    let found = format!("{session} of GNOME: {words}; where windows are is unknown");
+    let by = match within_time(has_libei) {
+        Ok(true) => " through libei",
+        _ => "",
+    };
+    let found = format!("{session} of GNOME: {words}{by}; where windows are is unknown");
     Some(Diagnosis::warning(WAYLAND, found, MONITORS_ADVICE))
 }
 
@@ -46,6 +51,23 @@ fn has_mutter() -> Result<bool, String> {
             }
         }
         zbus::Result::Ok(true)
+    };
+    ask().map_err(|error| error.to_string())
+}
+
+/// Whether Mutter gives sockets for emulated input. A session that is not started does nothing, and ends with the
+/// connection.
+fn has_libei() -> Result<bool, String> {
+    const SERVICE: &str = "org.gnome.Mutter.RemoteDesktop";
+    let ask = || {
+        let bus = Connection::session()?;
+        let path = "/org/gnome/Mutter/RemoteDesktop";
+        let created = bus.call_method(Some(SERVICE), path, Some(SERVICE), "CreateSession", &())?;
+        let session: OwnedObjectPath = created.body().deserialize()?;
+        let interface = Some("org.freedesktop.DBus.Introspectable");
+        let described = bus.call_method(Some(SERVICE), &session, interface, "Introspect", &())?;
+        let described: String = described.body().deserialize()?;
+        zbus::Result::Ok(described.contains("\"ConnectToEIS\""))
     };
     ask().map_err(|error| error.to_string())
 }

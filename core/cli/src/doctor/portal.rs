@@ -25,16 +25,20 @@ pub fn finding() -> (Diagnosis, Option<Compositor>) {
         (true, true) => format!("ScreenCast {} of monitors and windows", offered.screen_cast),
     };
     let reports_pointer = offered.reports_pointer();
-    let mouse = match (offered.controls_mouse(), reports_pointer) {
-        (true, true) => format!(
-            "RemoteDesktop {} with a pointer, whose place it reports",
+    let place = match reports_pointer {
+        true => "whose place it reports",
+        false => "whose place it does not report",
+    };
+    let way = match offered.offers_libei() {
+        true => ", through libei if the desktop behind it has that",
+        false => "",
+    };
+    let mouse = match offered.controls_mouse() {
+        true => format!(
+            "RemoteDesktop {} with a pointer, {place}{way}",
             offered.remote_desktop
         ),
-        (true, false) => format!(
-            "RemoteDesktop {} with a pointer, whose place it does not report",
-            offered.remote_desktop
-        ),
-        (false, _) => "no RemoteDesktop with a pointer: no mouse".to_owned(),
+        false => "no RemoteDesktop with a pointer: no mouse".to_owned(),
     };
     let found = format!("the desktop portal has {screen}; {mouse}");
     let portal = Compositor::Portal { reports_pointer };

@@ -1,4 +1,5 @@
 //! The pointer and the keyboard, by `org.gnome.Mutter.RemoteDesktop`: devices of their own, beside those of the person.
+//! Mutter of GNOME 45 and later takes input through libei, which its session gives a socket for; before, by methods.
 //!
 //! Mutter collects input until it draws its next frame, and passes it on then. Of several moves in a row it delivers only
 //! the last. So each move is followed by a scroll of zero: it scrolls no window, and keeps the moves apart.
@@ -12,16 +13,14 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use flowpipe_guardian::PreparedReleases;
-use zbus::message::Message;
-use zbus::zvariant::OwnedObjectPath;
-
 use super::Mutter;
 use super::displays::Display;
+use super::methods::{Methods, control};
 use super::session::MutterSession;
-use crate::bus::{self, Object, order};
+use crate::bus::{self, Object};
 use crate::error::{DesktopError, Result};
-use crate::input::{DisplayServer, Input, InputDevice, PlaceReports};
+use crate::input::{DisplayServer, Input, InputDevice, LIBEI, METHODS, PlaceReports};
+use crate::libei::{EmulatedInput, EmulatedMonitor, NoSocket};
 use crate::pipewire::Cursor;
 use crate::pointer_history::PointerHistory;
 
@@ -31,15 +30,19 @@ pub(super) struct MutterPointer {
     history: PointerHistory,
     /// One for each monitor, once wanted. They end before the session.
     reports: Vec<Cursor>,
+    sender: MutterSender,
     session: MutterSession,
     displays: Vec<Display>,
-    /// What names places on a monitor: its connector, and its stream of pictures.
-    streams: Vec<(String, OwnedObjectPath)>,
-    guarded: Arc<PreparedReleases>,
     /// What is not known to be passed on.
     sent: Option<Sent>,
     /// Whether something that was sent again may not have been passed on.
     has_rest: bool,
+}
+
+/// What moves and presses.
+enum MutterSender {
+    Methods(Methods),
+    Libei(EmulatedInput),
 }
 
 /// What was sent, in part or as a whole.
@@ -60,34 +63,34 @@ const IDLE: Object<'_> = Object {
     path: "/org/gnome/Mutter/IdleMonitor/Core",
     interface: "org.gnome.Mutter.IdleMonitor",
 };
-const BUTTON: &str = "NotifyPointerButton";
-const KEY: &str = "NotifyKeyboardKeysym";
-const MOTION: &str = "NotifyPointerMotionAbsolute";
-const SCROLL: &str = "NotifyPointerAxis";
-/// To the right, down, without flags.
-const BY_NOTHING: (f64, f64, u32) = (0.0, 0.0, 0);
-
 impl MutterPointer {
-    pub(super) fn new(mutter: Arc<Mutter>) -> Result<Self> {
+    /// `libei`: whether libei may be used.
+    pub(super) fn new(mutter: Arc<Mutter>, libei: bool) -> Result<Self> {
         let refused = |error: &dyn std::fmt::Display| DesktopError::NoInput {
             reason: format!("Mutter lets no program move the pointer: {error}"),
         };
         let displays = mutter.displays()?;
-        let connectors = || displays.iter().map(|it| it.monitor.name.as_str());
+        let connectors = displays.iter().map(|it| it.monitor.name.as_str());
         let session =
-            MutterSession::control(mutter.bus()?, connectors()).map_err(|error| refused(&error))?;
-        let guarded = guarded(&session).map_err(|error| refused(&error))?;
-        let streams = connectors().map(str::to_owned);
-        let streams = streams.zip(session.streams().iter().cloned()).collect();
+            MutterSession::control(mutter.bus()?, connectors).map_err(|error| refused(&error))?;
+        let emulated = match libei {
+            true => emulated(&session, &displays)?,
+            false => None,
+        };
+        let sender = match emulated {
+            Some(input) => MutterSender::Libei(input),
+            None => Methods::of(&session, &displays)
+                .map(MutterSender::Methods)
+                .map_err(|error| refused(&error))?,
+        };
         let history = PointerHistory::new(displays.iter().map(|it| it.monitor.place));
         Ok(Self {
             mutter,
             history,
             reports: Vec::new(),
+            sender,
             session,
             displays,
-            streams,
-            guarded: Arc::new(guarded),
             sent: None,
             has_rest: false,
         })
@@ -95,15 +98,17 @@ impl MutterPointer {
 
     fn send_input(&mut self, input: Input, is_down: bool) -> Result<()> {
         self.note_sent();
-        let control = control(&self.session)?;
-        let bus = self.session.bus();
-        // Mutter does what was sent before first.
-        let number = bus::number(input)?;
-        let sent = match input {
-            Input::Button(_) => bus.call(control, BUTTON, &(number as i32, is_down)),
-            Input::Key(_) => bus.call(control, KEY, &(number, is_down)),
-        };
-        sent.map_err(|error| self.failure(&error))
+        match &mut self.sender {
+            MutterSender::Methods(methods) => {
+                let number = bus::number(input)?;
+                let sent = methods.press(&self.session, input, number, is_down);
+                sent.map_err(|error| self.failure(&error))
+            }
+            MutterSender::Libei(emulated) => {
+                let sent = emulated.press(input, is_down);
+                sent.map_err(|error| self.explained(error))
+            }
+        }
     }
 
     /// Something is about to be sent.
@@ -115,11 +120,25 @@ impl MutterPointer {
         });
     }
 
-    /// Sends a place on a monitor.
-    fn send_place(&self, stream: &OwnedObjectPath, [x, y]: [f64; 2]) -> Result<()> {
-        let control = control(&self.session)?;
-        self.send(order(control, MOTION, &(stream.as_str(), x, y)))?;
-        self.send(order(control, SCROLL, &BY_NOTHING))
+    /// Sends a place on a monitor. `Ok(false)`: it is on none.
+    fn send_place(&mut self, at: [i32; 2]) -> Result<bool> {
+        match &mut self.sender {
+            MutterSender::Methods(methods) => {
+                let Some(place) = methods.on_monitor(&self.displays, at) else {
+                    return Ok(false);
+                };
+                let sent = methods.put(&self.session, place);
+                sent.map_err(|error| self.failure(&error))?;
+            }
+            MutterSender::Libei(emulated) => {
+                if !emulated.reaches(at) {
+                    return Ok(false);
+                }
+                let sent = emulated.put(at);
+                sent.map_err(|error| self.explained(error))?;
+            }
+        }
+        Ok(true)
     }
 
     /// Sends the last move again, so that Mutter draws a frame.
@@ -127,15 +146,30 @@ impl MutterPointer {
         if sent.again.unwrap_or(sent.at).elapsed() < AGAIN {
             return Ok(());
         }
-        let Some((stream, place)) = self.history.last().and_then(|at| self.on_monitor(at)) else {
+        let Some(at) = self.history.last() else {
             return Ok(());
         };
-        self.send_place(stream, place)?;
-        self.sent = Some(Sent {
-            again: Some(Instant::now()),
-            ..sent
-        });
+        if self.send_place(at)? {
+            self.sent = Some(Sent {
+                again: Some(Instant::now()),
+                ..sent
+            });
+        }
         Ok(())
+    }
+
+    /// Sends something that does nothing.
+    fn send_nothing(&mut self) -> Result<()> {
+        match &mut self.sender {
+            MutterSender::Methods(methods) => {
+                let sent = methods.send_nothing(&self.session);
+                sent.map_err(|error| self.failure(&error))
+            }
+            MutterSender::Libei(emulated) => {
+                let sent = emulated.send_nothing();
+                sent.map_err(|error| self.explained(error))
+            }
+        }
     }
 
     /// Receives reports of where the pointer is on each monitor.
@@ -158,42 +192,18 @@ impl MutterPointer {
             return Ok(());
         };
         // With its session, the reports end too.
-        let control = control(&self.session)?;
-        let asked = self.session.bus().property(control, "SessionId");
-        asked.map_err(|error| self.failure(&error))?;
+        self.check_session()?;
         Err(over)
-    }
-
-    fn send(&self, message: zbus::Result<Message>) -> Result<()> {
-        message
-            .and_then(|message| self.session.bus().send(&message))
-            .map_err(|error| self.failure(&error))
     }
 
     /// For how long Mutter has passed nothing on, in whole milliseconds.
     fn idle_ms(&self) -> Result<u64> {
+        // It is asked elsewhere than where input is sent: without this, it may answer first.
+        if let MutterSender::Libei(emulated) = &self.sender {
+            emulated.sync().map_err(|error| self.explained(error))?;
+        }
         let asked = self.session.bus().call(IDLE, "GetIdletime", &());
         asked.map_err(|error| self.failure(&error))
-    }
-
-    /// Where a place of the screen lies on a monitor, in pixels of its picture, and what names places there.
-    fn on_monitor(&self, at: [i32; 2]) -> Option<(&OwnedObjectPath, [f64; 2])> {
-        let display = self
-            .displays
-            .iter()
-            .find(|it| it.monitor.place.contains(at))?;
-        let mut streams = self.streams.iter();
-        let (_, stream) = streams.find(|(connector, _)| *connector == display.monitor.name)?;
-        let place = display.monitor.place;
-        let pixel = |at: i32, from: i32, length: u32, pixels: u32| {
-            // Within the pixel, and where versions that round find it.
-            const WITHIN: f64 = 0.25;
-            (f64::from(at.abs_diff(from)) + WITHIN) * f64::from(pixels) / f64::from(length)
-        };
-        let [columns, rows] = display.pixels;
-        let x = pixel(at[0], place.x, place.width, columns);
-        let y = pixel(at[1], place.y, place.height, rows);
-        Some((stream, [x, y]))
     }
 
     fn failure(&self, error: &zbus::Error) -> DesktopError {
@@ -205,31 +215,53 @@ impl MutterPointer {
             false => DesktopError::Input(format!("Mutter: {error}")),
         }
     }
+
+    /// With its session, the emulated input ends too.
+    fn explained(&self, error: DesktopError) -> DesktopError {
+        match (&error, self.check_session()) {
+            (DesktopError::Lost(_), Err(ended)) => ended,
+            _ => error,
+        }
+    }
+
+    /// Whether Mutter still knows the session.
+    fn check_session(&self) -> Result<()> {
+        let asked = control(&self.session)
+            .and_then(|control| self.session.bus().property(control, "SessionId"));
+        match asked {
+            Ok(_) => Ok(()),
+            Err(error) => Err(self.failure(&error)),
+        }
+    }
+}
+
+/// Input through libei. `None`: this Mutter has it not.
+fn emulated(session: &MutterSession, displays: &[Display]) -> Result<Option<EmulatedInput>> {
+    let monitors = displays.iter().map(|display| EmulatedMonitor {
+        place: display.monitor.place,
+        // Its regions are where the monitors are.
+        mapping_id: None,
+    });
+    match session.connect_to_eis() {
+        Ok(socket) => {
+            let monitors: Vec<_> = monitors.collect();
+            EmulatedInput::connect(socket, &monitors, true).map(Some)
+        }
+        Err(NoSocket::NotOffered) => Ok(None),
+        Err(NoSocket::Refused(error)) => Err(error),
+    }
+}
+
+fn beyond([x, y]: [i32; 2]) -> DesktopError {
+    DesktopError::Input(format!(
+        "{x}, {y} is beyond the monitors that were there at the start"
+    ))
 }
 
 fn ended() -> DesktopError {
     let over = "it has ended the control of the mouse: in GNOME, its indicator in the panel does that, and a change of the \
                 monitors";
     DesktopError::Lost(over.to_owned())
-}
-
-/// The object that moves and presses.
-fn control(session: &MutterSession) -> Result<Object<'_>> {
-    if session.has_ended() {
-        return Err(ended());
-    }
-    session.remote().ok_or_else(ended)
-}
-
-/// What releases when this program can't.
-fn guarded(session: &MutterSession) -> zbus::Result<PreparedReleases> {
-    let control = session
-        .remote()
-        .ok_or_else(|| zbus::Error::Failure("no session".to_owned()))?;
-    bus::prepared(session.bus(), |input, number| match input {
-        Input::Button(_) => order(control, BUTTON, &(number as i32, false)),
-        Input::Key(_) => order(control, KEY, &(number, false)),
-    })
 }
 
 /// Whether input was passed on since something was sent. `idle_ms`: for how long none was, as a question of a time was
@@ -259,17 +291,15 @@ impl InputDevice for MutterPointer {
 
     fn put(&mut self, at: [i32; 2]) -> Result<()> {
         self.check_reports()?;
-        let found = self.on_monitor(at);
-        let found = found.map(|(stream, place)| (stream.clone(), place));
-        let (stream, place) = found.ok_or_else(|| {
-            DesktopError::Input(format!(
-                "{}, {} is beyond the monitors that were there at the start",
-                at[0], at[1]
-            ))
-        })?;
+        if !self.displays.iter().any(|it| it.monitor.place.contains(at)) {
+            return Err(beyond(at));
+        }
         self.note_sent();
         self.history.will_put(at);
-        self.send_place(&stream, place)
+        match self.send_place(at)? {
+            true => Ok(()),
+            false => Err(beyond(at)),
+        }
     }
 
     fn is_passed_on(&mut self) -> Result<bool> {
@@ -284,8 +314,7 @@ impl InputDevice for MutterPointer {
             self.sent = None;
             self.has_rest = false;
             self.note_sent();
-            let control = control(&self.session)?;
-            self.send(order(control, SCROLL, &BY_NOTHING))?;
+            self.send_nothing()?;
             return Ok(false);
         }
         if !passed_on_after(sent.at, asked, idle_ms) {
@@ -309,12 +338,45 @@ impl InputDevice for MutterPointer {
         self.send_input(input, true)
     }
 
+    fn prepare_keys(&mut self) -> Result<bool> {
+        match &mut self.sender {
+            MutterSender::Methods(_) => Ok(false),
+            MutterSender::Libei(emulated) => {
+                let prepared = emulated.prepare_keys();
+                prepared.map_err(|error| self.explained(error))
+            }
+        }
+    }
+
+    fn check(&mut self) -> Result<()> {
+        if self.session.has_ended() {
+            return Err(ended());
+        }
+        match &self.sender {
+            MutterSender::Methods(_) => Ok(()),
+            MutterSender::Libei(emulated) => {
+                emulated.check().map_err(|error| self.explained(error))
+            }
+        }
+    }
+
     fn release(&mut self, input: Input) -> Result<()> {
         self.send_input(input, false)
     }
 
+    fn way(&self) -> Option<&'static str> {
+        Some(match &self.sender {
+            MutterSender::Methods(_) => METHODS,
+            MutterSender::Libei(_) => LIBEI,
+        })
+    }
+
     fn display_server(&self) -> Option<DisplayServer> {
-        Some(DisplayServer::Bus(Arc::clone(&self.guarded)))
+        let guarded = match &self.sender {
+            MutterSender::Methods(methods) => Arc::clone(&methods.guarded),
+            MutterSender::Libei(emulated) => emulated.guarded(),
+        };
+        Some(DisplayServer::Shared(guarded))
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
+#[cfg(feature = "input")]
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -12,6 +14,8 @@ use zbus::names::BusName;
 use zbus::zvariant::{OwnedObjectPath, Value};
 
 use crate::bus::{BUS, Bus, Object, PATIENCE};
+#[cfg(feature = "input")]
+use crate::libei::NoSocket;
 
 /// Pictures of monitors, and with control places on them.
 pub(super) struct MutterSession {
@@ -133,6 +137,25 @@ impl MutterSession {
     pub(super) fn remote(&self) -> Option<Object<'_>> {
         let path = self.remote.as_ref()?;
         Some(below(REMOTE, path, REMOTE_SESSION))
+    }
+
+    /// A socket for emulated input on the monitors that it was asked for.
+    ///
+    /// # Errors
+    /// Why there is none.
+    #[cfg(feature = "input")]
+    pub(super) fn connect_to_eis(&self) -> std::result::Result<OwnedFd, NoSocket> {
+        const POINTER_AND_KEYBOARD: u32 = 3;
+        let failed = |error: zbus::Error| NoSocket::of(&error, "Mutter");
+        let gone = || zbus::Error::Failure("its session has ended".to_owned());
+        let remote = self.remote().ok_or_else(|| failed(gone()))?;
+        let types = Value::from(POINTER_AND_KEYBOARD);
+        let question = &properties([("device-types", types)]);
+        let socket: zbus::zvariant::OwnedFd = self
+            .bus
+            .call(remote, "ConnectToEIS", question)
+            .map_err(failed)?;
+        Ok(socket.into())
     }
 
     /// What names places on the monitors that it was asked for, in their order.

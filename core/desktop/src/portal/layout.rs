@@ -64,6 +64,7 @@ mod tests {
             kind: SourceKind::Monitor,
             position: None,
             size,
+            mapping_id: None,
         }
     }
 

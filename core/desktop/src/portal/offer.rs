@@ -102,6 +102,13 @@ impl PortalOffer {
         self.remote_desktop > 0 && self.has_pointer && self.sources.monitors
     }
 
+    /// Whether it may give a socket for emulated input, if the desktop behind it does.
+    #[must_use]
+    pub fn offers_libei(&self) -> bool {
+        const FIRST: u32 = 2;
+        self.remote_desktop >= FIRST
+    }
+
     /// The cursor mode in which the pointer is not in the pictures. `None`: there is none.
     pub(super) fn without_pointer(&self) -> Option<u32> {
         [HIDDEN, METADATA]

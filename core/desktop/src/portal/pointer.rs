@@ -1,5 +1,6 @@
-//! The pointer and the keyboard, by `org.freedesktop.portal.RemoteDesktop`. The portal may handle messages at the same
-//! time: each one is sent when the one before was answered, so that their order is kept.
+//! The pointer and the keyboard, by `org.freedesktop.portal.RemoteDesktop`: through libei where the portal gives a socket
+//! for it, else by its methods. The portal may handle messages at the same time: each one is sent when the one before was
+//! answered, so that their order is kept.
 
 use std::sync::Arc;
 
@@ -11,7 +12,8 @@ use super::request::Options;
 use super::session::PortalSession;
 use crate::bus::{self, order};
 use crate::error::{DesktopError, Result};
-use crate::input::{DisplayServer, Input, InputDevice, PlaceReports};
+use crate::input::{DisplayServer, Input, InputDevice, LIBEI, METHODS, PlaceReports};
+use crate::libei::{EmulatedInput, EmulatedMonitor, NoSocket};
 use crate::pipewire::{Cursor, Remote};
 use crate::pointer_history::PointerHistory;
 use crate::rect::Rect;
@@ -19,12 +21,19 @@ use crate::rect::Rect;
 pub(super) struct PortalPointer {
     /// Once wanted. They end before the session.
     reports: Option<Cursor>,
+    sender: PortalSender,
     chosen: Arc<Chosen>,
     /// The monitor on which it is put.
     monitor: Rect,
-    guarded: Arc<PreparedReleases>,
     /// Where it was put.
     history: PointerHistory,
+}
+
+/// What moves and presses.
+enum PortalSender {
+    /// The portal's methods, and what releases by them when this program can't.
+    Methods(Arc<PreparedReleases>),
+    Libei(EmulatedInput),
 }
 
 const BUTTON: &str = "NotifyPointerButton";
@@ -32,7 +41,8 @@ const KEY: &str = "NotifyKeyboardKeysym";
 const MOTION: &str = "NotifyPointerMotionAbsolute";
 
 impl PortalPointer {
-    pub(super) fn new(chosen: Arc<Chosen>) -> Result<Self> {
+    /// `libei`: whether libei may be used.
+    pub(super) fn new(chosen: Arc<Chosen>, libei: bool) -> Result<Self> {
         let refused = |reason: String| DesktopError::NoInput { reason };
         let source = chosen.session().source();
         let (Some(_), Some(size)) = (source.position, source.size) else {
@@ -43,17 +53,30 @@ impl PortalPointer {
             ));
         };
         let monitor = source.place(size);
-        let guarded = guarded(chosen.session()).map_err(|error| refused(error.to_string()))?;
+        let emulated = match libei {
+            true => emulated(chosen.session(), monitor)?,
+            false => None,
+        };
+        let sender = match emulated {
+            Some(input) => PortalSender::Libei(input),
+            None => guarded(chosen.session())
+                .map(|guarded| PortalSender::Methods(Arc::new(guarded)))
+                .map_err(|error| refused(error.to_string()))?,
+        };
         Ok(Self {
             reports: None,
+            sender,
             chosen,
             monitor,
-            guarded: Arc::new(guarded),
             history: PointerHistory::new([monitor]),
         })
     }
 
     fn send_input(&mut self, input: Input, is_down: bool) -> Result<()> {
+        if let PortalSender::Libei(emulated) = &mut self.sender {
+            let sent = emulated.press(input, is_down);
+            return sent.map_err(|error| self.explained(error));
+        }
         let session = self.session()?;
         let question = question(session, bus::number(input)?, is_down);
         let sent = session.bus().call(REMOTE_DESKTOP, method(input), &question);
@@ -89,6 +112,29 @@ impl PortalPointer {
             true => DesktopError::Lost(self.chosen.session().end()),
             false => DesktopError::Input(format!("the desktop portal: {error}")),
         }
+    }
+
+    /// With its session, the emulated input ends too.
+    fn explained(&self, error: DesktopError) -> DesktopError {
+        match error {
+            DesktopError::Lost(_) if self.chosen.session().has_ended() => {
+                DesktopError::Lost(self.chosen.session().end())
+            }
+            other => other,
+        }
+    }
+}
+
+/// Input through libei. `None`: this desktop has it not.
+fn emulated(session: &PortalSession, place: Rect) -> Result<Option<EmulatedInput>> {
+    let mapping_id = session.source().mapping_id.clone();
+    match session.connect_to_eis() {
+        Ok(socket) => {
+            let monitors = [EmulatedMonitor { place, mapping_id }];
+            EmulatedInput::connect(socket, &monitors, false).map(Some)
+        }
+        Err(NoSocket::NotOffered) => Ok(None),
+        Err(NoSocket::Refused(error)) => Err(error),
     }
 }
 
@@ -134,7 +180,7 @@ impl InputDevice for PortalPointer {
     }
 
     fn put(&mut self, at: [i32; 2]) -> Result<()> {
-        let session = self.session()?;
+        self.session()?;
         self.history.check()?;
         if !self.monitor.contains(at) {
             return Err(DesktopError::Input(format!(
@@ -142,9 +188,15 @@ impl InputDevice for PortalPointer {
                 at[0], at[1]
             )));
         }
+        if let PortalSender::Libei(emulated) = &mut self.sender {
+            self.history.will_put(at);
+            let sent = emulated.put(at);
+            return sent.map_err(|error| self.explained(error));
+        }
         // The middle of the pixel, in the compositor's units.
         let within = |at: i32, from: i32| f64::from(at.abs_diff(from)) + 0.5;
         let [x, y] = [within(at[0], self.monitor.x), within(at[1], self.monitor.y)];
+        let session = self.session()?;
         let node = session.source().node;
         let question = (session.path(), Options::new(), node, x, y);
         self.history.will_put(at);
@@ -158,11 +210,42 @@ impl InputDevice for PortalPointer {
         self.send_input(input, true)
     }
 
+    fn prepare_keys(&mut self) -> Result<bool> {
+        match &mut self.sender {
+            PortalSender::Methods(_) => Ok(false),
+            PortalSender::Libei(emulated) => {
+                let prepared = emulated.prepare_keys();
+                prepared.map_err(|error| self.explained(error))
+            }
+        }
+    }
+
+    fn check(&mut self) -> Result<()> {
+        self.session()?;
+        match &self.sender {
+            PortalSender::Methods(_) => Ok(()),
+            PortalSender::Libei(emulated) => {
+                emulated.check().map_err(|error| self.explained(error))
+            }
+        }
+    }
+
     fn release(&mut self, input: Input) -> Result<()> {
         self.send_input(input, false)
     }
 
+    fn way(&self) -> Option<&'static str> {
+        Some(match &self.sender {
+            PortalSender::Methods(_) => METHODS,
+            PortalSender::Libei(_) => LIBEI,
+        })
+    }
+
     fn display_server(&self) -> Option<DisplayServer> {
-        Some(DisplayServer::Bus(Arc::clone(&self.guarded)))
+        let guarded = match &self.sender {
+            PortalSender::Methods(guarded) => Arc::clone(guarded),
+            PortalSender::Libei(emulated) => emulated.guarded(),
+        };
+        Some(DisplayServer::Shared(guarded))
     }
 }

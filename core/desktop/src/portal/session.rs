@@ -15,6 +15,8 @@ use super::source::{ChosenSource, text};
 use super::tokens::Tokens;
 use super::{PATH, REMOTE_DESKTOP, SCREEN_CAST};
 use crate::bus::{Bus, Object};
+#[cfg(feature = "input")]
+use crate::libei::NoSocket;
 
 /// What a session is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +36,8 @@ pub(super) struct PortalSession {
     controls_keys: bool,
     #[cfg(feature = "input")]
     reports_pointer: bool,
+    #[cfg(feature = "input")]
+    offers_libei: bool,
     source: ChosenSource,
     has_ended: Arc<AtomicBool>,
 }
@@ -152,6 +156,8 @@ impl PortalSession {
             controls_keys: devices & KEYBOARD != 0,
             #[cfg(feature = "input")]
             reports_pointer,
+            #[cfg(feature = "input")]
+            offers_libei: offered.offers_libei(),
             source,
             has_ended,
         })
@@ -193,6 +199,23 @@ impl PortalSession {
     #[cfg(feature = "input")]
     pub(super) fn path(&self) -> &OwnedObjectPath {
         &self.path
+    }
+
+    /// A socket for emulated input. Once it is given, the portal refuses its own methods.
+    ///
+    /// # Errors
+    /// Why there is none.
+    #[cfg(feature = "input")]
+    pub(super) fn connect_to_eis(&self) -> Result<OwnedFd, NoSocket> {
+        if !self.offers_libei {
+            return Err(NoSocket::NotOffered);
+        }
+        let question = &(&self.path, Options::new());
+        let opened: zbus::Result<zbus::zvariant::OwnedFd> =
+            self.bus.call(REMOTE_DESKTOP, "ConnectToEIS", question);
+        opened
+            .map(OwnedFd::from)
+            .map_err(|error| NoSocket::of(&error, "the desktop portal"))
     }
 
     /// A connection to PipeWire, which shows what was chosen.

@@ -19,6 +19,8 @@ pub(super) struct ChosenSource {
     pub position: Option<[i32; 2]>,
     /// How wide and high it is, in units of the compositor.
     pub size: Option<[u32; 2]>,
+    /// The name of the region of emulated input that it is.
+    pub mapping_id: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +82,10 @@ impl ChosenSource {
             // Of a window it would be that of no monitor.
             position: pair("position")?.filter(|_| kind != SourceKind::Window),
             size,
+            mapping_id: properties
+                .get("mapping_id")
+                .and_then(text)
+                .map(str::to_owned),
         })
     }
 

@@ -208,6 +208,7 @@ impl InputDevice for WlrootsPointer {
         let prepared = PreparedReleases {
             socket: UnixStream::from(socket.map_err(failed)?),
             releases: keyboard.releases(),
+            time_from_end: None,
         };
         // That it was refused shows here.
         self.roundtrip()?;

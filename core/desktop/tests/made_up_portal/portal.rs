@@ -57,6 +57,10 @@ pub struct Answers {
     pub session: Option<&'static str>,
     /// The socket of the PipeWire that has its pictures.
     pub pipewire: Option<PathBuf>,
+    /// The socket for emulated input, which is given once. `None`: it has none.
+    pub eis: Mutex<Option<OwnedFd>>,
+    /// Whether it refuses to give that socket.
+    pub refuses_eis: bool,
 }
 
 impl Default for Answers {
@@ -75,6 +79,8 @@ impl Default for Answers {
             garbles: None,
             session: None,
             pipewire: None,
+            eis: Mutex::default(),
+            refuses_eis: false,
         }
     }
 }
@@ -87,6 +93,8 @@ struct Noted {
     /// Who has a session, and its path.
     session: Option<(String, String)>,
     tokens: u32,
+    /// Whether a socket for emulated input was given: then it refuses its own methods.
+    uses_eis: bool,
 }
 
 pub struct MadeUpPortal {
@@ -231,6 +239,31 @@ fn answer(connection: &Connection, answers: &Answers, noted: &Mutex<Noted>, mess
                 _ => 7,
             };
             connection.reply(&header, &Value::new(value)).unwrap();
+            return;
+        }
+        "ConnectToEIS" => {
+            let (_, _): (OwnedObjectPath, Options) = body.deserialize().unwrap();
+            match answers.eis.lock().unwrap().take() {
+                Some(socket) => {
+                    noted.uses_eis = true;
+                    connection.reply(&header, &Fd::from(socket)).unwrap();
+                }
+                None => {
+                    let name = match answers.refuses_eis {
+                        true => "org.freedesktop.DBus.Error.AccessDenied",
+                        false => "org.freedesktop.DBus.Error.UnknownMethod",
+                    };
+                    connection.reply_error(&header, name, &"none").unwrap();
+                }
+            }
+            return;
+        }
+        _ if noted.uses_eis && method.starts_with("Notify") => {
+            noted.events.push(format!("refused {method}"));
+            let name = "org.freedesktop.DBus.Error.AccessDenied";
+            connection
+                .reply_error(&header, name, &"it uses EIS")
+                .unwrap();
             return;
         }
         "NotifyPointerMotionAbsolute" => {

@@ -1,7 +1,7 @@
-//! Releases by an interface on the session's bus: Mutter's, or the desktop portal's. Mutter lets nobody release a button or a
-//! key but the connection that pressed it, and releases all that it has pressed when that connection ends; the portal ends
-//! a session with its connection. So both processes have the same connection: the guardian sends prepared messages on it,
-//! which nobody answers, and shuts it down when the player is gone.
+//! Releases on the connection of the process that presses: to an interface on the session's bus, Mutter's or the desktop
+//! portal's, or to the compositor's emulated input (libei). Nobody may release a button or a key there but the connection
+//! that pressed it, and at its end all that it has pressed is released. So both processes have the same connection: the
+//! guardian sends prepared messages on it, which nobody answers, and shuts it down when the player is gone.
 
 use std::cell::Cell;
 use std::os::fd::{AsFd as _, BorrowedFd};
@@ -92,7 +92,11 @@ mod tests {
             (Input::Button(3), b"right ".to_vec()),
             (Input::Key(36), b"return ".to_vec()),
         ];
-        let shared = SharedConnection::new(Arc::new(PreparedReleases { socket, releases }));
+        let shared = SharedConnection::new(Arc::new(PreparedReleases {
+            socket,
+            releases,
+            time_from_end: None,
+        }));
         let connection = shared.connection();
         let record = Record::new(Pressed::default()).unwrap();
         let release = |is_last| shared.release(connection, None, record.pressed(), is_last);
