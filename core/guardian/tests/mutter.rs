@@ -59,6 +59,10 @@ fn table() -> (Mutter, WaylandWindow, [i32; 2], Box<dyn InputDevice>) {
             let at = [x + 150, y + 100];
             let mut keyboard = desktop.input().unwrap();
             keyboard.put(at).unwrap();
+            // Mutter may draw no frame before it is asked.
+            while !keyboard.is_passed_on().unwrap() {
+                std::thread::sleep(Duration::from_millis(2));
+            }
             wait_for("pointer", &window, PointerEvent::At(150.25, 100.25));
             click(&mut *keyboard, &window, at);
             let code = desktop.key_code("F1").unwrap();
