@@ -87,9 +87,6 @@ pub fn run(
         }
         Ok(())
     });
-    if let Some(supervision) = &supervision {
-        supervision.ends();
-    }
     if printed.is_err() {
         // Standard output was closed (`flowpipe run … | head`).
         handle.stop();
@@ -100,8 +97,12 @@ pub fn run(
         // machine after the run of its own stages.
         while !handle.is_over() || bridges.are_serving() {
             std::thread::sleep(UPDATE_INTERVAL);
+            supervision.iter_mut().for_each(Supervision::goes_on);
             bridges.update(&handle);
         }
+    }
+    if let Some(supervision) = &supervision {
+        supervision.ends();
     }
     let report = handle.wait();
     let machines = bridges.map(|bridges| bridges.finish(report.clone()));

@@ -11,7 +11,7 @@ use std::path::Path;
 use flowpipe_tests::{changed, pipeline, run};
 
 /// Puzzles, a stage apart that does wrong at the third of every three, a solver.
-fn misbehaving(folder: &Path, how: &str, settings: &str) -> String {
+pub fn misbehaving(folder: &Path, how: &str, settings: &str) -> String {
     let puzzles = "AB\\nAB\\n\\n".repeat(8);
     let text = format!(
         "[stages.puzzles]
