@@ -308,15 +308,27 @@ fn races_and_frames_are_distributed_recorded_and_replayed() {
 }
 
 #[test]
-fn a_run_is_stopped_on_a_machine_that_has_workers_alone() {
-    let numbers = Numbers::new(100_000, 0.004, "");
-    let [desk, rack1, rack2] = numbers.start();
-    wait_for("messages", || (numbers.written().len() >= 20).then_some(()));
-    send_signal("INT", rack1.0.id());
-    let [desk, rack1, rack2] = end([desk, rack1, rack2]);
-    for ran in [&desk, &rack1, &rack2] {
-        assert!(!ran.stderr.contains("gone"), "{ran:#?}");
+fn a_run_that_is_stopped_on_one_machine_is_drained_on_all() {
+    for is_rack in [false, true] {
+        let numbers = Numbers::new(100_000, 0.05, "");
+        let [desk, rack1, rack2] = numbers.start();
+        wait_for("messages", || (numbers.written().len() >= 20).then_some(()));
+        let stopped = if is_rack { &rack1 } else { &desk };
+        send_signal("INT", stopped.0.id());
+        let [desk, rack1, rack2] = end([desk, rack1, rack2]);
+        for ran in [&desk, &rack1, &rack2] {
+            assert!(!ran.stderr.contains("gone"), "{ran:#?}");
+        }
+        if is_rack {
+            let notice = "machine rack1 ends the run";
+            assert!(desk.stderr.contains(notice), "{desk:#?}");
+        }
+        let written = numbers.written();
+        assert_eq!(written, (1..=written.len() as u64).collect::<Vec<_>>());
+        let report = desk.json();
+        let stages = report["report"]["stages"].as_array().unwrap();
+        let (first, last) = (&stages[0], &stages[stages.len() - 1]);
+        assert_eq!(first["out"], written.len(), "{report:#}");
+        assert_eq!(last["in"], written.len(), "{report:#}");
     }
-    let written = numbers.written();
-    assert_eq!(written, (1..=written.len() as u64).collect::<Vec<_>>());
 }

@@ -487,7 +487,7 @@ fn notice(
             idle.report_death(peer);
             lose(Some(format!("machine {machine} is gone")));
             eprintln!("machine {machine} is gone: the run ends");
-            stopper.stop();
+            stopper.stop_with_other_machine();
         }
         BridgeEvent::Lost { edge, sequence, .. } => {
             eprintln!("machine {machine}: message {sequence} of edge {edge} is lost");
@@ -507,8 +507,10 @@ fn notice(
                 let escaped = escape(&reason);
                 eprintln!("machine {machine} ends the run: {escaped}");
                 lose(Some(reason));
+            } else if !stopper.is_ending() {
+                eprintln!("machine {machine} ends the run");
             }
-            stopper.stop();
+            stopper.stop_with_other_machine();
         }
     }
 }

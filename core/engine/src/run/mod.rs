@@ -337,6 +337,17 @@ impl Stopper {
         self.0.stop(StopCause::Request);
     }
 
+    /// Another machine of the run ends: this one ends as `on_stop` of the pipeline specifies, if it does not end already.
+    pub fn stop_with_other_machine(&self) {
+        self.0.stop(StopCause::OtherMachine);
+    }
+
+    /// Whether the run is ending: see [`RunHandle::is_ending`].
+    #[must_use]
+    pub fn is_ending(&self) -> bool {
+        self.0.mode() != Mode::Run
+    }
+
     /// As [`RunHandle::abort`].
     pub fn abort(&self) {
         self.0.stop(StopCause::Abort);

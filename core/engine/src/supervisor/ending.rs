@@ -40,7 +40,7 @@ impl RunEnd {
         };
         let mode = match cause {
             StopCause::Request if self.was_asked => Mode::Abort,
-            StopCause::Request | StopCause::Failure => gently,
+            StopCause::Request | StopCause::Failure | StopCause::OtherMachine => gently,
             StopCause::Stage(Ending::Done) => Mode::Drop,
             StopCause::Stage(Ending::Stopped) | StopCause::Abort => Mode::Abort,
         };

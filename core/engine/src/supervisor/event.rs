@@ -131,6 +131,8 @@ pub(crate) enum StopCause {
     Abort,
     /// A problem that ends it.
     Failure,
+    /// Another machine of the run ends. It aborts nothing, however often that comes.
+    OtherMachine,
     /// A stage ended it on purpose.
     Stage(Ending),
 }

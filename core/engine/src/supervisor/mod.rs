@@ -88,7 +88,7 @@
 //!
 //! | event | mode |
 //! |---|---|
-//! | Stop: the first request, or a failure | Drain, or Drop as `on_stop` says |
+//! | Stop: the first request, a failure, or the end of another machine | Drain, or Drop as `on_stop` says |
 //! | Stop: the second request, or a request to abort | Abort |
 //! | Stop: a stage has done its task | Drop |
 //! | Stop: a stage was stopped by a person or a safeguard | Abort |

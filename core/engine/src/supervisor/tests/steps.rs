@@ -133,6 +133,7 @@ impl World {
                     7 => StopCause::Stage(Ending::Done),
                     8 => StopCause::Stage(Ending::Stopped),
                     9 => StopCause::Failure,
+                    10 => StopCause::OtherMachine,
                     // Runs that go on are more interesting.
                     _ => return,
                 };
