@@ -154,3 +154,30 @@ fn it_lets_go_when_the_window_moves_or_is_covered() {
         assert!(to == from || !is_terminal, "{log:#?}");
     }
 }
+
+#[test]
+fn it_plays_on_wherever_the_window_is_moved_under_the_pointer() {
+    let table = SWAY.table(sway("1"), &["--size", "9", "--seed", "30"]);
+    let player = mid_drag(&table, SWAY);
+    let title = format!("[title=\"{TITLE}\"]");
+    for [x, y] in [
+        [100, 100],
+        [0, 0],
+        [300, 200],
+        [150, 20],
+        [400, 300],
+        [20, 250],
+    ] {
+        wait_for("press", || is_down(&table).then_some(()));
+        let presses = table.count("press");
+        table
+            .screen
+            .command(&format!("{title} move absolute position {x} {y}"));
+        wait_for("another press", || {
+            (table.count("press") > presses).then_some(())
+        });
+    }
+    player.signal("INT");
+    player.ended().expect(130);
+    is_released(&table);
+}

@@ -251,7 +251,12 @@ impl MouseActuator {
             why_not_now: &why_not_now,
         };
         let end = playing::play(&mut held.player, gestures, bounds, &asked, acting, cancel);
+        let has_moved = |held: &Mechanism| held.room(gestures).1 != room;
         let rested = match (&end, room) {
+            (Ok(end), Some(_)) if end.refused.is_some() && has_moved(held) => {
+                let screen = held.surroundings.screen();
+                screen.map_or(Ok(()), |it| held.player.rest_aside(it, acting, cancel))
+            }
             (Ok(_), Some(room)) => held.player.rest_beside(bounds, room, acting, cancel),
             _ => Ok(()),
         };

@@ -131,9 +131,34 @@ impl Player {
         let Some(now) = self.put().filter(|_| self.mouse.is_captured()) else {
             return Ok(());
         };
-        let Some(place) = rest::beside(bounds, window, now) else {
-            return Ok(());
-        };
+        match rest::beside(bounds, window, now) {
+            Some(place) => self.rest_at(place, acting, cancel),
+            None => Ok(()),
+        }
+    }
+
+    /// Puts the pointer aside on the screen, if pictures show it: where the window is now, it may lie on the board.
+    ///
+    /// # Errors
+    /// Those of the mouse.
+    pub fn rest_aside(
+        &mut self,
+        screen: Rect,
+        acting: &Acting<'_, '_>,
+        cancel: &Cancel<'_>,
+    ) -> Result<()> {
+        match self.mouse.is_captured() {
+            true => self.rest_at(rest::aside(screen), acting, cancel),
+            false => Ok(()),
+        }
+    }
+
+    fn rest_at(
+        &mut self,
+        place: [i32; 2],
+        acting: &Acting<'_, '_>,
+        cancel: &Cancel<'_>,
+    ) -> Result<()> {
         // Also after gestures that a trouble with the board ended: it has to be read again. A person who takes the mouse
         // keeps it.
         let is_stopped = matches!(self.guard.trouble(), Some(Trouble::Stop(_)));
