@@ -267,6 +267,31 @@ fn another_layout_brings_another_keyboard() {
 }
 
 #[test]
+fn a_keyboard_that_was_paused_is_started_again() {
+    let (eis, socket) = MadeUpEis::start(REGIONS.to_vec(), Some(KEYMAP));
+    let portal = start(socket);
+    let desktop = connect(&portal);
+    let mut input = desktop.input().unwrap();
+    let y = Input::Key(desktop.key_code("y").unwrap());
+    input.prepare_keys().unwrap();
+    input.press(y).unwrap();
+    eis.interrupt(Interruption::PauseKeyboard);
+    let error = wait_for("pause", || input.press(y).err());
+    let error = error.to_string();
+    assert!(error.contains("no keyboard through libei"), "{error}");
+    // The pause has released it.
+    input.release(y).unwrap();
+    let before = eis.noted().len();
+    eis.interrupt(Interruption::ResumeKeyboard);
+    wait_for("keyboard", || input.prepare_keys().ok().filter(|it| *it));
+    input.press(y).unwrap();
+    input.release(y).unwrap();
+    let after = eis.noted().split_off(before);
+    assert_eq!(after, ["start keyboard", "key 21 1", "key 21 0"]);
+    input.put([100, -50]).unwrap();
+}
+
+#[test]
 fn the_guardian_s_messages_release() {
     let (eis, socket) = MadeUpEis::start(REGIONS.to_vec(), Some(KEYMAP));
     let portal = start(socket);

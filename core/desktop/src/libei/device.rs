@@ -64,6 +64,8 @@ struct Keyboard {
     device: u64,
     keys: u64,
     keymap: Arc<Keymap>,
+    /// How often it had been paused when it was started.
+    pauses: u32,
 }
 
 impl EmulatedInput {
@@ -159,6 +161,13 @@ impl EmulatedInput {
             ),
             Input::Key(code) => {
                 let keyboard = self.keyboard.as_ref().ok_or_else(no_keyboard)?;
+                if !self.takes_keys(keyboard) {
+                    // What was pressed is released with the pause.
+                    return match is_down {
+                        true => Err(no_keyboard()),
+                        false => Ok(()),
+                    };
+                }
                 let number = key_code::key(code).and_then(|key| keyboard.keymap.key(key));
                 let number = number.ok_or(DesktopError::Unsupported(
                     "a key that is not on the keyboard of this session, or not in all of its layouts,",
@@ -173,6 +182,14 @@ impl EmulatedInput {
             Err(DesktopError::Lost(_)) if !is_down && self.has_ended() => Ok(()),
             done => done,
         }
+    }
+
+    /// Whether a keyboard still takes keys since it was started.
+    fn takes_keys(&self, keyboard: &Keyboard) -> bool {
+        let server = self.connection.server();
+        let ready = server.ready();
+        let mut same = ready.iter().filter(|(id, _)| *id == keyboard.device);
+        same.any(|(_, device)| device.pauses == keyboard.pauses)
     }
 
     /// Waits until the compositor has done all that was sent.
@@ -195,7 +212,7 @@ impl EmulatedInput {
     /// Takes a keyboard, if there is none. Returns whether there is another one than before.
     pub(crate) fn prepare_keys(&mut self) -> Result<bool> {
         self.check()?;
-        let device = self.keyboard.as_ref().map(|it| it.device);
+        let started = self.keyboard.as_ref().map(|it| (it.device, it.pauses));
         let taken = self
             .connection
             .wait("a keyboard", KEYBOARD_PATIENCE, |server| {
@@ -204,7 +221,9 @@ impl EmulatedInput {
                     .iter()
                     .rev()
                     .filter_map(|(id, device)| Keyboard::of(*id, device));
-                if ready.iter().any(|(id, _)| Some(*id) == device) {
+                let is_started =
+                    |(id, device): &(u64, &Device)| Some((*id, device.pauses)) == started;
+                if ready.iter().any(is_started) {
                     return Some(None);
                 }
                 Some(Some((keyboards.next()?, server.serial)))
@@ -312,6 +331,7 @@ impl Keyboard {
             device: id,
             keys: device.part(Capability::Keyboard)?,
             keymap: device.keymap.clone()?,
+            pauses: device.pauses,
         })
     }
 }

@@ -61,6 +61,8 @@ pub(super) struct Device {
     pub keymap: Option<Arc<Keymap>>,
     is_described: bool,
     is_resumed: bool,
+    /// How often it was paused: it has to be started again after each.
+    pub pauses: u32,
 }
 
 impl Device {
@@ -284,6 +286,7 @@ impl Server {
             }
             8 => {
                 device.is_resumed = false;
+                device.pauses = device.pauses.wrapping_add(1);
                 self.serial = with.number()?;
                 if self.in_use == Some(id) {
                     self.end("it has paused the pointer");

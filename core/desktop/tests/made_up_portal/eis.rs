@@ -31,6 +31,8 @@ pub enum Interruption {
     Close,
     /// Another keyboard, with another keymap, as for another layout.
     ReplaceKeyboard(&'static str),
+    PauseKeyboard,
+    ResumeKeyboard,
 }
 
 pub struct MadeUpEis {
@@ -203,6 +205,8 @@ impl Server {
                 self.keyboard.take().unwrap().remove();
                 self.keyboard = Some(add_keyboard(self.seat.as_ref().unwrap(), keymap));
             }
+            Interruption::PauseKeyboard => self.keyboard.as_ref().unwrap().paused(),
+            Interruption::ResumeKeyboard => self.keyboard.as_ref().unwrap().resumed(),
         }
         false
     }
