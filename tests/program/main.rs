@@ -117,6 +117,8 @@ mod mines_live;
 mod named;
 mod new;
 mod new_pipeline;
+#[cfg(unix)]
+mod no_reader;
 mod old_recordings;
 mod operators;
 mod outlive;

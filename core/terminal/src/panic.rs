@@ -1,15 +1,19 @@
 //! Panics of the program itself, reported as everything else is.
 
 use std::backtrace::{Backtrace, BacktraceStatus};
+use std::io::Write as _;
 use std::panic::PanicHookInfo;
 
 use crate::escape::{escape, escape_indented};
-use crate::output::write_stderr;
+use crate::output::stderr;
 
 /// Reports panics through [`stderr()`](crate::stderr()) from now on: their text may hold a foreign one, and a thread
-/// may be named by it.
+/// may be named by it. They are not redirected as lines are: what takes those may be what has panicked.
 pub fn install_hook() {
-    std::panic::set_hook(Box::new(|info| write_stderr(&report(info))));
+    std::panic::set_hook(Box::new(|info| {
+        // There is nowhere left to report it.
+        let _ = stderr().write_all(report(info).as_bytes());
+    }));
 }
 
 fn report(info: &PanicHookInfo<'_>) -> String {

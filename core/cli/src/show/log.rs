@@ -47,7 +47,10 @@ pub fn start(global: &Global, prints: Prints) {
         Some(Err(error)) => (EnvFilter::new(default), Some(error)),
         None => (EnvFilter::new(default), None),
     };
-    let log = tracing_subscriber::fmt().with_writer(flowpipe_terminal::stderr);
+    let log = tracing_subscriber::fmt()
+        .with_writer(flowpipe_terminal::stderr)
+        // What can't be written is lost. It would be reported on standard error too, and panic where that can't.
+        .log_internal_errors(false);
     match global.log_format {
         LogFormat::Text => log
             .with_env_filter(filter)
