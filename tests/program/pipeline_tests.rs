@@ -339,6 +339,35 @@ fn a_test_has_bounded_time_and_memory() {
 }
 
 #[test]
+fn failures_without_end_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let lines: String = (0..1500).map(|it| format!("{it}\n")).collect();
+    std::fs::write(folder.path().join("many.jsonl"), lines).unwrap();
+    let many = "inputs = { file = \"many.jsonl\", schema = \"x.a/1\" }\n\
+                outputs = { from = \"one\", count = 0 }\ntimeout = \"1m\"";
+    for (jq, shown, rest) in [
+        // Each fails in its own way.
+        (
+            "error(\"no \" + tostring)",
+            10,
+            Some("and 1490 more failures"),
+        ),
+        ("error(\"no\")", 1, None),
+    ] {
+        let stage = format!(
+            "plugin = \"map\"\non_error = \"skip\"\nconfig = {{ jq = '{jq}', schema = \"x.b/1\" }}"
+        );
+        let file = pipeline(folder.path(), &one_stage(&stage, many));
+        let ran = run(&["test", &file]).expect(1);
+        assert_eq!(ran.stdout.matches("one failed").count(), shown, "{ran:#?}");
+        match rest {
+            Some(rest) => assert!(ran.stdout.contains(rest), "{ran:#?}"),
+            None => assert!(ran.stdout.contains("one failed 1500 times"), "{ran:#?}"),
+        }
+    }
+}
+
+#[test]
 fn messages_of_a_recording_and_pictures_enter_as_from_their_stage() {
     let folder = tempfile::tempdir().unwrap();
     record(folder.path(), "run.mcap", "pipelines/replay.toml");

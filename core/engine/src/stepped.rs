@@ -36,6 +36,8 @@ use crate::watch::{Reason, Watch};
 const MOST_MESSAGES: usize = 100_000;
 /// The most bytes of their bodies, and of pixels that a stage creates.
 const MOST_BYTES: usize = 256 << 20;
+/// The most failures that are kept: a stage may fail on each message.
+const MOST_FAILURES: usize = 1000;
 
 /// An active pipeline, or a part of one.
 pub struct SteppedRun {
@@ -54,6 +56,8 @@ pub struct SteppedRun {
     time: i64,
     canceller: SteppedCanceller,
     failures: Vec<StageFailure>,
+    /// How many failures were not kept.
+    unkept_failures: u64,
     /// Why it is over, if it is.
     over: Option<Over>,
 }
@@ -69,13 +73,15 @@ pub struct EnteringMessage {
     pub frame: Option<Frame>,
 }
 
-/// A stage that failed on a message, or at the end of the stream.
+/// A stage that failed on messages, or at the end of the stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StageFailure {
     /// Its index in the pipeline.
     pub stage: usize,
     /// Its error.
     pub text: String,
+    /// How often it failed so.
+    pub times: u64,
 }
 
 /// Why a run is over before its end.
@@ -201,6 +207,7 @@ impl SteppedRun {
             time: 0,
             canceller,
             failures: Vec::new(),
+            unkept_failures: 0,
             over: None,
             plan,
         };
@@ -301,10 +308,16 @@ impl SteppedRun {
         std::mem::take(&mut self.kept)
     }
 
-    /// Which stages failed so far.
+    /// Which stages failed so far, and how: the first 1000 that differ.
     #[must_use]
     pub fn failures(&self) -> &[StageFailure] {
         &self.failures
+    }
+
+    /// How many failures differ from those that are kept.
+    #[must_use]
+    pub fn unkept_failures(&self) -> u64 {
+        self.unkept_failures
     }
 
     /// Why it is over, if it is before its end.
@@ -413,7 +426,15 @@ impl SteppedRun {
             self.over = Some(Over::Failed);
         }
         let stage = stage.index;
-        self.failures.push(StageFailure { stage, text });
+        let mut kept = self.failures.iter_mut();
+        if let Some(same) = kept.find(|it| it.stage == stage && it.text == text) {
+            same.times += 1;
+        } else if self.failures.len() < MOST_FAILURES {
+            let times = 1;
+            self.failures.push(StageFailure { stage, text, times });
+        } else {
+            self.unkept_failures += 1;
+        }
     }
 
     /// Passes on what the last call has emitted.

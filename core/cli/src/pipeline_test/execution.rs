@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use flowpipe_config::pipeline::Pipeline;
 use flowpipe_config::reader::pipeline_test::PipelineTest;
 use flowpipe_engine::run::Options;
-use flowpipe_engine::stepped::{Over, SteppedCanceller, SteppedRun};
+use flowpipe_engine::stepped::{Over, StageFailure, SteppedCanceller, SteppedRun};
 use flowpipe_host::catalogue::Catalogue;
 use flowpipe_host::message::Message;
 
@@ -36,7 +36,9 @@ pub struct Observed {
     /// By expected output: its messages.
     pub messages: Vec<Vec<Arc<Message>>>,
     /// Stages that failed, with their errors.
-    pub failures: Vec<(usize, String)>,
+    pub failures: Vec<StageFailure>,
+    /// How many failures are not among them.
+    pub unkept_failures: u64,
 }
 
 /// A test and what it needs.
@@ -137,8 +139,8 @@ impl Execution {
             let text = "its stages have emitted more than 100,000 messages, or 256 MiB";
             findings.push(TestFailure::new(test.at, text.to_owned()));
         }
-        let failures = run.failures().iter();
-        observed.failures = failures.map(|it| (it.stage, it.text.clone())).collect();
+        observed.failures = run.failures().to_vec();
+        observed.unkept_failures = run.unkept_failures();
         if findings.is_empty() {
             let is_cancelled = || canceller.is_cancelled();
             findings = judgement::judge(&test, &observed, &names, &is_cancelled);

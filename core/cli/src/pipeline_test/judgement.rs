@@ -1,6 +1,7 @@
 //! Compares what a test has emitted with what is expected.
 
 use flowpipe_config::reader::pipeline_test::{Expectation, PipelineTest, Position, TestOutput};
+use flowpipe_engine::stepped::StageFailure;
 use flowpipe_host::message::Message;
 use flowpipe_jq::{Cancelled, Expression};
 use flowpipe_terminal::{counted, was};
@@ -41,7 +42,7 @@ impl TestFailure {
     }
 }
 
-/// The most findings of one output: more say nothing new.
+/// The most findings of one output, and of all failures: more say nothing new.
 const MOST_FINDINGS: usize = 10;
 
 /// What differs from what a test expects. `names`: the stages.
@@ -53,22 +54,44 @@ pub fn judge(
 ) -> Vec<TestFailure> {
     let mut findings = Vec::new();
     let name = |stage: usize| names.get(stage).map_or("?", |name| name.as_str());
-    for (stage, text) in &observed.failures {
+    let mut more = observed.unkept_failures;
+    for failure in &observed.failures {
+        if is_cancelled() {
+            return findings;
+        }
         let expects = |it: &&TestOutput| {
             let error = it.error.as_ref();
-            it.stage == *stage && error.is_some_and(|error| text.contains(&error.value))
+            it.stage == failure.stage && error.is_some_and(|it| failure.text.contains(&it.value))
         };
-        if test.outputs.iter().find(expects).is_none() {
-            let text = format!("{} failed: {text}", name(*stage));
+        if test.outputs.iter().find(expects).is_some() {
+            continue;
+        }
+        if findings.len() < MOST_FINDINGS {
+            let times = match failure.times {
+                1 => String::new(),
+                times => format!(" {times} times"),
+            };
+            let text = format!("{} failed{times}: {}", name(failure.stage), failure.text);
             findings.push(TestFailure::new(test.at, text));
+        } else {
+            more += failure.times;
         }
     }
+    if more > 0 {
+        let text = match more {
+            1 => "and 1 more failure".to_owned(),
+            more => format!("and {more} more failures"),
+        };
+        findings.push(TestFailure::new(test.at, text));
+    }
     for (output, messages) in test.outputs.iter().zip(&observed.messages) {
+        if is_cancelled() {
+            return findings;
+        }
         let stage = name(output.stage);
         if let Some(error) = &output.error {
-            let fails = |(stage, text): &(usize, String)| {
-                *stage == output.stage && text.contains(&error.value)
-            };
+            let fails =
+                |it: &StageFailure| it.stage == output.stage && it.text.contains(&error.value);
             if !observed.failures.iter().any(fails) {
                 let text = format!("{stage} did not fail so");
                 findings.push(TestFailure::new(error.at, text));
@@ -76,11 +99,19 @@ pub fn judge(
         }
         let expected = output.expect.as_deref().unwrap_or_default();
         let pairs = expected.iter().zip(messages).enumerate();
-        let wrong = pairs.filter_map(|(index, (expected, message))| {
+        let mut wrong = pairs.filter_map(|(index, (expected, message))| {
             let what = format!("message {} of {stage}", index + 1);
             differs(expected, message, &what, is_cancelled)
         });
-        findings.extend(wrong.take(MOST_FINDINGS));
+        findings.extend(wrong.by_ref().take(MOST_FINDINGS));
+        let more = wrong.take_while(|_| !is_cancelled()).count() as u64;
+        if more > 0 {
+            let text = match more {
+                1 => format!("and 1 more message of {stage}"),
+                more => format!("and {more} more messages of {stage}"),
+            };
+            findings.push(TestFailure::new(output.at, text));
+        }
         findings.extend(wrong_count(output, messages.len(), stage));
     }
     findings
