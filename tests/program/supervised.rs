@@ -47,6 +47,57 @@ fn the_service_manager_hears_of_the_start_of_each_interval_and_of_the_end() {
 }
 
 #[test]
+fn a_service_manager_that_does_not_read_does_not_hold_the_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("notify");
+    let manager = UnixDatagram::bind(&socket).unwrap();
+    manager.set_read_timeout(Some(PATIENCE)).unwrap();
+    let file = pipeline(
+        folder.path(),
+        &ready().replace("fps = 20", "fps = 20, repeat = true"),
+    );
+    let mut program = flowpipe(&["run", &file, "--supervised", "--quiet"])
+        .env("NOTIFY_SOCKET", &socket)
+        .env("WATCHDOG_USEC", "2000")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut bytes = [0; 1024];
+    manager.recv(&mut bytes).unwrap();
+    // From now on it has room for nothing. One sender alone may reach its own limit before that of the socket.
+    let mut senders = Vec::new();
+    loop {
+        let sender = UnixDatagram::unbound().unwrap();
+        sender.set_nonblocking(true).unwrap();
+        let mut sent = 0;
+        while sender.send_to(b"full", &socket).is_ok() {
+            sent += 1;
+        }
+        senders.push(sender);
+        if sent == 0 {
+            break;
+        }
+    }
+    // Several intervals, and several times as often as the run looks at them.
+    std::thread::sleep(Duration::from_millis(500));
+    send_signal("TERM", program.id());
+    let began = Instant::now();
+    let ended = loop {
+        if let Some(status) = program.try_wait().unwrap() {
+            break Some(status);
+        }
+        if began.elapsed() > PATIENCE {
+            program.kill().unwrap();
+            program.wait().unwrap();
+            break None;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    assert_eq!(ended.and_then(|it| it.code()), Some(130));
+}
+
+#[test]
 fn without_a_service_manager_it_is_wrong_usage() {
     let ran = run(&["run", "pipelines/replay.toml", "--supervised"]).expect(2);
     assert!(ran.stderr.contains("NOTIFY_SOCKET is not set"), "{ran:#?}");

@@ -5,11 +5,22 @@
 
 use std::time::{Duration, Instant};
 
+use crossbeam_channel::{Receiver, Sender};
+
 use crate::exit::Failure;
+
+/// The most notifications that wait. More say nothing new.
+const MOST_WAITING: usize = 4;
+/// How long the end of the run waits for the service manager to take what waits, and to take the last notification.
+const LAST_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// What the service manager knows of the run.
 pub struct Supervision {
     watchdog: Option<Watchdog>,
+    /// To the thread that notifies it: sending waits while the service manager does not read.
+    notifications: Sender<Notification>,
+    /// Disconnected when that thread has ended.
+    ended: Receiver<()>,
 }
 
 /// It restarts a program that reports nothing for a time.
@@ -21,8 +32,8 @@ struct Watchdog {
 }
 
 /// What is reported to it.
-enum Notification<'a> {
-    Started { pipeline: &'a str },
+enum Notification {
+    Started { pipeline: String },
     GoesOn,
     Ends,
 }
@@ -31,14 +42,34 @@ impl Supervision {
     /// That of the service manager that has started this program.
     ///
     /// # Errors
-    /// When none has.
+    /// When none has, or the system has no thread left.
     pub fn of_environment() -> Result<Self, Failure> {
         if std::env::var_os("NOTIFY_SOCKET").is_none_or(|it| it.is_empty()) {
             let why = "--supervised: NOTIFY_SOCKET is not set: it is for a service of systemd with Type=notify, such as \
                        flowpipe@NAME.service";
             return Err(Failure::Usage(why.to_owned()));
         }
+        let (notifications, waiting) = crossbeam_channel::bounded(MOST_WAITING);
+        let (at_end, ended) = crossbeam_channel::bounded(0);
+        let thread = std::thread::Builder::new().name("supervision".to_owned());
+        let started = thread.spawn(move || {
+            // Dropped at the end of the thread.
+            let _at_end: Sender<()> = at_end;
+            for notification in waiting {
+                let is_last = matches!(notification, Notification::Ends);
+                notify(notification);
+                if is_last {
+                    break;
+                }
+            }
+        });
+        if let Err(error) = started {
+            let why = format!("--supervised: the system has no thread for it: {error}");
+            return Err(Failure::Run(why));
+        }
         Ok(Self {
+            notifications,
+            ended,
             watchdog: interval().map(|interval| Watchdog {
                 interval,
                 reported: Instant::now(),
@@ -48,7 +79,8 @@ impl Supervision {
 
     /// All stages have started.
     pub fn started(&self, pipeline: &str) {
-        notify(Notification::Started { pipeline });
+        let pipeline = pipeline.to_owned();
+        self.try_send(Notification::Started { pipeline });
     }
 
     /// The run goes on. Call it often: it reports this as often as it is asked for.
@@ -58,13 +90,26 @@ impl Supervision {
         };
         if watchdog.reported.elapsed() >= watchdog.interval {
             watchdog.reported = Instant::now();
-            notify(Notification::GoesOn);
+            self.try_send(Notification::GoesOn);
         }
     }
 
-    /// The run ends: what is open is written and closed.
+    /// The run ends: what is open is written and closed. Waits for a short time until the service manager knows.
     pub fn ends(&self) {
-        notify(Notification::Ends);
+        let sent = self
+            .notifications
+            .send_timeout(Notification::Ends, LAST_TIMEOUT);
+        let is_taken = sent.is_ok()
+            && self.ended.recv_timeout(LAST_TIMEOUT)
+                == Err(crossbeam_channel::RecvTimeoutError::Disconnected);
+        if !is_taken {
+            tracing::warn!("the service manager does not read what it is sent of this run");
+        }
+    }
+
+    /// What the service manager has no room for is dropped.
+    fn try_send(&self, notification: Notification) {
+        let _ = self.notifications.try_send(notification);
     }
 }
 
@@ -75,12 +120,12 @@ fn interval() -> Option<Duration> {
 }
 
 #[cfg(unix)]
-fn notify(state: Notification<'_>) {
+fn notify(state: Notification) {
     use sd_notify::NotifyState;
     let sent = match state {
         Notification::Started { pipeline } => {
             // A line feed would begin another message.
-            let status = format!("runs {}", flowpipe_terminal::escape(pipeline));
+            let status = format!("runs {}", flowpipe_terminal::escape(&pipeline));
             sd_notify::notify(&[NotifyState::Ready, NotifyState::Status(&status)])
         }
         Notification::GoesOn => sd_notify::notify(&[NotifyState::Watchdog]),
@@ -97,6 +142,6 @@ fn interval() -> Option<Duration> {
 }
 
 #[cfg(not(unix))]
-fn notify(state: Notification<'_>) {
+fn notify(state: Notification) {
     let (Notification::Started { pipeline: _ } | Notification::GoesOn | Notification::Ends) = state;
 }
