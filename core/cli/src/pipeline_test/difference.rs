@@ -1,6 +1,6 @@
 //! Where a value differs from what is expected.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 /// The most levels that are compared: messages have no more.
 const DEEPEST: usize = 128;
@@ -73,18 +73,32 @@ fn differing<'a>(
             Some((expected.get(common).cloned(), found.get(common).cloned()))
         }
         (Value::Number(one), Value::Number(other)) => {
-            let is_equal = one == other || one.as_f64() == other.as_f64() && are_floats(one, other);
-            if is_equal { None } else { differ() }
+            if are_equal(one, other) {
+                None
+            } else {
+                differ()
+            }
         }
         (expected, found) if expected == found => None,
         _ => differ(),
     }
 }
 
-/// Whether one of them is no integer: integers are compared exactly.
-fn are_floats(one: &serde_json::Number, other: &serde_json::Number) -> bool {
-    let is_integer = |it: &serde_json::Number| it.is_i64() || it.is_u64();
-    !(is_integer(one) && is_integer(other))
+/// Whether two numbers have the same value, however they are written. Integers are compared exactly: a float does not have
+/// all of their digits.
+fn are_equal(one: &Number, other: &Number) -> bool {
+    let integer = |it: &Number| {
+        let unsigned = it.as_u64().map(i128::from);
+        unsigned.or_else(|| it.as_i64().map(i128::from))
+    };
+    // A cast that saturates is beyond all integers of JSON.
+    let is_float = |it: i128, float: f64| float.fract() == 0.0 && float as i128 == it;
+    match (integer(one), integer(other)) {
+        (Some(one), Some(other)) => one == other,
+        (Some(integer), None) => other.as_f64().is_some_and(|it| is_float(integer, it)),
+        (None, Some(integer)) => one.as_f64().is_some_and(|it| is_float(integer, it)),
+        (None, None) => one.as_f64() == other.as_f64(),
+    }
 }
 
 fn objects<'a>(
@@ -199,6 +213,20 @@ mod tests {
             json!(9_007_199_254_740_992_u64),
         );
         assert!(first(&one, &other, Extent::Whole).is_some());
+        let as_float = json!(9_007_199_254_740_992.0);
+        assert!(first(&as_float, &one, Extent::Whole).is_some());
+        assert!(first(&one, &as_float, Extent::Whole).is_some());
+        assert_eq!(first(&as_float, &other, Extent::Whole), None);
+        assert!(
+            first(
+                &json!(u64::MAX),
+                &json!(1.844_674_407_370_955_2e19),
+                Extent::Whole
+            )
+            .is_some()
+        );
+        assert!(first(&json!(1.5), &json!(1), Extent::Whole).is_some());
         assert_eq!(first(&json!(1), &json!(1.0), Extent::Whole), None);
+        assert_eq!(first(&json!(-1.0), &json!(-1), Extent::Whole), None);
     }
 }
