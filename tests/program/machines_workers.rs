@@ -115,6 +115,14 @@ fn processed(desk: &Ran) -> Vec<u64> {
     processed.collect()
 }
 
+/// The bytes of each second over the fastest link of a machine.
+fn rate(machine: &Ran) -> f64 {
+    let json = machine.json();
+    let machines = json["machines"].as_array().unwrap().iter();
+    let rates = machines.filter_map(|it| it["link"]["bytes_per_second"].as_f64());
+    rates.fold(0.0, f64::max)
+}
+
 /// The numbers of the messages that a report has as lost with their machine.
 fn lost(desk: &Ran, machine: &str) -> BTreeSet<u64> {
     let json = desk.json();
@@ -139,10 +147,16 @@ fn workers_on_two_machines_do_what_workers_on_one_do() {
     let [desk, rack1, rack2] = end(numbers.start());
     let desk = desk.expect(0);
     assert_eq!(std::fs::read(numbers.log()).unwrap(), alone);
+    let rates = [&desk, &rack1, &rack2].map(rate);
     for rack in [rack1, rack2] {
         let rack = rack.expect(0);
         assert!(!rack.stderr.contains("gone"), "{rack:#?}");
     }
+    // Each link is used as long from both of its ends, which takes longer than the run of no stages.
+    assert!(
+        rates[1] < 3.0 * rates[0] && rates[2] < 3.0 * rates[0],
+        "{rates:?}"
+    );
     let processed = processed(&desk);
     assert_eq!(processed.iter().sum::<u64>(), 200, "{processed:?}");
     // Whoever is free takes the next one.

@@ -79,6 +79,8 @@ pub struct Bridges {
     /// Whether the others know that the run ends here.
     has_stopped: bool,
     ending: Arc<Ending>,
+    /// When the run started.
+    began: Instant,
 }
 
 /// How a run ends because of other machines.
@@ -322,6 +324,7 @@ impl OtherMachines {
             sent: self.sent,
             has_stopped: false,
             ending,
+            began: Instant::now(),
         })
     }
 }
@@ -376,13 +379,15 @@ impl Bridges {
             })
             .collect();
         let whole = whole_report(&self.pipeline, self.own, &reports);
+        // A machine may have workers for others long after the run of its own stages, or have none of those.
+        let took = self.began.elapsed();
         let mut links: BTreeMap<_, _> = self
             .bridges
             .iter()
             .map(|(machine, bridge)| {
                 let (clock, traffic) = (bridge.peer_clock(), bridge.traffic());
                 let frames = bridge.frame_traffic().into_values();
-                let mut link = EndedLink::new(clock, traffic, frames, report.seconds);
+                let mut link = EndedLink::new(clock, traffic, frames, took);
                 link.processed = bridge.processed();
                 (*machine, link)
             })

@@ -1,6 +1,7 @@
 //! A run on several machines that has ended.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use flowpipe_engine::report::Report;
 use flowpipe_link::clock_offset::Offset;
@@ -65,12 +66,12 @@ pub struct EndedFrames {
 }
 
 impl EndedLink {
-    /// `seconds`: how long the run took.
+    /// `took`: how long the link was used.
     pub fn new(
         clock: Option<Offset>,
         traffic: Traffic,
         frames: impl IntoIterator<Item = FrameTraffic>,
-        seconds: f64,
+        took: Duration,
     ) -> Self {
         let both = traffic.sent.saturating_add(traffic.received);
         Self {
@@ -78,7 +79,7 @@ impl EndedLink {
             clock_error_ns: clock.map(|it| it.error_ns),
             sent_bytes: traffic.sent,
             received_bytes: traffic.received,
-            bytes_per_second: (both as f64 / seconds.max(1e-3)) as u64,
+            bytes_per_second: (both as f64 / took.as_secs_f64().max(1e-3)) as u64,
             frames: frames
                 .into_iter()
                 .fold(EndedFrames::default(), |all, it| EndedFrames {
