@@ -25,7 +25,7 @@ use crate::show::{colour, report};
 use crate::supervision::Supervision;
 use crate::trace::Tracing;
 use crate::visibility::Visibility;
-use crate::{metrics, outputs, pipeline_file, plugins, processes};
+use crate::{metrics, outputs, pipeline_file, plugins, processes, visibility};
 
 pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
     let path = pipeline_file::find(&args.file)?;
@@ -48,7 +48,10 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
     }
     outputs::note_input(&path);
     outputs::note_inputs_of(&pipeline, &catalogue);
-    let visibility = Visibility::of(&pipeline, &catalogue);
+    let mut visibility = Visibility::of(&pipeline, &catalogue);
+    // Those of other machines are counted there.
+    let here = machines::stages_of(&pipeline, own);
+    visibility.has_boards = visibility::has_boards(&here, &catalogue);
     // The thread that receives waits for no reader of what it prints, so that few events are queued.
     let (sender, events) = crossbeam_channel::unbounded();
     let forwarder = Arc::new(EventForwarder::new(
@@ -112,7 +115,7 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
         to: &args.flight_to,
         has_referee: visibility.has_referee,
     });
-    let driver = MouseDriver::of(&machines::stages_of(&pipeline, own), &catalogue);
+    let driver = MouseDriver::of(&here, &catalogue);
     let drives_mouse = driver.is_some();
     let reload = ReloadOptions {
         file: &path,
