@@ -66,6 +66,13 @@ impl Counters {
         add(&self.receiver.taken, 1);
     }
 
+    /// A message that was taken waits again.
+    pub(crate) fn put_back(&self) {
+        let taken = &self.receiver.taken;
+        let left = taken.load(Ordering::Relaxed).saturating_sub(1);
+        taken.store(left, Ordering::Release);
+    }
+
     /// Marks everything taken so far as processed: the receiver asks for the next message.
     pub(crate) fn finish_taken(&self) {
         self.receiver.done.store(

@@ -23,8 +23,11 @@ pub(crate) struct Inputs {
     cycle: Option<Arc<Cycle>>,
     /// In a cycle, the counters of edges that have ended while a message of them may still be processed.
     ended: Vec<Arc<Counters>>,
-    /// A message that a worker has taken and not processed. It is the next one.
-    put_back: Option<(usize, Item)>,
+    /// A message that a worker has taken and not processed, and the counters of its edge, by which it is not taken. It is
+    /// the next one.
+    put_back: Option<(usize, Item, Arc<Counters>)>,
+    /// The edge of the last message, by its place among the heads.
+    last: usize,
     /// The edge to poll first next time, so that no edge starves the others.
     next: usize,
     /// The frame that the last message descends from.
@@ -67,6 +70,7 @@ impl Inputs {
             cycle,
             ended: Vec::new(),
             put_back: None,
+            last: 0,
             next: 0,
             descent: Descent::default(),
         }
@@ -76,7 +80,10 @@ impl Inputs {
     pub(crate) fn take(&mut self, gate: &Gate, others: Option<&impl OtherWorkers>) -> Next {
         let next = match self.put_back.take() {
             // Before anything taken counts as processed.
-            Some((port, message)) => Next::Message(port, message),
+            Some((port, message, counters)) => {
+                counters.take();
+                Next::Message(port, message)
+            }
             None => self.wait_for_next(gate, others),
         };
         if let Next::Message(_, message) = &next {
@@ -85,9 +92,14 @@ impl Inputs {
         next
     }
 
-    /// Returns a message that was taken: the next worker takes it.
+    /// Returns the message that was taken last: the next worker takes it. If none does, it counts as left in its queue.
     pub(crate) fn put_back(&mut self, port: usize, message: Item) {
-        self.put_back = Some((port, message));
+        // No edge has ended since it was taken.
+        if let Some(edge) = self.heads.get(self.last) {
+            let counters = edge.head.counters.clone();
+            counters.put_back();
+            self.put_back = Some((port, message, counters));
+        }
     }
 
     fn wait_for_next(&mut self, gate: &Gate, others: Option<&impl OtherWorkers>) -> Next {
@@ -171,6 +183,7 @@ impl Inputs {
             match edge.head.try_take() {
                 Received::Message(message) => {
                     let port = edge.port;
+                    self.last = self.next;
                     self.next += 1;
                     return Some((port, message));
                 }

@@ -372,6 +372,43 @@ mod tests {
     }
 
     #[test]
+    fn a_message_that_is_put_back_counts_as_taken_once_it_is_taken_again() {
+        let no_others = None::<&crate::run::order::Order>;
+        let queue = Queue {
+            capacity: 2,
+            when_full: WhenFull::Block,
+        };
+        let ((first, first_head), (second, second_head)) = (edge(queue), edge(queue));
+        let heads = [first_head, second_head].into_iter().enumerate();
+        let heads = heads.map(|(index, head)| inputs::InEdge {
+            index,
+            port: index,
+            head,
+        });
+        let mut inputs = inputs::Inputs::new(heads.collect(), None);
+        let gate = Gate::default();
+        (1..=2).for_each(|number| drop(second.send(message(number))));
+        for (expected, is_put_back) in [(1, true), (1, false), (2, true)] {
+            let inputs::Next::Message(port, item) = inputs.take(&gate, no_others) else {
+                panic!("there is one")
+            };
+            assert_eq!((port, item.lineage.sequence), (1, expected));
+            assert_eq!(second.counters.snapshot().taken, expected);
+            if is_put_back {
+                inputs.put_back(port, item);
+                assert_eq!(second.counters.snapshot().taken, expected - 1);
+            }
+        }
+        drop(inputs);
+        let counts = second.counters.snapshot();
+        assert_eq!(
+            (counts.offered, counts.taken, counts.outstanding()),
+            (2, 1, 1)
+        );
+        assert_eq!(first.counters.snapshot().taken, 0);
+    }
+
+    #[test]
     fn a_full_blocking_queue_returns_the_message() {
         let (tail, head) = edge(Queue {
             capacity: 1,
