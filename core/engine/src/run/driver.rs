@@ -73,7 +73,17 @@ pub(crate) fn run_contestant(
             .remote_workers
             .is_lost(worker.slot.worker, &done.outcome)
         {
-            true => done.gone = true,
+            true => {
+                done.gone = true;
+                // Another plugin has answered its message: that is not lost.
+                let entrant = Entrant {
+                    race: &race,
+                    contestant,
+                };
+                if entrant.has_lost() {
+                    done.outcome = Outcome::Lost;
+                }
+            }
             false => {
                 worker.decide(&mut done);
             }
