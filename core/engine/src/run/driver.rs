@@ -362,7 +362,9 @@ impl Driver {
         for call in written {
             stage.report_call(Some(call));
         }
-        if winner.is_none() && !failures.is_empty() && self.is_gone() {
+        // The winner may have emitted its answer, and not returned.
+        let is_lost = winner_failed || winner.is_none() && !failures.is_empty();
+        if is_lost && self.is_gone() {
             stage.conclude(self.problem(race, &failures), Decision::Continue);
             return self.lose_worker();
         }
