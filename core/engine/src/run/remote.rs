@@ -424,18 +424,11 @@ impl IncomingEdge {
 
     fn lineage(&self, arrived: &ArrivedMessage) -> Result<Lineage, String> {
         let is_stage = |stage: usize| stage < self.stages;
-        let is_number = |number: u64| (1..=LAST_SEQUENCE).contains(&number);
-        let is_time = |time_ns: i64| (-LATEST_TIME..=LATEST_TIME).contains(&time_ns);
-        let is_hop = |hop: &abi::Hop| {
-            is_stage(hop.stage as usize) && is_time(hop.taken_ns) && is_time(hop.emitted_ns)
-        };
         let hops = &arrived.hops;
+        check_hops(hops, self.stages)?;
         let is_from_stage = |hop: &abi::Hop| hop.stage as usize == self.stage.index;
-        if hops.len() > MOST_HOPS
-            || !hops.iter().all(is_hop)
-            || !hops.last().is_some_and(is_from_stage)
-        {
-            return Err("the stages that a message passed are wrong".to_owned());
+        if !hops.last().is_some_and(is_from_stage) {
+            return Err(WRONG_HOPS.to_owned());
         }
         let is_origin = |origin: &Origin| {
             is_stage(origin.stage) && is_number(origin.sequence) && is_time(origin.captured_ns)
@@ -481,6 +474,29 @@ impl IncomingEdge {
     }
 }
 
+const WRONG_HOPS: &str = "the stages that a message passed are wrong";
+
+/// Whether a run can have a message of this number.
+pub(crate) fn is_number(number: u64) -> bool {
+    (1..=LAST_SEQUENCE).contains(&number)
+}
+
+/// Whether a clock can show this time, and a recording hold it.
+pub(crate) fn is_time(time_ns: i64) -> bool {
+    (-LATEST_TIME..=LATEST_TIME).contains(&time_ns)
+}
+
+/// Checks the stages that a message of another machine passed. `stages`: how many the pipeline has.
+pub(crate) fn check_hops(hops: &[abi::Hop], stages: usize) -> Result<(), String> {
+    let is_hop = |hop: &abi::Hop| {
+        (hop.stage as usize) < stages && is_time(hop.taken_ns) && is_time(hop.emitted_ns)
+    };
+    match hops.len() <= MOST_HOPS && hops.iter().all(is_hop) {
+        true => Ok(()),
+        false => Err(WRONG_HOPS.to_owned()),
+    }
+}
+
 fn captured(schema: &str, json: &[u8]) -> Result<Arc<CapturedMessage>, String> {
     Ok(Arc::new(CapturedMessage {
         schema: text(schema)?,
@@ -488,11 +504,11 @@ fn captured(schema: &str, json: &[u8]) -> Result<Arc<CapturedMessage>, String> {
     }))
 }
 
-fn document(json: &[u8]) -> Result<Document, String> {
+pub(crate) fn document(json: &[u8]) -> Result<Document, String> {
     Document::new(json).map_err(|error| format!("a message is {error}"))
 }
 
-fn text(text: &str) -> Result<Arc<std::ffi::CStr>, String> {
+pub(crate) fn text(text: &str) -> Result<Arc<std::ffi::CStr>, String> {
     let text = std::ffi::CString::new(text);
     let text = text.ok().filter(|text| !text.is_empty());
     Ok(text.ok_or("a message has no schema")?.into())

@@ -3,7 +3,7 @@
 //! The instances are those that the pipeline file here describes: the other machine can choose neither plugins nor
 //! configs. Its calls are validated, as messages of other machines are.
 
-use std::ffi::{CStr, CString};
+use std::ffi::CStr;
 use std::mem::ManuallyDrop;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 
@@ -12,11 +12,10 @@ use flowpipe_config::pipeline::{Pipeline, PortRef, Stage};
 use flowpipe_host::call::{CallContext, CallHandle, Cancellation};
 use flowpipe_host::catalogue::{Catalogue, Found};
 use flowpipe_host::clock::Clock;
-use flowpipe_host::document::Document;
 use flowpipe_host::frame::Frame;
 use flowpipe_host::frame::pool::Pool;
 use flowpipe_host::instance::{CreateError, Instance};
-use flowpipe_host::message::{Hops, Lineage, MOST_HOPS, Message, Origin};
+use flowpipe_host::message::{Hops, Lineage, Message, Origin};
 use flowpipe_host::run::{RunContext, StageProcess};
 use flowpipe_host::stage_clock::{ClockSource, StageClock};
 use flowpipe_host::table::{Host, Services};
@@ -26,10 +25,15 @@ use flowpipe_sync::lock;
 use crate::edge::fed_input::InputPort;
 use crate::run::create::{Creation, create_instance};
 use crate::run::distributed::WorkerPlace;
+use crate::run::remote;
 use crate::run::worker_call::{Polls, WorkerCall, WorkerDone, WorkerMessage, WorkerOutput};
 
 /// An instance whose calls come from another machine.
-pub struct ServedInstance(Instance);
+pub struct ServedInstance {
+    instance: Instance,
+    /// How many stages the pipeline has.
+    stages: usize,
+}
 
 /// What an instance does in a call.
 pub trait ServedCall: Sync {
@@ -156,7 +160,10 @@ impl WorkerHost {
             instance.destroy();
             return Err(reason.into());
         }
-        Ok(ServedInstance(instance))
+        Ok(ServedInstance {
+            instance,
+            stages: self.stages.len(),
+        })
     }
 
     /// The right to create and to destroy plugins in this process.
@@ -177,7 +184,7 @@ impl ServedInstance {
     ) -> Result<WorkerDone, String> {
         let message = call.message.map(|it| {
             let port = it.port;
-            Ok::<_, String>((port, message(it)?))
+            Ok::<_, String>((port, message(it, self.stages)?))
         });
         let message = message.transpose()?;
         let lineage = message.as_ref().map(|(_, it)| it.lineage.as_abi());
@@ -194,13 +201,13 @@ impl ServedInstance {
             context: handle.as_abi(),
         };
         // SAFETY: the message and the handle outlive the call.
-        let status = unsafe { self.0.process(&process) };
+        let status = unsafe { self.instance.process(&process) };
         Ok(self.done(status))
     }
 
     /// Resets its state.
     pub fn reset(&mut self) -> WorkerDone {
-        let status = self.0.reset();
+        let status = self.instance.reset();
         self.done(status)
     }
 
@@ -213,39 +220,44 @@ impl ServedInstance {
     /// Its process, if it has its own.
     #[must_use]
     pub fn process_of(&self) -> Option<Arc<dyn StageProcess>> {
-        self.0.stage_process()
+        self.instance.stage_process()
     }
 
     /// Destroys it.
     pub fn destroy(self) {
-        self.0.destroy();
+        self.instance.destroy();
     }
 
     fn done(&self, status: abi::Status) -> WorkerDone {
-        let host = self.0.host();
+        let host = self.instance.host();
         WorkerDone {
             status,
             error: host.take_error(),
             clock: host.stage_clock().take(),
-            death: self.0.death().cloned(),
+            death: self.instance.death().cloned(),
         }
     }
 }
 
-/// The message of a call, as a plugin gets it.
-fn message(call: WorkerMessage) -> Result<Message, String> {
-    if call.hops.len() > MOST_HOPS {
-        return Err("the stages that a message passed are wrong".to_owned());
+/// The message of a call, as a plugin gets it. It is checked as one that comes on an edge.
+fn message(call: WorkerMessage, stages: usize) -> Result<Message, String> {
+    remote::check_hops(&call.hops, stages)?;
+    if !remote::is_number(call.sequence) {
+        return Err(format!("no run has a message {}", call.sequence));
     }
-    let schema = CString::new(call.schema).map_err(|_| "a message has no schema")?;
-    let body = Document::new(&call.json).map_err(|error| format!("a message is {error}"))?;
+    let is_origin = remote::is_number(call.frame_sequence) && remote::is_time(call.captured_ns);
+    if call.frame_sequence > 0 && !is_origin {
+        return Err("the frame that a message descends from is wrong".to_owned());
+    }
+    let schema = remote::text(&call.schema)?;
+    let body = remote::document(&call.json)?;
     let origin = (call.frame_sequence > 0).then_some(Origin {
         stage: 0,
         sequence: call.frame_sequence,
         captured_ns: call.captured_ns,
     });
     Ok(Message {
-        schema: schema.into(),
+        schema,
         body,
         frame: call.frame,
         lineage: Lineage {
