@@ -6,19 +6,20 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 use crossbeam_channel::Receiver;
 use flowpipe_abi as abi;
 use flowpipe_engine::run::served::ServedCall;
-use flowpipe_engine::run::worker_call::{Polls, WorkerOutput};
+use flowpipe_engine::run::worker_call::{Polls, WorkerDone, WorkerOutput};
 use flowpipe_host::call::Cancellation;
 use flowpipe_host::clock::Clock;
 use flowpipe_host::run::{Ended, Mode, RunContext, StageProcess};
 use flowpipe_sync::lock;
 
-use super::packets::PacketSender;
-use super::protocol::{FromWorker, WorkerAnswer};
+use super::packets::{PacketSender, Unsent};
+use super::protocol::{FromWorker, LONGEST_MARK, WorkerAnswer};
 
 /// The most marks of one call that are sent. The other machine ignores further ones, too.
 const MOST_MARKS: u64 = 1_001;
-/// The longest name of a mark, in bytes.
-const LONGEST_MARK: usize = 256;
+
+/// Why a call failed that has emitted a message that can't be sent.
+const TOO_LONG: &str = "it emitted a message that is too long for a link between machines";
 
 /// No poll.
 const NEVER: u64 = u64::MAX;
@@ -61,6 +62,8 @@ pub(super) struct Call<'a> {
     pub clock: Clock,
     /// Whether the status of the last emission has not come.
     pub is_awaited: AtomicBool,
+    /// Whether it has emitted a message that is longer than a link permits.
+    pub is_too_long: AtomicBool,
 }
 
 impl DistantRun {
@@ -117,7 +120,7 @@ impl RunContext for DistantRun {
         };
         drop(instances);
         let Ended { how, reason, .. } = ended;
-        let end = WorkerAnswer::End { how, reason };
+        let end = WorkerAnswer::end(how, reason);
         // The other machine is dead: its run has ended.
         let _ = self
             .answers
@@ -198,12 +201,27 @@ impl CallControl {
 }
 
 impl Call<'_> {
-    /// Sends what the instance does. Returns false if nobody waits for it.
-    fn send(&self, what: WorkerAnswer, output: Option<&WorkerOutput>) -> bool {
+    /// The result of a call that returned this: it fails if a message could not be sent.
+    pub(super) fn result(&self, done: WorkerDone) -> WorkerDone {
+        match self.is_too_long.load(Ordering::SeqCst) && done.status != abi::PANIC {
+            true => WorkerDone {
+                status: abi::ERROR,
+                error: Some((abi::ERROR, TOO_LONG.to_owned())),
+                ..done
+            },
+            false => done,
+        }
+    }
+
+    /// Sends what the instance does. It is over if nobody waits for it.
+    fn send(&self, what: WorkerAnswer, output: Option<&WorkerOutput>) -> Result<(), Unsent> {
         let answer = FromWorker::new(self.instance, self.control.polls(), what);
         let json = output.and_then(|it| it.json.as_deref()).unwrap_or_default();
         let frame = output.and_then(|it| it.frame.as_ref());
-        !self.control.is_given_up() && self.answers.send(answer, json, frame).is_ok()
+        match self.control.is_given_up() {
+            true => Err(Unsent::Over),
+            false => self.answers.send(answer, json, frame),
+        }
     }
 
     /// Waits for a status. `None`: nobody waits for the call any more.
@@ -223,18 +241,21 @@ impl Call<'_> {
 impl ServedCall for Call<'_> {
     fn emit(&self, output: Option<WorkerOutput>) -> abi::Status {
         // One is on its way at a time, and the call can return meanwhile: then the other machine has all of it.
-        match self.last_status() {
-            abi::OK => {}
-            status => return status,
+        // After one that was refused, the next one is sent all the same, as on one machine.
+        if let status @ (abi::STOPPED | abi::CANCELLED) = self.last_status() {
+            return status;
         }
         let sent = self.send(WorkerAnswer::emit(output.as_ref()), output.as_ref());
         match sent {
-            true => {
+            Ok(()) => {
                 self.is_awaited.store(true, Ordering::SeqCst);
                 abi::OK
             }
-            // A message that is too long, if the other machine is there.
-            false => abi::BAD_MESSAGE,
+            Err(Unsent::TooLong) => {
+                self.is_too_long.store(true, Ordering::SeqCst);
+                abi::BAD_MESSAGE
+            }
+            Err(Unsent::Over) => abi::STOPPED,
         }
     }
 
@@ -256,15 +277,16 @@ impl ServedCall for Call<'_> {
         if self.control.marks.fetch_add(1, Ordering::SeqCst) < MOST_MARKS {
             let name = name[..name.floor_char_boundary(LONGEST_MARK)].to_owned();
             let at_ns = at_ns.unwrap_or_else(|| self.clock.now());
-            self.send(WorkerAnswer::Mark { name, at_ns }, None);
+            // Otherwise nobody waits for the call any more.
+            let _ = self.send(WorkerAnswer::Mark { name, at_ns }, None);
         }
     }
 
     fn wait_until(&self, deadline_ns: i64) -> abi::Status {
         self.last_status();
         match self.send(WorkerAnswer::Wait { deadline_ns }, None) {
-            true => self.status().unwrap_or(abi::CANCELLED),
-            false => abi::CANCELLED,
+            Ok(()) => self.status().unwrap_or(abi::CANCELLED),
+            Err(_) => abi::CANCELLED,
         }
     }
 

@@ -74,6 +74,10 @@ impl Connection {
             self.clock = created.clock;
         }
         let instance = self.process.instance;
+        let calls = !matches!(what, Command::Status(_));
+        if calls {
+            self.distributor.note_called(instance, true);
+        }
         let sent = self
             .distributor
             .calls
@@ -81,6 +85,9 @@ impl Connection {
         sent.map_err(|unsent| match unsent {
             Unsent::Over => WorkerFault::Died(self.distributor.gone()),
             Unsent::TooLong => {
+                if calls {
+                    self.distributor.note_called(instance, false);
+                }
                 let name = self.distributor.name();
                 WorkerFault::Unsent(format!("the message is too long for machine {name}"))
             }

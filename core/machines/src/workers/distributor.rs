@@ -23,7 +23,8 @@ use super::packets::{Packet, PacketSender};
 use super::protocol::{Command, FromWorker, ToWorker, WorkerAnswer, death, stated};
 use crate::frame_coding::FrameDecoder;
 
-/// How much of an instance may wait for the thread that calls it: above all the marks of a call.
+/// How much of an instance may wait for the thread that calls it: the marks of a call, one emission or wait, and the end
+/// of the call. So one of them may be as long as a message of a link, and the others are short.
 const MOST_REPLIES: usize = 2_048;
 
 /// The workers that another machine has for this one.
@@ -69,6 +70,8 @@ struct Entry {
     place: WorkerPlace,
     stage: String,
     is_created: bool,
+    /// Whether a call has been sent whose result has not come.
+    is_called: bool,
     replies: Sender<Received>,
     /// Whether it has not got the answer to its last emission or wait, which it awaits before the next one.
     is_waiting: bool,
@@ -145,6 +148,13 @@ impl Distributor {
         }
     }
 
+    /// A call of an instance starts, or was not sent.
+    pub(super) fn note_called(&self, instance: u64, is_called: bool) {
+        if let Some(entry) = lock(&self.instances).get_mut(&instance) {
+            entry.is_called = is_called;
+        }
+    }
+
     /// An instance gets the answer to its emission or wait.
     pub(super) fn note_answered(&self, instance: u64) {
         if let Some(entry) = lock(&self.instances).get_mut(&instance) {
@@ -218,13 +228,39 @@ impl Distributor {
 
     fn accept(&self, packet: Packet<FromWorker>, clock: Offset) -> Result<(), &'static str> {
         let Packet { what, json, pixels } = packet;
+        if !what.is_in_range() {
+            return Err("an answer of a worker is out of range");
+        }
         let (instance, polls) = (what.instance, what.polls());
         let mut instances = lock(&self.instances);
         let Some(entry) = instances.get_mut(&instance) else {
             // It was given up.
             return Ok(());
         };
-        let frame = pixels.frame(&entry.pool, entry.owner);
+        let is_reply = matches!(
+            &what.what,
+            WorkerAnswer::Done { .. }
+                | WorkerAnswer::Emit { .. }
+                | WorkerAnswer::Wait { .. }
+                | WorkerAnswer::Mark { .. }
+        );
+        let has_died = matches!(&what.what, WorkerAnswer::Done { death: Some(_), .. });
+        // Its thread may die before it is called.
+        if is_reply && !entry.is_called && !has_died {
+            return Err("nobody waits for an answer of a worker");
+        }
+        let asks = matches!(
+            &what.what,
+            WorkerAnswer::Emit { .. } | WorkerAnswer::Wait { .. }
+        );
+        if asks && std::mem::replace(&mut entry.is_waiting, true) {
+            return Err("a worker does not wait for its answer");
+        }
+        // At most one frame waits: that of the emission that it waits for.
+        let frame = match asks {
+            true => pixels.frame(&entry.pool, entry.owner),
+            false => Ok(None),
+        };
         let died = |hung, text: String| Received::Died(Death { hung, text });
         let received = match what.what {
             WorkerAnswer::Created { clock } if !entry.is_created => {
@@ -247,19 +283,28 @@ impl Distributor {
                 )
             }
             WorkerAnswer::Done {
+                death: Some((hung, text)),
+                ..
+            } if !entry.is_created => {
+                entry.is_created = true;
+                self.note_created(entry.place);
+                died(hung, text)
+            }
+            WorkerAnswer::Done {
                 status,
                 error,
                 clock,
                 death: its_death,
-            } => Received::Reply(
-                WorkerReply::Done(WorkerDone {
+            } => {
+                entry.is_called = false;
+                let done = WorkerDone {
                     status,
                     error,
                     clock,
                     death: its_death.map(death),
-                }),
-                polls,
-            ),
+                };
+                Received::Reply(WorkerReply::Done(done), polls)
+            }
             WorkerAnswer::Emit {
                 is_whole,
                 port,
@@ -299,14 +344,12 @@ impl Distributor {
                 return Err("a worker was created twice");
             }
         };
-        let asks = matches!(
-            &received,
-            Received::Reply(WorkerReply::Emit(_) | WorkerReply::Wait { .. }, _)
-        );
-        if asks && std::mem::replace(&mut entry.is_waiting, true) {
-            return Err("a worker does not wait for its answer");
+        let sent = entry.replies.try_send(received);
+        if has_died {
+            // It does nothing more.
+            instances.remove(&instance);
         }
-        match entry.replies.try_send(received) {
+        match sent {
             Err(TrySendError::Full(_)) => Err("a worker sends more than it may"),
             // Gone: its call was given up.
             Ok(()) | Err(TrySendError::Disconnected(_)) => Ok(()),
@@ -345,6 +388,7 @@ impl WorkerMachine for PeerWorkers {
             place,
             stage: host.name().to_owned(),
             is_created: false,
+            is_called: false,
             replies: sender,
             is_waiting: false,
             pool: host.pool().clone(),

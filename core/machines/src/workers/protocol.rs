@@ -7,9 +7,17 @@ use flowpipe_host::call::Cancellation;
 use flowpipe_host::frame::Frame;
 use flowpipe_host::instance::Death;
 use flowpipe_host::run::Ending;
-use flowpipe_host::stage_clock::ClockSource;
+use flowpipe_host::stage_clock::{ClockSource, MOST_TIMES};
+use flowpipe_host::table::LONGEST_TEXT;
 use flowpipe_link::clock_offset::Offset;
 use serde::{Deserialize, Serialize};
+
+/// The longest name of a mark, in bytes.
+pub(super) const LONGEST_MARK: usize = 256;
+/// No clock shows a later time, in nanoseconds: 36 years. Recordings hold no later one.
+const LATEST_TIME: i64 = 1 << 60;
+/// The highest number of polls: what recordings hold.
+const MOST_POLLS: u64 = 1 << 53;
 
 /// To the instance of this number.
 #[derive(Debug, Serialize, Deserialize)]
@@ -171,6 +179,14 @@ impl FromWorker {
         }
     }
 
+    /// Whether an instance may send this.
+    pub(super) fn is_in_range(&self) -> bool {
+        let is_poll = |(after, _): &(u64, u32)| *after <= self.polls;
+        self.polls <= MOST_POLLS
+            && self.cancelled.as_ref().is_none_or(is_poll)
+            && self.what.is_in_range()
+    }
+
     pub(super) fn polls(&self) -> Polls {
         Polls {
             count: self.polls,
@@ -185,9 +201,44 @@ impl WorkerAnswer {
     pub(super) fn done(done: WorkerDone) -> Self {
         Self::Done {
             status: done.status,
-            error: done.error,
+            error: done.error.map(|(code, text)| (code, short(text))),
             clock: done.clock,
-            death: done.death.map(|it| (it.hung, it.text)),
+            death: done.death.map(|it| (it.hung, short(it.text))),
+        }
+    }
+
+    pub(super) fn not_created(why: String) -> Self {
+        Self::NotCreated { why: short(why) }
+    }
+
+    /// It ends the run.
+    pub(super) fn end(how: Ending, reason: String) -> Self {
+        let reason = short(reason);
+        Self::End { how, reason }
+    }
+
+    fn is_in_range(&self) -> bool {
+        let is_text = |text: &String| text.len() <= LONGEST_TEXT;
+        let is_time = |time_ns: &i64| (-LATEST_TIME..=LATEST_TIME).contains(time_ns);
+        let are_times = |clock: &[i64]| clock.len() <= MOST_TIMES && clock.iter().all(is_time);
+        match self {
+            Self::Created { clock } => are_times(clock),
+            Self::NotCreated { why } => is_text(why),
+            Self::Done {
+                error,
+                clock,
+                death,
+                ..
+            } => {
+                let error = error.as_ref().map(|(_, text)| text);
+                let death = death.as_ref().map(|(_, text)| text);
+                are_times(clock) && error.is_none_or(is_text) && death.is_none_or(is_text)
+            }
+            // The time is clamped, as that of a process.
+            Self::Mark { name, .. } => name.len() <= LONGEST_MARK,
+            Self::End { reason, .. } => is_text(reason),
+            // They are checked as those of plugins.
+            Self::Emit { .. } | Self::Wait { .. } => true,
         }
     }
 
@@ -201,6 +252,12 @@ impl WorkerAnswer {
             captured_ns: output.map_or(0, |it| it.captured_ns),
         }
     }
+}
+
+/// A text that is not longer than may be sent.
+fn short(mut text: String) -> String {
+    text.truncate(text.floor_char_boundary(LONGEST_TEXT));
+    text
 }
 
 /// The end of an instance, as it was reported.

@@ -62,6 +62,8 @@ struct Instance {
 /// What the thread of an instance does next.
 enum InstanceWork {
     Process(u64, WorkerCall),
+    /// A call that can't be processed, for this reason.
+    Refuse(u64, String),
     Reset,
 }
 
@@ -155,9 +157,14 @@ impl Server {
                 message,
             } => {
                 let owner = u32::try_from(it.place.stage).unwrap_or(u32::MAX);
-                let frame = pixels.frame(self.served.host.pool(), owner)?;
-                let message = message.map(|it| it.message(json, frame, clock));
-                let work = InstanceWork::Process(call, WorkerCall { event, message });
+                let work = match pixels.frame(self.served.host.pool(), owner) {
+                    Ok(frame) => {
+                        let message = message.map(|it| it.message(json, frame, clock));
+                        InstanceWork::Process(call, WorkerCall { event, message })
+                    }
+                    // What it has of other calls may be freed soon.
+                    Err(why) => InstanceWork::Refuse(call, why),
+                };
                 return pass(&it.work, work);
             }
             Command::Reset => return pass(&it.work, InstanceWork::Reset),
@@ -196,7 +203,7 @@ impl Server {
         let most = self.served.workers.len() * MOST_INSTANCES;
         if self.threads.len() >= most {
             let why = "too many of its workers hang".to_owned();
-            self.answer(instance, WorkerAnswer::NotCreated { why });
+            self.answer(instance, WorkerAnswer::not_created(why));
             return Ok(());
         }
         let control = CallControl::new(&self.run);
@@ -231,7 +238,7 @@ impl Server {
             }
             Err(error) => {
                 let why = format!("its thread can't be started: {error}");
-                self.answer(instance, WorkerAnswer::NotCreated { why });
+                self.answer(instance, WorkerAnswer::not_created(why));
             }
         }
         Ok(())
@@ -266,6 +273,15 @@ fn pass<T>(to: &Sender<T>, what: T) -> Result<(), String> {
     }
 }
 
+/// The result of a call that failed, for this reason.
+fn refused(why: String) -> WorkerDone {
+    WorkerDone {
+        status: abi::ERROR,
+        error: Some((abi::ERROR, why)),
+        ..WorkerDone::default()
+    }
+}
+
 impl InstanceThread {
     /// Creates the instance, does its work, and destroys it.
     fn run(self, clock: &ClockSource, run: &Arc<dyn RunContext>) {
@@ -291,7 +307,7 @@ impl InstanceThread {
             Ok(instance) => instance,
             Err(error) => {
                 let why = error.to_string();
-                return self.answer(WorkerAnswer::NotCreated { why });
+                return self.answer(WorkerAnswer::not_created(why));
             }
         };
         if let Some(process) = instance.process_of() {
@@ -306,6 +322,10 @@ impl InstanceThread {
                     self.control.begin(number);
                     self.process(&mut instance, call)
                 }
+                InstanceWork::Refuse(number, why) => {
+                    self.control.begin(number);
+                    refused(why)
+                }
                 InstanceWork::Reset => instance.reset(),
             };
             self.answer(WorkerAnswer::done(done));
@@ -315,11 +335,6 @@ impl InstanceThread {
     }
 
     fn process(&self, instance: &mut ServedInstance, call: WorkerCall) -> WorkerDone {
-        let refused = |why: String| WorkerDone {
-            status: abi::ERROR,
-            error: Some((abi::ERROR, why)),
-            ..WorkerDone::default()
-        };
         if let Some(message) = &call.message {
             let schema = std::ffi::CString::new(message.schema.as_str()).unwrap_or_default();
             let port = message.port as usize;
@@ -334,10 +349,12 @@ impl InstanceThread {
             statuses: &self.statuses,
             clock: self.clock,
             is_awaited: AtomicBool::new(false),
+            is_too_long: AtomicBool::new(false),
         };
         // Of the call before: its status came after it had returned.
         while self.statuses.try_recv().is_ok() {}
-        instance.process(call, &context).unwrap_or_else(refused)
+        let done = instance.process(call, &context);
+        context.result(done.unwrap_or_else(refused))
     }
 
     fn answer(&self, answer: WorkerAnswer) {

@@ -13,6 +13,7 @@ mod observations;
 #[path = "../../../link/tests/processes/proxy.rs"]
 mod proxy;
 mod report;
+mod worker_protocol;
 mod workers;
 
 use std::collections::BTreeSet;
