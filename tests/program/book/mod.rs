@@ -147,9 +147,11 @@ fn solver_in_rust() {
     has("test result: ok. 3 passed");
     has("Tries every path of every flow in turn.");
     has("10 checks, none failed");
+    // How soon a call ends after it is cancelled depends on what else the machine does. That it ends is checked above.
+    let is_timing = |line: &str| line.contains(" ms after it was cancelled");
     let warnings: Vec<_> = printed
         .lines()
-        .filter(|it| it.starts_with("  warn"))
+        .filter(|it| it.starts_with("  warn") && !is_timing(it))
         .collect();
     assert_eq!(warnings, [""; 0]);
     has("4 boards read, 4 solved, 4 played, 4 accepted");
