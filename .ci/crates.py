@@ -43,7 +43,7 @@ ARROWS = {
     "wayland": [],
     # The program, and what tests share.
     "cli": ["abi", "config", "desktop", "engine", "game", "generate", "host", "isolation", "jq", "link", "machines", "message", "output", "process",
-            "puzzle", "recorder", "recording", "report", "search", "terminal", "wayland"],
+            "puzzle", "recorder", "recording", "report", "search", "sync", "terminal", "wayland"],
     "testing": [],
 }
 # What a plugin may depend on. It reaches `puzzle` and `abi` through `plugin`.

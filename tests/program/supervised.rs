@@ -1,7 +1,7 @@
 //! Runs as services of systemd: what a service manager hears of them, through a socket as systemd's.
 
 use std::os::unix::net::UnixDatagram;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use flowpipe_tests::signals::send_signal;
@@ -10,23 +10,49 @@ use flowpipe_tests::{flowpipe, pipeline, project, ready, run};
 /// How long a message may take on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// The name of the service manager's socket.
+const SOCKET: &str = "notify";
+
+/// A run without end, and its service manager.
+struct Service {
+    folder: tempfile::TempDir,
+    manager: UnixDatagram,
+    program: Child,
+}
+
+impl Service {
+    /// `watchdog`: after how many microseconds without a report the run counts as hung.
+    fn start(watchdog: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join(SOCKET);
+        let manager = UnixDatagram::bind(&socket).unwrap();
+        manager.set_read_timeout(Some(PATIENCE)).unwrap();
+        let file = pipeline(
+            folder.path(),
+            &ready().replace("fps = 20", "fps = 20, repeat = true"),
+        );
+        let program = flowpipe(&["run", &file, "--supervised", "--quiet"])
+            .env("NOTIFY_SOCKET", &socket)
+            .env("WATCHDOG_USEC", watchdog)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        Self {
+            folder,
+            manager,
+            program,
+        }
+    }
+}
+
 #[test]
 fn the_service_manager_hears_of_the_start_of_each_interval_and_of_the_end() {
-    let folder = tempfile::tempdir().unwrap();
-    let socket = folder.path().join("notify");
-    let manager = UnixDatagram::bind(&socket).unwrap();
-    manager.set_read_timeout(Some(PATIENCE)).unwrap();
-    let file = pipeline(
-        folder.path(),
-        &ready().replace("fps = 20", "fps = 20, repeat = true"),
-    );
-    let program = flowpipe(&["run", &file, "--supervised", "--quiet"])
-        .env("NOTIFY_SOCKET", &socket)
-        .env("WATCHDOG_USEC", "200000")
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let Service {
+        folder: _folder,
+        manager,
+        program,
+    } = Service::start("200000");
     let next = || {
         let mut bytes = [0; 1024];
         let length = manager.recv(&mut bytes).unwrap();
@@ -48,21 +74,12 @@ fn the_service_manager_hears_of_the_start_of_each_interval_and_of_the_end() {
 
 #[test]
 fn a_service_manager_that_does_not_read_does_not_hold_the_run() {
-    let folder = tempfile::tempdir().unwrap();
-    let socket = folder.path().join("notify");
-    let manager = UnixDatagram::bind(&socket).unwrap();
-    manager.set_read_timeout(Some(PATIENCE)).unwrap();
-    let file = pipeline(
-        folder.path(),
-        &ready().replace("fps = 20", "fps = 20, repeat = true"),
-    );
-    let mut program = flowpipe(&["run", &file, "--supervised", "--quiet"])
-        .env("NOTIFY_SOCKET", &socket)
-        .env("WATCHDOG_USEC", "2000")
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let Service {
+        folder,
+        manager,
+        mut program,
+    } = Service::start("2000");
+    let socket = folder.path().join(SOCKET);
     let mut bytes = [0; 1024];
     manager.recv(&mut bytes).unwrap();
     // From now on it has room for nothing. One sender alone may reach its own limit before that of the socket.

@@ -30,7 +30,7 @@ pub use bridge::{Bridge, BridgeEvent};
 pub use common_clock::{CommonClockError, observer_clock};
 pub use frame_coding::FrameTraffic;
 pub use observations::{
-    LONGEST_OBSERVATION, Observation, ObservationRouter, ObservationSender, Observed,
+    LONGEST_OBSERVATION, Observation, ObservationRouter, ObservationSender, Observed, UNEXPECTED,
 };
 pub use peer::Peer;
 pub use report::{ReportError, read_report, whole_report, write_report};

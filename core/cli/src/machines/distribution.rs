@@ -1,7 +1,7 @@
 //! Stages that are distributed among machines: who has workers for whom, and when a run goes on without them.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use flowpipe_config::pipeline::{Machines, Pipeline};
 use flowpipe_engine::run::Options;
@@ -9,6 +9,7 @@ use flowpipe_engine::run::served::WorkerHost;
 use flowpipe_host::catalogue::Catalogue;
 use flowpipe_host::clock::Clock;
 use flowpipe_machines::{Peer, Served};
+use flowpipe_sync::lock;
 
 /// Sets which workers of the stages here other machines have, and prepares those that this one has for them. `clock`:
 /// that of the run here.
@@ -66,7 +67,7 @@ impl GoneWorkers {
         if machines.runs_stages(machine) {
             return false;
         }
-        let mut gone = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut gone = lock(&self.0);
         gone.insert(machine);
         let stages = machines.of_stages.iter().zip(&machines.of_workers);
         let mut here = stages.filter(|(distributor, it)| **distributor == own && !it.is_empty());
@@ -75,8 +76,7 @@ impl GoneWorkers {
 
     /// Whether there are any.
     pub fn are_some(&self) -> bool {
-        let gone = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        !gone.is_empty()
+        !lock(&self.0).is_empty()
     }
 }
 

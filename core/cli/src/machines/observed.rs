@@ -7,16 +7,17 @@ use flowpipe_config::pipeline::Pipeline;
 use flowpipe_engine::report::Report;
 use flowpipe_host::clock::Clock;
 use flowpipe_link::clock_offset::Offset;
-use flowpipe_machines::{Observation, ObservationSender, Observed, read_report, write_report};
+use flowpipe_machines::{
+    Observation, ObservationSender, Observed, UNEXPECTED, read_report, write_report,
+};
 use flowpipe_recorder::record::{Recorder, SendPart, TransferReader};
 use flowpipe_recorder::trace::Tracer;
 use flowpipe_recording::LATEST_TIME;
+use flowpipe_sync::lock;
 use flowpipe_terminal::{eprintln, escape};
 use serde::{Deserialize, Serialize};
 
 use crate::machines::progress::MachineProgress;
-
-const UNEXPECTED: &str = "it sent something that it should not";
 
 /// How often a thread that waits checks what it waits for.
 const STEP: Duration = Duration::from_millis(100);
@@ -243,10 +244,6 @@ impl RecordedMachine {
             eprintln!("the trace is incomplete: {escaped}");
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Sends what a recorder has to the machine that observes the run, behind how the clock here was set.

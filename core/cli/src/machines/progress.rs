@@ -1,13 +1,14 @@
 //! The counts of the stages of other machines, while the run goes on.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use flowpipe_config::pipeline::Pipeline;
 use flowpipe_engine::report::{Distribution, Progress};
 use flowpipe_engine::run::RunView;
 use flowpipe_machines::Bridge;
+use flowpipe_sync::lock;
 use serde::{Deserialize, Serialize};
 
 use crate::machines::observed::{Observations, Presence};
@@ -261,11 +262,6 @@ impl OtherProgress {
             }
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    // It is replaced as a whole.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

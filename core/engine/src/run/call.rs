@@ -22,6 +22,7 @@ use crate::run::journal::Journal;
 use crate::run::order::Turn;
 use crate::run::race::Entrant;
 use crate::run::stage::Stage;
+use crate::run::worker_call::{LONGEST_MARK, MOST_MARKS};
 use crate::watch::{Reason, Watch};
 
 /// The context of one call, on the worker's stack.
@@ -54,12 +55,6 @@ pub(crate) struct Context<'a> {
 
 /// The most messages that a stage may emit for one message. Sources have no limit: full queues slow them down.
 const MOST_ANSWERS: u64 = 100_000;
-
-/// The most marks of one call. Further ones are ignored.
-const MOST_MARKS: u64 = 1_000;
-
-/// The longest name of a mark, in bytes. A longer one is cut.
-const LONGEST_MARK: usize = 256;
 
 /// The interval at which a waiting stage checks for cancellation.
 const WAIT_STEP: Duration = Duration::from_millis(5);

@@ -5,6 +5,11 @@ use flowpipe_host::call::Cancellation;
 use flowpipe_host::frame::Frame;
 use flowpipe_host::instance::Death;
 
+/// The most marks of one call. Further ones are ignored.
+pub const MOST_MARKS: u64 = 1_000;
+/// The longest name of a mark, in bytes. A longer one is cut.
+pub const LONGEST_MARK: usize = 256;
+
 /// A `process` call.
 pub struct WorkerCall {
     /// What happens.

@@ -14,6 +14,7 @@ use super::{Arrivals, BridgeEvent, STEP, Shared};
 use crate::control::{CHANNEL, Control};
 use crate::frame_coding::FrameDecoder;
 use crate::held::HeldMessage;
+use crate::observations::UNEXPECTED;
 use crate::shared_memory::Sharing;
 use crate::wire;
 
@@ -118,7 +119,7 @@ pub(super) fn receive(shared: &Shared, early: Vec<Event>, mut arrivals: HashMap<
                             let _ = shared.send_control(&Control::Share(next));
                         }
                     }
-                    _ => shared.refuse(None, "it sent something that it should not"),
+                    _ => shared.refuse(None, UNEXPECTED),
                 }
             }
             Some(Event::Message { id, body }) => {

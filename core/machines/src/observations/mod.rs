@@ -30,7 +30,8 @@ const STEP: Duration = Duration::from_millis(50);
 /// How long counts wait for room, which entries may take all the time.
 const COUNTS_WAIT: Duration = Duration::from_millis(20);
 
-const UNEXPECTED: &str = "it sent something that it should not";
+/// Why a message of another machine is refused that nothing there sends.
+pub const UNEXPECTED: &str = "it sent something that it should not";
 
 /// What machines send of their stages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,17 +6,16 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 use crossbeam_channel::Receiver;
 use flowpipe_abi as abi;
 use flowpipe_engine::run::served::ServedCall;
-use flowpipe_engine::run::worker_call::{Polls, WorkerDone, WorkerOutput};
+use flowpipe_engine::run::worker_call::{
+    LONGEST_MARK, MOST_MARKS, Polls, WorkerDone, WorkerOutput,
+};
 use flowpipe_host::call::Cancellation;
 use flowpipe_host::clock::Clock;
 use flowpipe_host::run::{Ended, Mode, RunContext, StageProcess};
 use flowpipe_sync::lock;
 
 use super::packets::{PacketSender, Unsent};
-use super::protocol::{FromWorker, LONGEST_MARK, WorkerAnswer};
-
-/// The most marks of one call that are sent. The other machine ignores further ones, too.
-const MOST_MARKS: u64 = 1_001;
+use super::protocol::{FromWorker, WorkerAnswer};
 
 /// Why a call failed that has emitted a message that can't be sent.
 const TOO_LONG: &str = "it emitted a message that is too long for a link between machines";
@@ -274,7 +273,8 @@ impl ServedCall for Call<'_> {
     }
 
     fn mark(&self, name: &str, at_ns: Option<i64>) {
-        if self.control.marks.fetch_add(1, Ordering::SeqCst) < MOST_MARKS {
+        // One more, so that the other machine reports that it ignores some.
+        if self.control.marks.fetch_add(1, Ordering::SeqCst) <= MOST_MARKS {
             let name = name[..name.floor_char_boundary(LONGEST_MARK)].to_owned();
             let at_ns = at_ns.unwrap_or_else(|| self.clock.now());
             // Otherwise nobody waits for the call any more.

@@ -2,7 +2,9 @@
 
 use flowpipe_abi as abi;
 use flowpipe_engine::run::distributed::WorkerPlace;
-use flowpipe_engine::run::worker_call::{Polls, WorkerDone, WorkerMessage, WorkerOutput};
+use flowpipe_engine::run::worker_call::{
+    LONGEST_MARK, Polls, WorkerDone, WorkerMessage, WorkerOutput,
+};
 use flowpipe_host::call::Cancellation;
 use flowpipe_host::frame::Frame;
 use flowpipe_host::instance::Death;
@@ -12,8 +14,6 @@ use flowpipe_host::table::LONGEST_TEXT;
 use flowpipe_link::clock_offset::Offset;
 use serde::{Deserialize, Serialize};
 
-/// The longest name of a mark, in bytes.
-pub(super) const LONGEST_MARK: usize = 256;
 /// No clock shows a later time, in nanoseconds: 36 years. Recordings hold no later one.
 const LATEST_TIME: i64 = 1 << 60;
 /// The highest number of polls: what recordings hold.
