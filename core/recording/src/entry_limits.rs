@@ -1,7 +1,7 @@
 //! The size of an entry in memory, and the limits of its times and sequence numbers.
 
 use crate::budget::{is_sequence, is_time};
-use crate::entry::{Call, Change, Dropped, DroppedLineages, Emitted, PictureNote, Trouble};
+use crate::entry::{Call, Change, Dropped, DroppedLineages, Emitted, Event, PictureNote, Trouble};
 use crate::json_memory::json_memory;
 use crate::name::Names;
 
@@ -18,6 +18,11 @@ pub(crate) trait EntryLimits {
 
     /// Whether all its times and sequence numbers are within the limits.
     fn is_in_range(&self) -> bool;
+
+    /// What in it contradicts itself.
+    fn contradiction(&self) -> Option<&'static str> {
+        None
+    }
 }
 
 /// The memory of an allocation besides its bytes.
@@ -38,10 +43,22 @@ fn list<T>(list: &mut Vec<T>) -> usize {
 }
 
 impl Call {
-    /// Whether a reader accepts it: its times and sequence numbers are within the limits.
+    /// Whether its times and sequence numbers are within the limits. A reader accepts no others.
     #[must_use]
     pub fn is_readable(&self) -> bool {
         self.is_in_range()
+    }
+
+    /// What in it contradicts itself. A reader accepts no such call: a plugin would be called as no run calls it.
+    #[must_use]
+    pub fn contradiction(&self) -> Option<&'static str> {
+        match (self.event, &self.took) {
+            (Event::Message, None) => Some("its event is a message, but it took none"),
+            (Event::Tick | Event::Finish, Some(_)) => {
+                Some("it took a message, but its event is another one")
+            }
+            (Event::Message, Some(_)) | (Event::Tick | Event::Finish, None) => None,
+        }
     }
 }
 
@@ -99,6 +116,10 @@ impl EntryLimits for Call {
         });
         let taken = self.took.iter().map(|took| took.sequence);
         own.chain(emitted).chain(marks).all(is_time) && sent.chain(taken).all(is_sequence)
+    }
+
+    fn contradiction(&self) -> Option<&'static str> {
+        Self::contradiction(self)
     }
 }
 

@@ -311,12 +311,15 @@ impl Scan {
         let fits = self.budget.has(T::reading(json));
         fits.map_err(|what| self.too_much(stored, what))?;
         match serde_json::from_slice::<T>(json) {
-            Ok(mut entry) if entry.is_in_range() => {
-                let size = entry.settle(json, &mut self.names);
-                self.take(stored, beside.saturating_add(size))?;
-                return Ok(Some(entry));
-            }
-            Ok(_) => self.cannot_use(stored, OUT_OF_RANGE),
+            Ok(entry) if !entry.is_in_range() => self.cannot_use(stored, OUT_OF_RANGE),
+            Ok(mut entry) => match entry.contradiction() {
+                Some(what) => self.cannot_use(stored, what),
+                None => {
+                    let size = entry.settle(json, &mut self.names);
+                    self.take(stored, beside.saturating_add(size))?;
+                    return Ok(Some(entry));
+                }
+            },
             Err(error) => self.cannot_use(stored, &error.to_string()),
         }
         Ok(None)

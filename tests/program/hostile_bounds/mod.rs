@@ -344,17 +344,20 @@ fn as_many_stages_as_may_be() {
     assert_eq!(report.ran.code, Some(0), "{report:#?}");
 }
 
-/// Numbers at which sums overflow: their entries are left out, and reported.
+/// Two entries are left out, and reported.
 #[track_caller]
-fn leaves_out_two(name: &str, parts: &Parts) {
+fn leaves_out_two(name: &str, parts: &Parts, why: &str) {
     for ran in every_command(name, &parts.write()) {
         assert_eq!(ran.ran.code, Some(0), "{ran:#?}");
         let stderr = &ran.ran.stderr;
-        for part in ["2 entries of", "/flowpipe/calls at byte", "is out of range"] {
+        for part in ["2 entries of", "/flowpipe/calls at byte", why] {
             assert!(stderr.contains(part), "no {part:?}: {ran:#?}");
         }
     }
 }
+
+/// Numbers at which sums overflow.
+const OUT_OF_RANGE: &str = "is out of range";
 
 #[test]
 fn times_beyond_all_calendars() {
@@ -365,7 +368,40 @@ fn times_beyond_all_calendars() {
         odd["ended_ns"] = json!(-(extreme / 2) - 1);
         parts.call(&odd);
     }
-    leaves_out_two("times", &parts);
+    leaves_out_two("times", &parts, OUT_OF_RANGE);
+}
+
+/// A plugin that reads the message of such a call would read what is not there.
+#[test]
+fn calls_with_a_message_that_took_none() {
+    for (name, event) in [("no-message", "message"), ("other-event", "tick")] {
+        let mut parts = good().clone();
+        for stage in ["solver", "planner"] {
+            let mut odd = call(stage, ("vision", 1), 900);
+            odd["event"] = json!(event);
+            if event == "message" {
+                odd.as_object_mut().unwrap().remove("took");
+            }
+            parts.call(&odd);
+        }
+        leaves_out_two(name, &parts, "message, but it");
+    }
+}
+
+/// No run calls a solver as it calls a source.
+#[test]
+fn calls_with_events_of_other_stages() {
+    let mut parts = good().clone();
+    let mut odd = call("solver", ("vision", 1), 900);
+    odd["event"] = json!("tick");
+    odd.as_object_mut().unwrap().remove("took");
+    parts.call(&odd);
+    let [replay, ..] = every_command("event", &parts.write());
+    let stderr = &replay.ran.stderr;
+    assert!(
+        stderr.contains("an event that the stage never gets"),
+        "{replay:#?}"
+    );
 }
 
 #[test]
@@ -373,7 +409,7 @@ fn sequence_numbers_beyond_all_runs() {
     let mut parts = good().clone();
     parts.call(&call("solver", ("vision", 1), u64::MAX));
     parts.call(&call("solver", ("vision", u64::MAX), 900));
-    leaves_out_two("sequences", &parts);
+    leaves_out_two("sequences", &parts, OUT_OF_RANGE);
 }
 
 /// Nothing of a call's own is too much: what it emitted, marked and asked.

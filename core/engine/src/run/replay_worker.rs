@@ -37,6 +37,15 @@ pub(crate) fn run(
         let Some(place) = workers.iter().position(|it| it.slot == slot) else {
             continue;
         };
+        if stage.is_source() != (call.event == Event::Tick) {
+            // No run calls it so: the recording was edited.
+            tracing::warn!(
+                stage = stage.settings.name,
+                "a call has an event that the stage never gets: the call is skipped"
+            );
+            replay.skip(stage, number, call, false);
+            continue;
+        }
         let worker = &mut workers[place];
         if replay.follows_a_gap(call) && has_state(stage, worker) {
             // The recording lacks messages that its state depends on.

@@ -326,7 +326,7 @@ mod tests {
     use flowpipe_config::pipeline::PortRef;
     use flowpipe_host::document::Document;
     use flowpipe_host::message::{Lineage, Origin};
-    use flowpipe_recording::entry::{Emitted, Mark, Taken};
+    use flowpipe_recording::entry::{Emitted, Event, Mark, Taken};
 
     use super::*;
 
@@ -376,6 +376,7 @@ mod tests {
     fn call(stage: &str, from: &str, frame: u64, at: i64) -> Item {
         Item::Call(Box::new(Call {
             stage: stage.into(),
+            event: Event::Message,
             took: Some(Taken {
                 port: "in".into(),
                 from: from.into(),

@@ -53,6 +53,9 @@ pub enum TransferError {
     /// Times or numbers are out of range.
     #[error("it sent an entry whose times or numbers are out of range")]
     Range,
+    /// A call contradicts itself.
+    #[error("it sent a call that contradicts itself: {0}")]
+    Contradiction(&'static str),
 }
 
 /// What is in front of the parts.
@@ -391,6 +394,9 @@ impl TransferReader {
         let has_slot = call.worker < stage.workers && call.plugin < stage.plugins.len();
         if !call.is_readable() || !has_slot || !call.clock.iter().all(|it| is_clock(*it)) {
             return Err(TransferError::Range);
+        }
+        if let Some(what) = call.contradiction() {
+            return Err(TransferError::Contradiction(what));
         }
         if let Some(took) = &call.took {
             let is_input = |name: &String| *name == *took.port;

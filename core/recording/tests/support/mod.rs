@@ -4,7 +4,7 @@
     reason = "a test helper that can't go on should panic"
 )]
 
-use flowpipe_recording::entry::{About, Call, Dropped, Emitted, Taken, Trouble};
+use flowpipe_recording::entry::{About, Call, Dropped, Emitted, Event, Taken, Trouble};
 use flowpipe_recording::{
     Encoding, Entry, FORMAT, Pixels, ReadError, Recording, Schemas, Topic, Writer,
 };
@@ -54,6 +54,7 @@ pub fn write(messages: u64) -> Vec<u8> {
         writer
             .call(&Call {
                 stage: "vision".into(),
+                event: Event::Message,
                 took: Some(Taken {
                     port: "in".into(),
                     from: "screen".into(),

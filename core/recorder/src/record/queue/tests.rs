@@ -4,7 +4,7 @@ use std::ffi::CString;
 
 use flowpipe_host::document::Document;
 use flowpipe_host::message::{Lineage, Message};
-use flowpipe_recording::entry::{Call, DroppedLineages, Mark, Taken};
+use flowpipe_recording::entry::{Call, DroppedLineages, Event, Mark, Taken};
 
 use super::*;
 use crate::record::Picture;
@@ -47,6 +47,7 @@ fn message(stage: usize, number: u64) -> (Item, Dependency) {
 fn call(number: u64) -> (Item, Dependency) {
     let call = Call {
         stage: STAGES[1].into(),
+        event: Event::Message,
         took: Some(Taken {
             port: "in".into(),
             from: STAGES[0].into(),

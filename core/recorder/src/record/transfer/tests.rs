@@ -241,6 +241,7 @@ fn forged_entries_are_refused() {
         refused_call(|it| it.emitted[0].port = "other".into()),
         refused_call(|it| it.emitted[0].origin.as_mut().unwrap().stage = "nobody".into()),
         refused_call(|it| {
+            it.event = Event::Message;
             it.took = Some(Taken {
                 port: "in".into(),
                 from: "camera".into(),
@@ -263,6 +264,21 @@ fn forged_entries_are_refused() {
         refused_call(|it| it.plugin = 1),
     ] {
         assert_eq!(error, TransferError::Range);
+    }
+    for event in [Event::Message, Event::Tick] {
+        let error = refused_call(|it| {
+            it.event = event;
+            it.took = match event {
+                Event::Message => None,
+                _ => Some(Taken {
+                    port: "in".into(),
+                    from: "camera".into(),
+                    output: "out".into(),
+                    sequence: 1,
+                }),
+            };
+        });
+        assert!(matches!(error, TransferError::Contradiction(_)), "{error}");
     }
     for (forged, is_it) in [
         (
