@@ -217,6 +217,13 @@ impl Link {
         self.shared.lock().session.clock(now)
     }
 
+    /// The clock of the peer that has sent a message, also if it was lost since. `None`: it was never measured.
+    #[must_use]
+    pub fn clock_of(&self, message: MessageId) -> Option<Offset> {
+        let now = self.shared.now();
+        self.shared.lock().session.clock_of(message, now)
+    }
+
     /// What has gone over it so far.
     #[must_use]
     pub fn traffic(&self) -> Traffic {

@@ -28,6 +28,8 @@ use crate::watch::{Reason, Watch};
 /// The context of one call, on the worker's stack.
 pub(crate) struct Context<'a> {
     pub stage: &'a Stage,
+    /// The worker of the stage.
+    pub worker: usize,
     pub watch: &'a Watch,
     pub call: CallNumber,
     /// The message being processed.
@@ -166,12 +168,13 @@ impl Context<'_> {
         )
     }
 
-    /// Sleeps in short steps, so that a cancellation is noticed.
+    /// Sleeps in short steps, so that a cancellation and the death of the worker's machine are noticed.
     fn wait_for_deadline(&self, deadline_ns: i64) -> abi::Status {
         let run = &self.stage.run;
         self.watch.begin_wait(run.now());
         let status = loop {
-            if self.watch.is_abandoned() || self.cancelled().is_some() {
+            let is_gone = self.stage.remote_workers.is_gone(self.worker);
+            if is_gone || self.watch.is_abandoned() || self.cancelled().is_some() {
                 break abi::CANCELLED;
             }
             let left = deadline_ns.saturating_sub(run.now());

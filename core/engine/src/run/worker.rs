@@ -137,6 +137,7 @@ impl Worker {
         let call = self.watch.begin(since, parent);
         let context = Context {
             stage,
+            worker: self.slot.worker,
             watch: &self.watch,
             call,
             parent: parent.map(|(_, message)| message),

@@ -107,6 +107,8 @@ pub struct Session {
     /// Something has arrived that was not acknowledged.
     owes_acknowledgement: bool,
     clock: ClockOffset,
+    /// That of the peer before, for what it has sent.
+    former_clock: ClockOffset,
     events: VecDeque<Event>,
 }
 
@@ -164,6 +166,7 @@ impl Session {
             incoming: Incoming::new(settings.limits),
             owes_acknowledgement: false,
             clock: ClockOffset::default(),
+            former_clock: ClockOffset::default(),
             events: VecDeque::new(),
         }
     }
@@ -247,6 +250,16 @@ impl Session {
     #[must_use]
     pub fn clock(&self, now_ns: i64) -> Option<Offset> {
         self.clock.at(now_ns)
+    }
+
+    /// The clock of the peer that has sent a message, also if it was lost since.
+    #[must_use]
+    pub fn clock_of(&self, message: MessageId, now_ns: i64) -> Option<Offset> {
+        match self.epoch.checked_sub(message.epoch) {
+            Some(0) => self.clock.at(now_ns),
+            Some(1) => self.former_clock.at(now_ns),
+            _ => None,
+        }
     }
 
     /// Gives the peer up: its program counts as dead.
@@ -521,7 +534,7 @@ impl Session {
             self.former.pop_front();
         }
         self.newest = 0;
-        self.clock = ClockOffset::default();
+        self.former_clock = std::mem::take(&mut self.clock);
         self.events.push_back(Event::PeerLost);
         let events = &mut self.events;
         self.outgoing

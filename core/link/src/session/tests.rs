@@ -446,3 +446,32 @@ fn the_messages_of_one_channel_can_be_shorter_than_those_of_others() {
     assert!(send(&mut network, 1, 100));
     assert!(!send(&mut network, 1, 101), "it breaks the protocol");
 }
+
+/// Messages that arrived before the death are taken after it: their times are of the dead peer's clock.
+#[test]
+fn the_clock_of_a_dead_peer_is_known_for_what_it_has_sent() {
+    let mut network = Network::new(1, false);
+    network.settle(0);
+    let of = |epoch| MessageId {
+        epoch,
+        channel: 0,
+        number: 1,
+    };
+    let now = network.now_ns;
+    let end = &mut network.ends[0];
+    let clock = end.session.clock(now);
+    assert!(clock.is_some());
+    assert_eq!(end.session.clock_of(of(0), now), clock);
+    end.session.give_up();
+    assert_eq!(end.session.clock(now), None);
+    assert_eq!(end.session.clock_of(of(0), now), clock);
+    // Nothing is known of the clock of its successor.
+    assert_eq!(end.session.clock_of(of(1), now), None);
+    network.ends[1] = End::new(false, 3);
+    network.wires.clear();
+    network.settle(0);
+    let session = &mut network.ends[0].session;
+    assert!(session.clock_of(of(1), network.now_ns).is_some());
+    session.give_up();
+    assert_eq!(session.clock_of(of(0), network.now_ns), None);
+}

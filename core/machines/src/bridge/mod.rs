@@ -312,13 +312,16 @@ impl Shared {
         }
     }
 
-    /// The clock of the other machine, once it is known. `None`: the bridge closes before.
-    fn clock(&self) -> Option<Offset> {
+    /// The clock of the machine that has sent a message, once it is known. `None`: the machine is dead, or the bridge
+    /// closes, before.
+    fn clock_of(&self, message: MessageId) -> Option<Offset> {
         loop {
-            match self.link.peer_clock() {
+            // Read first: a clock that is not known after the death is never known.
+            let is_over = self.is_closing() || self.is_dead.load(Ordering::SeqCst);
+            match self.link.clock_of(message) {
                 _ if self.has_same_clock => return Some(Offset::NONE),
                 Some(clock) => return Some(clock),
-                None if self.is_closing() => return None,
+                None if is_over => return None,
                 // The first connection measures it.
                 None => std::thread::sleep(Duration::from_millis(1)),
             }

@@ -33,7 +33,12 @@ pub(super) fn receive_edge(
     let nothing = Sharing::default();
     let sharing = shared.sharing.as_ref().unwrap_or(&nothing);
     for (id, body) in arrivals {
-        let Some(clock) = shared.clock() else {
+        let Some(clock) = shared.clock_of(id) else {
+            // The messages here are lost: no time of theirs is known.
+            shared.refuse(
+                Some(number),
+                "the other machine was gone before its clock was measured",
+            );
             return;
         };
         let delivery = match wire::decode(&body, clock, &mut frames, sharing) {

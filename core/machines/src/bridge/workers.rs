@@ -73,7 +73,7 @@ pub(super) fn start(
         let (own, its) = (shared.clone(), distributor.clone());
         threads.push(spawn(move || {
             let refuse = |reason: &str| own.refuse(None, reason);
-            its.receive(&received, || own.clock(), refuse);
+            its.receive(&received, |id| own.clock_of(id), refuse);
         })?);
         let its = distributor.clone();
         threads.push(spawn(move || its.run_errands())?);
@@ -85,7 +85,7 @@ pub(super) fn start(
         let server = Server::new(served, &shared.link, answers, compresses, is_over);
         threads.push(spawn(move || {
             let refuse = |reason: &str| own.refuse(None, reason);
-            server.serve(&own.link, &received, || own.clock(), refuse);
+            server.serve(&own.link, &received, |id| own.clock_of(id), refuse);
             own.workers.is_serving.store(false, Ordering::SeqCst);
         })?);
     }

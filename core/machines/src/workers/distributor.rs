@@ -200,13 +200,13 @@ impl Distributor {
     pub(crate) fn receive(
         &self,
         arrivals: &Receiver<(MessageId, Vec<u8>)>,
-        clock: impl Fn() -> Option<Offset>,
+        clock: impl Fn(MessageId) -> Option<Offset>,
         refuse: impl Fn(&str),
     ) {
         self.is_started.store(true, Ordering::SeqCst);
         let mut frames = FrameDecoder::default();
         for (id, body) in arrivals {
-            let Some(clock) = clock() else {
+            let Some(clock) = clock(id) else {
                 break;
             };
             let accepted = Packet::<FromWorker>::decode(&body, &mut frames)

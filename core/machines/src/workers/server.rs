@@ -104,12 +104,12 @@ impl Server {
         mut self,
         link: &Link,
         arrivals: &Receiver<(MessageId, Vec<u8>)>,
-        clock: impl Fn() -> Option<Offset>,
+        clock: impl Fn(MessageId) -> Option<Offset>,
         refuse: impl Fn(&str),
     ) {
         let mut frames = FrameDecoder::default();
         for (id, body) in arrivals {
-            let Some(clock) = clock() else {
+            let Some(clock) = clock(id) else {
                 break;
             };
             let accepted = Packet::<ToWorker>::decode(&body, &mut frames)

@@ -2,6 +2,7 @@
 //! clear reason.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use flowpipe_engine::run::remote::RemoteEnds;
 use flowpipe_engine::run::served::WorkerHost;
@@ -152,7 +153,9 @@ fn with_fake(
         ..Options::default()
     };
     let desk = desk.start_with(&pipeline, &[0, 1, 2], PATIENCE, options);
+    let began = Instant::now();
     while !desk.run.is_over() {
+        assert!(began.elapsed() < LONG, "the run has no end");
         desk.run.end_gone_workers();
         std::thread::sleep(Duration::from_millis(2));
     }
@@ -195,6 +198,20 @@ fn violations() -> Vec<(&'static str, OnCall)> {
             let wait = || json!({ "Wait": { "deadline_ns": SHORT_NS } });
             (0..2).for_each(|_| fake.answer(it, wait()));
         }),
+        ("a worker sends more than it may", |fake, it| {
+            // The thread that calls it waits meanwhile.
+            fake.answer(it, json!({ "Wait": { "deadline_ns": SHORT_NS } }));
+            let mark = || json!({ "Mark": { "name": "a", "at_ns": 0 } });
+            (0..3_000).for_each(|_| fake.answer(it, mark()));
+        }),
+        (malformed, |fake, it| {
+            // Its machine dies long before.
+            fake.answer(
+                it,
+                json!({ "Wait": { "deadline_ns": 3_600_000_000_000_i64 } }),
+            );
+            fake.send_raw(ANSWERS, b"");
+        }),
         (out_of_range, |fake, it| {
             fake.answer(it, failed(&"a".repeat((64 << 10) + 1)));
         }),
@@ -236,6 +253,17 @@ fn a_worker_that_breaks_the_protocol_is_lost() {
     }
 }
 
+/// The run goes on with the worker here.
+#[test]
+fn beside_a_worker_that_breaks_the_protocol_the_others_go_on() {
+    for (expected, violation) in violations() {
+        let (report, _, refused) = with_fake(1, violation);
+        assert_eq!(refused.first().map(String::as_str), Some(expected));
+        assert_eq!(report.failure, None);
+        edges_add_up(&report);
+    }
+}
+
 #[test]
 fn what_a_worker_may_not_emit_fails_its_call_alone() {
     let (report, watcher, refused) = with_fake(0, |fake, it| {
@@ -250,6 +278,29 @@ fn what_a_worker_may_not_emit_fails_its_call_alone() {
         (report.stages[1].failed, report.stages[2].received),
         // Also the one at the end.
         (61, 0)
+    );
+    let problems = watcher.problems();
+    let kind = flowpipe_host::problem::ProblemKind::BadMessage;
+    assert!(problems.iter().all(|it| it.kind == kind), "{problems:?}");
+}
+
+#[test]
+fn after_an_emission_that_is_refused_a_good_one_is_sent() {
+    let (report, watcher, refused) = with_fake(0, |fake, it| {
+        for schema in ["unknown/1", "test.count/1"] {
+            fake.send_worker(it, emit(schema), b"{}");
+            let answer = fake.next().unwrap();
+            let is_sent = answer["what"]["Status"] == flowpipe_abi::OK;
+            assert_eq!(is_sent, schema != "unknown/1", "{answer}");
+        }
+        fake.answer(it, done());
+    });
+    assert_eq!(refused, Vec::<String>::new());
+    assert_eq!(report.failure, None);
+    // As with a plugin here: what it sends counts, and its call has failed.
+    assert_eq!(
+        (report.stages[1].failed, report.stages[2].received),
+        (61, 61)
     );
     let problems = watcher.problems();
     let kind = flowpipe_host::problem::ProblemKind::BadMessage;
