@@ -147,9 +147,9 @@ config = {{ command = ["python3", "sink.py", "numbers.txt"], inputs = {{ in = {{
     }
 }
 
-/// The numbers of the messages of an edge that a program has reported as lost.
-fn lost(stderr: &str, edge: usize) -> Vec<u64> {
-    let of_edge = format!(" of edge {edge} is lost");
+/// The numbers of the messages from one stage to another that a program has reported as lost.
+fn lost(stderr: &str, [from, to]: [&str; 2]) -> Vec<u64> {
+    let of_edge = format!(" from {from} to {to} is lost");
     let lines = stderr.lines().filter_map(|line| {
         let (_, rest) = line.split_once(": message ")?;
         rest.strip_suffix(&of_edge)
@@ -204,7 +204,7 @@ fn a_machine_in_the_middle_that_is_killed_loses_what_it_had_and_each_is_reported
         assert!(ran.stderr.contains("machine middle is gone: the run ends"));
     }
     let arrived = chain.arrived();
-    let lost = lost(&source.stderr, 0);
+    let lost = lost(&source.stderr, ["source", "middle"]);
     // All up to some number have arrived, in order, and what was sent after that is lost.
     let last = arrived.len() as u64;
     assert_eq!(arrived, (1..=last).collect::<Vec<_>>());
@@ -237,7 +237,7 @@ fn a_machine_at_an_end_that_is_killed_ends_the_run_on_all() {
             };
             assert!(ran.stderr.contains(&text), "{text}: {ran:#?}");
             if index == 1 {
-                lost_by_middle = lost(&ran.stderr, 1);
+                lost_by_middle = lost(&ran.stderr, ["middle", "sink"]);
             }
         }
         // The source had nothing of others. The sink had some messages of the middle.

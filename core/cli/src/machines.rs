@@ -3,6 +3,7 @@
 mod distribution;
 mod ended;
 mod loops;
+mod notices;
 mod observed;
 mod observer;
 pub mod progress;
@@ -16,13 +17,13 @@ use flowpipe_abi::{ABI_MAJOR, ABI_MINOR};
 use flowpipe_config::pipeline::{Machines, Pipeline};
 use flowpipe_engine::report::Report;
 use flowpipe_engine::run::remote::RemoteEnds;
-use flowpipe_engine::run::{Options, RunHandle, Stopper};
+use flowpipe_engine::run::{Options, RunHandle};
 use flowpipe_host::catalogue::Catalogue;
 use flowpipe_host::clock::Clock;
 use flowpipe_link::clock_offset::Offset;
 use flowpipe_machines::{
-    AgreementError, Bridge, BridgeEvent, Facts, Missing, Observation, ObservationRouter, Observers,
-    Peer, Topology, Wanted, agree, whole_report,
+    Bridge, Facts, Observation, ObservationRouter, Observers, Peer, Topology, Wanted, agree,
+    whole_report,
 };
 use flowpipe_recorder::record::{Recorder, Recording, TransferReader};
 use flowpipe_recorder::trace::Tracer;
@@ -33,7 +34,7 @@ use crate::exit::Failure;
 use crate::machines::distribution::GoneWorkers;
 use crate::machines::ended::{EndedLink, EndedMachine};
 pub use crate::machines::ended::{EndedMachines, size};
-use crate::machines::loops::{IdleMachines, Loops};
+use crate::machines::loops::Loops;
 use crate::machines::observed::{Observations, RecordedMachine};
 use crate::machines::progress::{LinkProgress, OtherProgress, ProgressClock};
 use crate::record::{LossMode, RecordedRun};
@@ -41,12 +42,8 @@ use crate::transports;
 
 /// How long a machine waits for the others at the start.
 const START_TIMEOUT: Duration = Duration::from_secs(600);
-/// When it is printed why another machine is not there yet.
-const NOTICE_AFTER: Duration = Duration::from_secs(4);
 /// A machine that is gone for so long counts as dead.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// The most characters of another machine's reason to end the run.
-const LONGEST_REASON: usize = 200;
 
 /// The other machines of a run, which are ready to start.
 pub struct OtherMachines {
@@ -186,8 +183,9 @@ impl OtherMachines {
         }
         let all: Vec<_> = peers.iter().map(|(_, peer)| peer).collect();
         let run = (facts, wanted);
-        let observers = agree(&topology, &all, run, START_TIMEOUT, missing_notice());
-        let observers = observers.map_err(refused)?;
+        let notice = notices::missing(&machines.all[own].name);
+        let observers = agree(&topology, &all, run, START_TIMEOUT, notice);
+        let observers = observers.map_err(notices::refused)?;
         let observer = observer::find(machines, &topology, &observers)?;
         let (clock, clock_setting) = match observer {
             Some(observer) => observer::set_clock(clock, &topology, &all, observer)?,
@@ -308,8 +306,8 @@ impl OtherMachines {
             };
             let name = machines.all[peer].name.clone();
             let idle = loops.idle_machines();
-            let of = (self.pipeline.machines.clone(), self.own);
-            let notice = notice((peer, name), of, run.stopper(), ending.clone(), idle);
+            let of = (self.pipeline.clone(), self.own);
+            let notice = notices::print((peer, name), of, run.stopper(), ending.clone(), idle);
             let bridge = Bridge::start(link, own_ends, PATIENCE, notice);
             bridges.insert(peer, bridge.map_err(Failure::from)?);
         }
@@ -431,91 +429,4 @@ fn stages_on(machines: &Machines, machine: usize) -> BTreeSet<usize> {
     let of_stages = machines.of_stages.iter().enumerate();
     let of_machine = of_stages.filter(|(_, it)| **it == machine);
     of_machine.map(|(stage, _)| stage).collect()
-}
-
-/// Prints which machines are missing, and later why.
-fn missing_notice() -> impl FnMut(&[Missing]) {
-    let began = Instant::now();
-    let mut printed: BTreeMap<String, Option<String>> = BTreeMap::new();
-    move |missing| {
-        for Missing { machine, failure } in missing {
-            let name = escape(machine);
-            if !printed.contains_key(machine) {
-                eprintln!("waiting for machine {name}");
-            }
-            let before = printed.entry(machine.clone()).or_default();
-            // At first the others may just not have started yet.
-            if let Some(why) = failure
-                && before != failure
-                && began.elapsed() >= NOTICE_AFTER
-            {
-                eprintln!("still waiting for machine {name}: {}", escape(why));
-                *before = failure.clone();
-            }
-        }
-    }
-}
-
-fn refused(error: AgreementError) -> Failure {
-    Failure::Config(error.to_string())
-}
-
-/// Prints what happens, and ends the run when another machine has ended it.
-fn notice(
-    (peer, machine): (usize, String),
-    (machines, own): (Machines, usize),
-    stopper: Stopper,
-    ending: Arc<Ending>,
-    idle: IdleMachines,
-) -> impl Fn(BridgeEvent) + Send + Sync {
-    let machine = escape(&machine).into_owned();
-    let its_ending = ending.clone();
-    let lose = move |reason: Option<String>| {
-        its_ending.has_lost.store(true, Ordering::Relaxed);
-        if let Some(reason) = reason {
-            // The first one counts.
-            let _ = its_ending.reason.set(reason);
-        }
-    };
-    move |event| match event {
-        BridgeEvent::Connected => eprintln!("connected to machine {machine}"),
-        BridgeEvent::Disconnected { reason } => {
-            let reason = reason.map(|it| format!(": {}", escape(&it)));
-            let reason = reason.unwrap_or_default();
-            eprintln!("the connection to machine {machine} is lost{reason}");
-        }
-        BridgeEvent::Died if ending.gone_workers.can_go_on(&machines, own, peer) => {
-            lose(None);
-            eprintln!("machine {machine} is gone: the run goes on without its workers");
-        }
-        BridgeEvent::Died => {
-            idle.report_death(peer);
-            lose(Some(format!("machine {machine} is gone")));
-            eprintln!("machine {machine} is gone: the run ends");
-            stopper.stop_with_other_machine();
-        }
-        BridgeEvent::Lost { edge, sequence, .. } => {
-            eprintln!("machine {machine}: message {sequence} of edge {edge} is lost");
-        }
-        BridgeEvent::Refused { reason, .. } => {
-            lose(None);
-            eprintln!("machine {machine}: {}", escape(&reason));
-        }
-        BridgeEvent::TooLong { length, .. } => {
-            lose(None);
-            eprintln!("a message of {length} bytes is too long for machine {machine}");
-        }
-        BridgeEvent::Idle { cycle, machine } => idle.report(cycle, machine),
-        BridgeEvent::Stopped { reason } => {
-            if let Some(reason) = reason {
-                let reason: String = reason.chars().take(LONGEST_REASON).collect();
-                let escaped = escape(&reason);
-                eprintln!("machine {machine} ends the run: {escaped}");
-                lose(Some(reason));
-            } else if !stopper.is_ending() {
-                eprintln!("machine {machine} ends the run");
-            }
-            stopper.stop_with_other_machine();
-        }
-    }
 }

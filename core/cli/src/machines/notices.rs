@@ -1,0 +1,192 @@
+//! What a machine prints of the others: which ones are missing, and what happens to them in the run.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use flowpipe_config::pipeline::Pipeline;
+use flowpipe_engine::run::Stopper;
+use flowpipe_machines::{AgreementError, BridgeEvent, Missing};
+use flowpipe_terminal::{eprintln, escape};
+
+use crate::exit::Failure;
+use crate::machines::Ending;
+use crate::machines::loops::IdleMachines;
+
+/// When it is printed why another machine is not there yet.
+const NOTICE_AFTER: Duration = Duration::from_secs(4);
+/// The most characters of another machine's reason to end the run.
+const LONGEST_REASON: usize = 200;
+
+/// Prints which machines are missing, and later why. `own`: this machine.
+pub(super) fn missing(own: &str) -> impl FnMut(&[Missing]) {
+    let own = own.to_owned();
+    let began = Instant::now();
+    let mut printed: BTreeMap<String, Option<String>> = BTreeMap::new();
+    move |missing| {
+        for Missing { machine, failure } in missing {
+            let name = escape(machine);
+            if !printed.contains_key(machine) {
+                eprintln!("waiting for machine {name}");
+            }
+            let before = printed.entry(machine.clone()).or_default();
+            // At first the others may just not have started yet.
+            if let Some(why) = failure
+                && before != failure
+                && began.elapsed() >= NOTICE_AFTER
+            {
+                let advice = advice(why, &own);
+                eprintln!(
+                    "still waiting for machine {name}: {}: {advice}",
+                    escape(why)
+                );
+                *before = failure.clone();
+            }
+        }
+    }
+}
+
+/// Why the machines do not start together, and what to do.
+pub(super) fn refused(error: AgreementError) -> Failure {
+    Failure::Config(match &error {
+        AgreementError::Differences(_) => format!(
+            "{error}: all machines need the same release of flowpipe, the same file and plugins, and the same options"
+        ),
+        _ => error.to_string(),
+    })
+}
+
+/// Prints what happens, and ends the run when another machine has ended it.
+pub(super) fn print(
+    (peer, machine): (usize, String),
+    (pipeline, own): (Pipeline, usize),
+    stopper: Stopper,
+    ending: Arc<Ending>,
+    idle: IdleMachines,
+) -> impl Fn(BridgeEvent) + Send + Sync {
+    let machine = escape(&machine).into_owned();
+    let its_ending = ending.clone();
+    let lose = move |reason: Option<String>| {
+        its_ending.has_lost.store(true, Ordering::Relaxed);
+        if let Some(reason) = reason {
+            // The first one counts.
+            let _ = its_ending.reason.set(reason);
+        }
+    };
+    move |event| match event {
+        BridgeEvent::Connected => eprintln!("connected to machine {machine}"),
+        BridgeEvent::Disconnected { reason } => {
+            let reason = reason.map(|it| format!(": {}", escape(&it)));
+            let reason = reason.unwrap_or_default();
+            eprintln!("the connection to machine {machine} is lost{reason}");
+        }
+        BridgeEvent::Died if ending.gone_workers.can_go_on(&pipeline.machines, own, peer) => {
+            lose(None);
+            eprintln!("machine {machine} is gone: the run goes on without its workers");
+        }
+        BridgeEvent::Died => {
+            idle.report_death(peer);
+            lose(Some(format!("machine {machine} is gone")));
+            eprintln!("machine {machine} is gone: the run ends");
+            stopper.stop_with_other_machine();
+        }
+        BridgeEvent::Lost { edge, sequence, .. } => {
+            let edge = edge_name(&pipeline, edge);
+            eprintln!("machine {machine}: message {sequence} {edge} is lost");
+        }
+        BridgeEvent::Refused { reason, .. } => {
+            lose(None);
+            eprintln!("machine {machine}: {}", escape(&reason));
+        }
+        BridgeEvent::TooLong { length, .. } => {
+            lose(None);
+            eprintln!("a message of {length} bytes is too long for machine {machine}");
+        }
+        BridgeEvent::Idle { cycle, machine } => idle.report(cycle, machine),
+        BridgeEvent::Stopped { reason } => {
+            if let Some(reason) = reason {
+                let reason: String = reason.chars().take(LONGEST_REASON).collect();
+                let escaped = escape(&reason);
+                eprintln!("machine {machine} ends the run: {escaped}");
+                lose(Some(reason));
+            } else if !stopper.is_ending() {
+                eprintln!("machine {machine} ends the run");
+            }
+            stopper.stop_with_other_machine();
+        }
+    }
+}
+
+/// The stages of an edge.
+fn edge_name(pipeline: &Pipeline, edge: usize) -> String {
+    let Some(edge) = pipeline.edges.get(edge) else {
+        return format!("of edge {edge}");
+    };
+    let name = |stage: usize| {
+        let stage = pipeline.stages.get(stage);
+        stage.map_or_else(String::new, |it| escape(&it.name).into_owned())
+    };
+    format!("from {} to {}", name(edge.from.stage), name(edge.to.stage))
+}
+
+/// What to do when a machine can't be reached, by what its transport reports. `own`: this machine.
+fn advice(why: &str, own: &str) -> String {
+    let has = |parts: &[&str]| parts.iter().any(|part| why.contains(part));
+    if has(&["UnknownIssuer", "UnknownCA"]) {
+        return "its certificate and those here are of different authorities; copy the files that one run of \
+                `flowpipe machine init` has created to all machines"
+            .to_owned();
+    }
+    if has(&["Expired", "expired"]) {
+        return "a certificate has expired; remove the folder and run `flowpipe machine init` again".to_owned();
+    }
+    if has(&["NotValidForName"]) {
+        return "its certificate names another host than `connect`; remove the folder and run \
+                `flowpipe machine init` again"
+            .to_owned();
+    }
+    if has(&["expects no machine"]) {
+        return "give both the same pipeline file".to_owned();
+    }
+    if has(&["os error 111", "refused"]) {
+        return "start it, or correct `connect`".to_owned();
+    }
+    format!(
+        "check that it runs, and that no other program runs as machine {}",
+        escape(own)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_failure_has_its_advice() {
+        let cases = [
+            (
+                "Can not create a new TLS link: invalid peer certificate: UnknownIssuer",
+                "`flowpipe machine init`",
+            ),
+            ("received fatal alert: UnknownCA", "different authorities"),
+            ("invalid peer certificate: Expired", "has expired"),
+            (
+                "invalid peer certificate: NotValidForName",
+                "names another host",
+            ),
+            (
+                "the program that listens there expects no machine desk",
+                "same pipeline file",
+            ),
+            ("Connection refused (os error 111)", "start it"),
+            (
+                "Broken pipe (os error 32)",
+                "no other program runs as machine desk",
+            ),
+        ];
+        for (why, expected) in cases {
+            assert!(advice(why, "desk").contains(expected), "{why}");
+        }
+    }
+}
