@@ -48,7 +48,9 @@ fn kill_after(count: usize) {
     );
     let lost = ran.stderr.lines().filter_map(|line| {
         let rest = line.strip_prefix("machine rack: message ")?;
-        rest.strip_suffix(" from numbers to pass is lost")?.parse().ok()
+        rest.strip_suffix(" from numbers to pass is lost")?
+            .parse()
+            .ok()
     });
     let lost: BTreeSet<u64> = lost.collect();
     // The last one that was sent is among them. What arrived at that moment may be, too.

@@ -243,9 +243,9 @@ fn one_machine_records() {
     let text = std::fs::read_to_string(&file).unwrap();
     let text = format!("record = {{ file = \"c.mcap\" }}\n{text}");
     let file = flowpipe_tests::pipeline(folder.path(), &text);
-    let ran = run(&["run", &file, "--machine", "desk"]).expect(2);
+    let ran = run(&["run", &file, "--machine", "desk"]).expect(78);
     assert!(
-        ran.stderr.contains("give --record to one machine"),
+        ran.stderr.contains("start one machine with --record FILE"),
         "{ran:#?}"
     );
 }

@@ -41,11 +41,6 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
     };
     let pipeline = file.pipeline;
     let own = machines::own(&pipeline.machines, args.machine.as_deref())?;
-    if own.is_some() && pipeline.record.is_some() {
-        let why =
-            "all machines read the same file: leave [record] out, and give --record to one machine";
-        return Err(Failure::Usage(why.to_owned()));
-    }
     outputs::note_input(&path);
     outputs::note_inputs_of(&pipeline, &catalogue);
     let mut visibility = Visibility::of(&pipeline, &catalogue);

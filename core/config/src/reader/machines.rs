@@ -177,6 +177,9 @@ pub(super) fn machine(written: &WrittenMachine, findings: &mut Findings) -> Mach
 
 /// Reports machines without stages or without a way to each other, and loops that are on more than two.
 fn check(written: &Written<'_, '_>, machines: &Machines, wires: &[Wire], findings: &mut Findings) {
+    if let Some(record) = &written.record {
+        findings.report(&record.span(), Problem::RecordOfMachines);
+    }
     for (index, machine) in written.machines.iter().enumerate() {
         let has_workers = machines.of_workers.iter().any(|it| it.contains(&index));
         if !machines.runs_stages(index) && !has_workers {

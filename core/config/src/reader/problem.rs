@@ -86,6 +86,8 @@ pub enum Problem {
     NoIsolation,
     #[error("[record] names no file")]
     NoRecordFile,
+    #[error("[record] in a file with machines: each of them would record")]
+    RecordOfMachines,
     #[error("`{what}` is an empty list")]
     EmptyList { what: &'static str },
     #[error("{name:?} can't be the name of a stage")]
@@ -369,6 +371,7 @@ impl Problem {
                 "start at a stage from which messages reach it, or take what is between out of `without`"
             }
             Self::EmptyList { .. } => "name at least one, or leave it out",
+            Self::RecordOfMachines => "leave it out, and start one machine with --record FILE",
             Self::NoRecordFile => "add file = \"runs/{name}-{time}.mcap\"",
             _ => return None,
         };

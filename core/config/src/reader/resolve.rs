@@ -41,7 +41,7 @@ pub(super) fn resolve(
         stages: Vec::new(),
         edges: Vec::new(),
         on_stop: written.on_stop.unwrap_or_default(),
-        record: written.record.clone(),
+        record: written.record.as_ref().map(|it| it.get_ref().clone()),
         machines: Machines::default(),
     };
     if let Some(first_too_many) = stages.get(MAX_STAGES) {

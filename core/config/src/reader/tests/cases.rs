@@ -439,6 +439,18 @@ machine = "rack1"
 plugin = "echo"
 from = "vision"
 machine = "rack2"
+#:: a recording by each machine
+record = { file = "run.mcap" }
+[machines.desk]
+listen = "tcp/127.0.0.1:7447"
+[machines.rack]
+[stages.screen]
+plugin = "capture-screen"
+machine = "desk"
+[stages.echo]
+plugin = "echo"
+from = "screen"
+machine = "rack"
 #:: a loop on three machines
 [machines.desk]
 listen = "tcp/127.0.0.1:7447"

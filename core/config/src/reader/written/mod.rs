@@ -30,7 +30,7 @@ use test::WrittenTest;
 pub(crate) struct Written<'a, 't> {
     pub name: Option<Spanned<String>>,
     pub on_stop: Option<OnStop>,
-    pub record: Option<Record>,
+    pub record: Option<Spanned<Record>>,
     pub machines: Vec<WrittenMachine>,
     pub stages: Vec<WrittenStage<'a, 't>>,
     pub tests: Vec<WrittenTest<'a, 't>>,

@@ -52,7 +52,7 @@ pub(crate) fn keys<'a, 't>() -> Table<'a, 't, WrittenRecord> {
 }
 
 /// Reads where and how to record.
-pub(super) fn read(entry: &Entry<'_, '_>, findings: &mut Findings) -> Option<Record> {
+pub(super) fn read(entry: &Entry<'_, '_>, findings: &mut Findings) -> Option<Spanned<Record>> {
     let example = "[record] with file = \"FILE.mcap\"";
     let entries = table(entry.name, entry.value, example, findings)?;
     let mut record = WrittenRecord::default();
@@ -63,5 +63,5 @@ pub(super) fn read(entry: &Entry<'_, '_>, findings: &mut Findings) -> Option<Rec
         return None;
     }
     let lossless = record.lossless;
-    Some(Record { file, lossless })
+    Some(Spanned::new(entry.span.clone(), Record { file, lossless }))
 }
