@@ -31,7 +31,6 @@ use flowpipe_recording::{bytes_hash, file_hash};
 use flowpipe_terminal::{eprintln, escape};
 
 use crate::exit::Failure;
-use crate::machines::distribution::GoneWorkers;
 use crate::machines::ended::{EndedLink, EndedMachine};
 pub use crate::machines::ended::{EndedMachines, size};
 use crate::machines::loops::Loops;
@@ -86,7 +85,8 @@ struct Ending {
     has_lost: AtomicBool,
     /// That a machine is gone, and which.
     reason: OnceLock<String>,
-    gone_workers: GoneWorkers,
+    /// Whether a machine is gone that had workers alone.
+    has_lost_workers: AtomicBool,
 }
 
 /// Checks the name of this machine. `None`: the pipeline has no machines.
@@ -306,7 +306,7 @@ impl OtherMachines {
             };
             let name = machines.all[peer].name.clone();
             let idle = loops.idle_machines();
-            let of = (self.pipeline.clone(), self.own);
+            let of = self.pipeline.clone();
             let notice = notices::print((peer, name), of, run.stopper(), ending.clone(), idle);
             let bridge = Bridge::start(link, own_ends, PATIENCE, notice);
             bridges.insert(peer, bridge.map_err(Failure::from)?);
@@ -340,7 +340,7 @@ impl Bridges {
             self.router.sender().send(Observation::Counts, &progress);
         }
         self.loops.update(self.bridges.values());
-        if self.ending.gone_workers.are_some() {
+        if self.ending.has_lost_workers.load(Ordering::Relaxed) {
             run.end_gone_workers();
         }
         if run.is_ending() && !self.has_stopped {

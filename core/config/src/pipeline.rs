@@ -267,14 +267,6 @@ impl Machines {
         self.of_stages.contains(&machine)
     }
 
-    /// Whether a machine has workers of a stage that this other one distributes.
-    #[must_use]
-    pub fn works_for(&self, machine: usize, other: usize) -> bool {
-        let stages = self.of_stages.iter().zip(&self.of_workers);
-        let mut its = stages.filter(|(distributor, _)| **distributor == other);
-        machine != other && its.any(|(_, workers)| workers.contains(&machine))
-    }
-
     /// The pairs of machines that exchange messages over these edges, or to distribute them. The lower index is first.
     #[must_use]
     pub fn links(&self, edges: impl Iterator<Item = Edge>) -> BTreeSet<(usize, usize)> {

@@ -1,15 +1,13 @@
-//! Stages that are distributed among machines: who has workers for whom, and when a run goes on without them.
+//! Stages that are distributed among machines: who has workers for whom.
 
-use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use flowpipe_config::pipeline::{Machines, Pipeline};
+use flowpipe_config::pipeline::Pipeline;
 use flowpipe_engine::run::Options;
 use flowpipe_engine::run::served::WorkerHost;
 use flowpipe_host::catalogue::Catalogue;
 use flowpipe_host::clock::Clock;
 use flowpipe_machines::{Peer, Served};
-use flowpipe_sync::lock;
 
 /// Sets which workers of the stages here other machines have, and prepares those that this one has for them. `clock`:
 /// that of the run here.
@@ -53,54 +51,5 @@ pub fn distribute(
                 clock,
             });
         }
-    }
-}
-
-/// The machines that are gone, and without which the run goes on.
-#[derive(Default)]
-pub struct GoneWorkers(Mutex<BTreeSet<usize>>);
-
-impl GoneWorkers {
-    /// A machine is gone. Returns whether the run here, on the machine `own`, can go on without it: it has at most workers,
-    /// and for each stage that is distributed here there are others.
-    pub fn can_go_on(&self, machines: &Machines, own: usize, machine: usize) -> bool {
-        if machines.runs_stages(machine) {
-            return false;
-        }
-        let mut gone = lock(&self.0);
-        gone.insert(machine);
-        let stages = machines.of_stages.iter().zip(&machines.of_workers);
-        let mut here = stages.filter(|(distributor, it)| **distributor == own && !it.is_empty());
-        here.all(|(_, workers)| workers.iter().any(|it| !gone.contains(it)))
-    }
-
-    /// Whether there are any.
-    pub fn are_some(&self) -> bool {
-        !lock(&self.0).is_empty()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_run_goes_on_while_each_stage_has_a_worker() {
-        let machines = Machines {
-            all: Vec::new(),
-            // The stage 1 is distributed by the machine 0, the stage 2 by the machine 3.
-            of_stages: vec![0, 0, 3, 3],
-            of_workers: vec![Vec::new(), vec![1, 2], vec![1, 1], Vec::new()],
-        };
-        let gone = GoneWorkers::default();
-        assert!(!gone.can_go_on(&machines, 0, 3), "it runs stages");
-        assert!(!gone.are_some());
-        assert!(gone.can_go_on(&machines, 0, 1));
-        assert!(gone.are_some());
-        assert!(!gone.can_go_on(&machines, 0, 2), "it was the last one");
-        // Of another machine, whose stage has workers on one alone.
-        assert!(!GoneWorkers::default().can_go_on(&machines, 3, 1));
-        assert!(machines.works_for(1, 0) && machines.works_for(1, 3));
-        assert!(!machines.works_for(2, 3) && !machines.works_for(0, 0));
     }
 }

@@ -60,7 +60,7 @@ pub(super) fn refused(error: AgreementError) -> Failure {
 /// Prints what happens, and ends the run when another machine has ended it.
 pub(super) fn print(
     (peer, machine): (usize, String),
-    (pipeline, own): (Pipeline, usize),
+    pipeline: Pipeline,
     stopper: Stopper,
     ending: Arc<Ending>,
     idle: IdleMachines,
@@ -81,9 +81,11 @@ pub(super) fn print(
             let reason = reason.unwrap_or_default();
             eprintln!("the connection to machine {machine} is lost{reason}");
         }
-        BridgeEvent::Died if ending.gone_workers.can_go_on(&pipeline.machines, own, peer) => {
+        // The run goes on while each stage has another worker.
+        BridgeEvent::Died if !pipeline.machines.runs_stages(peer) => {
             lose(None);
-            eprintln!("machine {machine} is gone: the run goes on without its workers");
+            ending.has_lost_workers.store(true, Ordering::Relaxed);
+            eprintln!("machine {machine} is gone: its workers end");
         }
         BridgeEvent::Died => {
             idle.report_death(peer);
