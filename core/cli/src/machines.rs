@@ -385,6 +385,7 @@ impl Bridges {
             .map(|(machine, bridge)| {
                 let (clock, traffic) = (bridge.peer_clock(), bridge.traffic());
                 let frames = bridge.frame_traffic().into_values();
+                let frames = frames.chain(bridge.worker_frame_traffic());
                 let mut link = EndedLink::new(clock, traffic, frames, took);
                 link.processed = bridge.processed();
                 (*machine, link)

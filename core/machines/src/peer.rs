@@ -10,6 +10,8 @@ use flowpipe_link::session::{Event, Settings};
 use flowpipe_link::transport::Transport;
 
 use crate::control::{self, CHANNEL};
+use crate::shared_memory::Sharing;
+use crate::workers::PacketSender;
 use crate::workers::distributor::{Distributor, PeerWorkers};
 use crate::workers::server::Served;
 
@@ -37,6 +39,8 @@ pub struct Peer {
     pub(crate) early: Mutex<Vec<Event>>,
     /// Whether both are on one machine.
     pub(crate) is_local: bool,
+    /// The memory that both share then.
+    pub(crate) sharing: Option<Arc<Sharing>>,
     pub(crate) observations: u32,
     pub(crate) receiver: Option<Box<ReceiveObservations>>,
     pub(crate) is_dead: Arc<AtomicBool>,
@@ -73,6 +77,7 @@ impl Peer {
             link: Arc::new(link),
             early: Mutex::default(),
             is_local,
+            sharing: is_local.then(Arc::default),
             observations: control::observations(edges),
             receiver: None,
             is_dead: Arc::default(),
@@ -99,7 +104,8 @@ impl Peer {
     pub fn worker_machine(&mut self) -> Arc<dyn WorkerMachine> {
         let distributor = self.distributor.get_or_insert_with(|| {
             let [calls, _] = self.worker_channels;
-            Distributor::new(&self.name, &self.link, calls, !self.is_local)
+            let calls = PacketSender::new(&self.link, calls, self.sharing.clone());
+            Distributor::new(&self.name, &self.link, calls)
         });
         Arc::new(PeerWorkers(distributor.clone()))
     }

@@ -10,7 +10,6 @@ use std::sync::{Arc, Mutex};
 use flowpipe_abi as abi;
 use flowpipe_config::pipeline::{Edge, Pipeline, PortRef, Queue, WhenFull};
 use flowpipe_host::document::Document;
-use flowpipe_host::frame::pool::Pool;
 use flowpipe_host::frame::{Frame, Shape};
 use flowpipe_host::message::{CapturedMessage, Hops, Lineage, MOST_HOPS, Message, Origin};
 use flowpipe_recording::LATEST_TIME;
@@ -53,7 +52,6 @@ pub struct OutgoingEdge {
     index: usize,
     edge: Edge,
     receiver: Head,
-    pool: Arc<Pool>,
 }
 
 /// The sending end of an edge from a stage that another machine runs.
@@ -205,7 +203,6 @@ impl RemoteEnds {
         let several = several.map(|(output, _)| (output, Arc::default()));
         let observed: HashMap<_, Arc<Mutex<Numbers>>> = several.collect();
         let outgoing = to.into_iter().map(|it| OutgoingEdge {
-            pool: stages[it.edge.from.stage].run.services.pool.clone(),
             index: it.index,
             edge: it.edge,
             receiver: it.receiver,
@@ -271,12 +268,6 @@ impl OutgoingEdge {
     #[must_use]
     pub fn edge(&self) -> Edge {
         self.edge
-    }
-
-    /// Allocates new frames of the run in memory that other processes can read, from now on.
-    pub fn share_frames(&self) {
-        #[cfg(unix)]
-        self.pool.share();
     }
 
     /// Waits for a message, or for the end of the stream.

@@ -106,6 +106,12 @@ impl Frame {
         Some(Self(Arc::new(counted)))
     }
 
+    /// Allocates later frames of its pool in memory that other processes can read.
+    #[cfg(unix)]
+    pub fn share_later(&self) {
+        self.0.pool.share();
+    }
+
     /// A frame with these pixels, from the pool. `None` when memory is short, or when the shape has another size.
     pub fn from_pixels(pool: &Arc<Pool>, shape: Shape, owner: u32, pixels: &[u8]) -> Option<Self> {
         if pixels.len() != shape.size() {

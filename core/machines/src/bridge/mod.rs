@@ -26,6 +26,7 @@ use crate::frame_coding::{FrameEncoder, FrameTraffic};
 use crate::observations;
 use crate::peer::Peer;
 use crate::shared_memory::Sharing;
+use crate::workers::PacketSender;
 
 /// How often a thread that waits checks whether the bridge closes.
 const STEP: Duration = Duration::from_millis(50);
@@ -105,7 +106,7 @@ struct Shared {
     /// The other machine is given up after so long without a connection.
     patience: Duration,
     /// `None`: the machines are two.
-    sharing: Option<Sharing>,
+    sharing: Option<Arc<Sharing>>,
     /// What was sent of frames, by edge.
     traffic: Mutex<BTreeMap<usize, FrameTraffic>>,
     workers: SharedWorkers,
@@ -130,6 +131,10 @@ impl Bridge {
         let early = std::mem::take(&mut *lock(&peer.early));
         let receives = !ends.incoming.is_empty();
         let edges = ends.outgoing.iter().map(OutgoingEdge::index);
+        let answers = peer.served.is_some().then(|| {
+            let [_, answers] = peer.worker_channels;
+            PacketSender::new(&peer.link, answers, peer.sharing.clone())
+        });
         let shared = Arc::new(Shared {
             link: peer.link,
             report: Box::new(report),
@@ -140,9 +145,9 @@ impl Bridge {
             observations: (peer.observations, AtomicBool::new(false)),
             has_same_clock: peer.has_same_clock,
             patience,
-            sharing: is_local.then(Sharing::default),
+            sharing: peer.sharing,
             traffic: Mutex::default(),
-            workers: SharedWorkers::new(peer.distributor, peer.served.is_some()),
+            workers: SharedWorkers::new(peer.distributor, answers),
         });
         let mut bridge = Self {
             shared: shared.clone(),
@@ -183,7 +188,7 @@ impl Bridge {
         })?);
         bridge.others.extend(workers::start(
             &shared,
-            (peer.worker_channels, !is_local),
+            peer.worker_channels,
             peer.served,
             &mut arrivals,
         )?);
@@ -193,8 +198,9 @@ impl Bridge {
             let thread = spawn(move || sending::send_edge(&own, &edge, frames))?;
             bridge.outgoing.push(thread);
         }
+        let receives = receives || shared.workers.receive_frames();
         let offer = shared.sharing.as_ref().filter(|_| receives);
-        if let Some(offer) = offer.and_then(Sharing::offer) {
+        if let Some(offer) = offer.and_then(|it| it.offer()) {
             // Otherwise frames are sent.
             let _ = shared.send_control(&Control::Share(offer));
         }
@@ -222,6 +228,12 @@ impl Bridge {
     #[must_use]
     pub fn frame_traffic(&self) -> BTreeMap<usize, FrameTraffic> {
         lock(&self.shared.traffic).clone()
+    }
+
+    /// What was sent of the frames of distributed stages: to workers, and by workers.
+    #[must_use]
+    pub fn worker_frame_traffic(&self) -> Vec<FrameTraffic> {
+        self.shared.workers.frame_traffic()
     }
 
     /// The run here is over: the workers that the other machine has for it are needed no more.

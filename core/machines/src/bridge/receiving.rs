@@ -31,7 +31,7 @@ pub(super) fn receive_edge(
     let number = edge.index();
     let mut frames = FrameDecoder::default();
     let nothing = Sharing::default();
-    let sharing = shared.sharing.as_ref().unwrap_or(&nothing);
+    let sharing = shared.sharing.as_deref().unwrap_or(&nothing);
     for (id, body) in arrivals {
         let Some(clock) = shared.clock_of(id) else {
             // The messages here are lost: no time of theirs is known.
@@ -138,7 +138,10 @@ pub(super) fn receive(shared: &Shared, early: Vec<Event>, mut arrivals: HashMap<
                     shared.link.done(id);
                 }
             }
-            Some(Event::Done { first, last }) => shared.note_done(first, last),
+            Some(Event::Done { first, last }) => {
+                shared.note_done(first, last);
+                shared.workers.note_done(first.channel, last);
+            }
             Some(Event::Ended { channel }) => {
                 if channel == shared.observations.0 {
                     shared.observations.1.store(true, Ordering::Relaxed);

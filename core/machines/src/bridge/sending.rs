@@ -15,7 +15,7 @@ use flowpipe_sync::lock;
 use super::{BridgeEvent, STEP, Shared};
 use crate::control;
 use crate::frame_coding::{FrameEncoder, MOST_FRAME_BYTES};
-use crate::shared_memory::{SharedBlock, Sharing, block_of};
+use crate::shared_memory::SharedBlock;
 use crate::wire;
 
 /// How many messages of an edge may be unfinished: a machine that finishes none costs no more memory.
@@ -108,17 +108,10 @@ impl Shared {
     }
 
     /// The frame of a message and where the other machine may read it, if it may.
-    fn place_of_frame(
-        &self,
-        edge: &OutgoingEdge,
-        message: &Message,
-    ) -> Option<(Frame, SharedBlock)> {
-        if !self.sharing.as_ref().is_some_and(Sharing::sends) {
-            return None;
-        }
-        edge.share_frames();
-        let frame = message.frame()?;
-        Some((frame.clone(), block_of(frame)?))
+    fn place_of_frame(&self, message: &Message) -> Option<(Frame, SharedBlock)> {
+        let (sharing, frame) = (self.sharing.as_ref()?, message.frame()?);
+        let block = sharing.place_of(frame)?;
+        Some((frame.clone(), block))
     }
 
     fn count_frame(&self, edge: usize, is_shared: bool, bytes: usize, sent_bytes: usize) {
@@ -219,7 +212,7 @@ pub(super) fn send_edge(shared: &Shared, edge: &OutgoingEdge, mut frames: FrameE
                 shared.drop_too_long(edge, size_of_frame(&message));
             }
             Taken::Message(message, receipt) => {
-                let (shared_frame, block) = shared.place_of_frame(edge, &message).unzip();
+                let (shared_frame, block) = shared.place_of_frame(&message).unzip();
                 let (body, sent_bytes) = wire::encode(&message, &mut frames, block);
                 let sequence = message.lineage().sequence;
                 if shared.is_gone(edge.index()) {

@@ -7,27 +7,51 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
 use super::{Arrivals, Shared, spawn};
-use crate::workers::CAPACITY;
+use crate::frame_coding::FrameTraffic;
 use crate::workers::distributor::Distributor;
 use crate::workers::server::{Served, Server};
+use crate::workers::{CAPACITY, PacketSender};
 
 /// The workers of a bridge.
 pub(super) struct SharedWorkers {
     /// Those that the other machine has for this one.
     distributor: Option<Arc<Distributor>>,
+    /// What those of this machine send.
+    answers: Option<Arc<PacketSender>>,
     /// Whether the other machine may need those that this one has for it.
     is_serving: AtomicBool,
-    /// Whether the other machine is dead, or the bridge closes.
-    is_over: Arc<AtomicBool>,
 }
 
 impl SharedWorkers {
-    pub(super) fn new(distributor: Option<Arc<Distributor>>, serves: bool) -> Self {
+    pub(super) fn new(
+        distributor: Option<Arc<Distributor>>,
+        answers: Option<PacketSender>,
+    ) -> Self {
         Self {
             distributor,
-            is_serving: AtomicBool::new(serves),
-            is_over: Arc::default(),
+            is_serving: AtomicBool::new(answers.is_some()),
+            answers: answers.map(Arc::new),
         }
+    }
+
+    /// Whether frames come from the other machine.
+    pub(super) fn receive_frames(&self) -> bool {
+        self.distributor.is_some() || self.answers.is_some()
+    }
+
+    /// The other machine has finished all packets of a channel up to this number.
+    pub(super) fn note_done(&self, channel: u32, last: u64) {
+        self.senders().for_each(|it| it.note_done(channel, last));
+    }
+
+    /// What was sent of frames.
+    pub(super) fn frame_traffic(&self) -> Vec<FrameTraffic> {
+        self.senders().map(PacketSender::traffic).collect()
+    }
+
+    fn senders(&self) -> impl Iterator<Item = &PacketSender> {
+        let calls = self.distributor.as_ref().map(|it| it.calls());
+        calls.into_iter().chain(self.answers.as_deref())
     }
 
     /// The run here is over.
@@ -39,7 +63,7 @@ impl SharedWorkers {
 
     /// The other machine is dead, or the bridge closes: no call returns.
     pub(super) fn close(&self) {
-        self.is_over.store(true, Ordering::SeqCst);
+        self.senders().for_each(PacketSender::close);
         if let Some(distributor) = &self.distributor {
             distributor.close();
         }
@@ -54,10 +78,10 @@ impl SharedWorkers {
     }
 }
 
-/// Starts the threads of the workers. `channels`: those of the workers, and whether the connection is slow.
+/// Starts the threads of the workers. `channels`: those of the workers.
 pub(super) fn start(
     shared: &Arc<Shared>,
-    ([calls, answers], compresses): ([u32; 2], bool),
+    [calls, answers]: [u32; 2],
     served: Option<Served>,
     arrivals: &mut HashMap<u32, Arrivals>,
 ) -> io::Result<Vec<JoinHandle<()>>> {
@@ -78,11 +102,10 @@ pub(super) fn start(
         let its = distributor.clone();
         threads.push(spawn(move || its.run_errands())?);
     }
-    if let Some(served) = served {
+    if let (Some(served), Some(answers)) = (served, &shared.workers.answers) {
         let received = receive_on(calls);
         let own = shared.clone();
-        let is_over = &shared.workers.is_over;
-        let server = Server::new(served, &shared.link, answers, compresses, is_over);
+        let server = Server::new(served, answers);
         threads.push(spawn(move || {
             let refuse = |reason: &str| own.refuse(None, reason);
             server.serve(&own.link, &received, |id| own.clock_of(id), refuse);

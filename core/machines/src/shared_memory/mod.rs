@@ -106,6 +106,16 @@ impl Sharing {
         }
     }
 
+    /// Where the other end may read a frame, if it may.
+    pub(crate) fn place_of(&self, frame: &Frame) -> Option<SharedBlock> {
+        if !self.sends() {
+            return None;
+        }
+        #[cfg(unix)]
+        frame.share_later();
+        block_of(frame)
+    }
+
     /// Whether this end may send where a frame is.
     pub(crate) fn sends(&self) -> bool {
         self.sends.load(Ordering::Relaxed)

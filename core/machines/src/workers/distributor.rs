@@ -35,8 +35,6 @@ pub(crate) struct Distributor {
     pub(super) calls: PacketSender,
     /// Whether its answers are read.
     is_started: AtomicBool,
-    /// Whether the machine is dead, or the bridge to it closed.
-    is_over: Arc<AtomicBool>,
     /// By number.
     instances: Mutex<HashMap<u64, Entry>>,
     /// How many instances of a stage and worker are being created.
@@ -82,14 +80,12 @@ struct Entry {
 }
 
 impl Distributor {
-    pub(crate) fn new(name: &str, link: &Arc<Link>, channel: u32, compresses: bool) -> Arc<Self> {
-        let is_over = Arc::default();
+    pub(crate) fn new(name: &str, link: &Arc<Link>, calls: PacketSender) -> Arc<Self> {
         Arc::new(Self {
             name: name.to_owned(),
             link: link.clone(),
-            calls: PacketSender::new(link, channel, compresses, &is_over),
+            calls,
             is_started: AtomicBool::new(false),
-            is_over,
             instances: Mutex::default(),
             creating: Mutex::default(),
             last: AtomicU64::new(0),
@@ -110,12 +106,17 @@ impl Distributor {
 
     /// No call returns any more.
     pub(crate) fn close(&self) {
-        self.is_over.store(true, Ordering::SeqCst);
+        self.calls.close();
         self.end();
     }
 
+    /// What sends to the workers.
+    pub(crate) fn calls(&self) -> &PacketSender {
+        &self.calls
+    }
+
     fn is_over(&self) -> bool {
-        self.is_over.load(Ordering::SeqCst)
+        self.calls.is_over()
     }
 
     pub(super) fn is_connected(&self) -> bool {
@@ -209,7 +210,7 @@ impl Distributor {
             let Some(clock) = clock(id) else {
                 break;
             };
-            let accepted = Packet::<FromWorker>::decode(&body, &mut frames)
+            let accepted = Packet::<FromWorker>::decode(&body, &mut frames, self.calls.sharing())
                 .ok_or("an answer of a worker is malformed")
                 .and_then(|packet| self.accept(packet, clock));
             self.link.take(id.channel);

@@ -12,5 +12,7 @@ mod packets;
 mod protocol;
 pub(crate) mod server;
 
+pub(crate) use packets::PacketSender;
+
 /// How many packets may wait. Each can be as long as a message of a link.
 pub(crate) const CAPACITY: u64 = 16;

@@ -1,6 +1,7 @@
 //! Packets of the channels of workers: the length of the head, the head as JSON, the JSON of a message, and its frame.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -13,19 +14,31 @@ use flowpipe_sync::lock;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::frame_coding::{FrameDecoder, FrameEncoder, FrameHead, MOST_FRAME_BYTES};
+use crate::frame_coding::{FrameDecoder, FrameEncoder, FrameHead, FrameTraffic, MOST_FRAME_BYTES};
 use crate::shared_memory::Sharing;
 
 /// How often a thread that waits checks whether the other machine is dead.
 const STEP: Duration = Duration::from_millis(50);
 
 /// Sends packets on one channel, from any thread.
-pub(super) struct PacketSender {
+pub(crate) struct PacketSender {
     link: Arc<Link>,
     channel: u32,
     /// Frames are sent in the order in which they are encoded.
     frames: Mutex<FrameEncoder>,
-    is_over: Arc<AtomicBool>,
+    sharing: Arc<Sharing>,
+    held: Mutex<HeldFrames>,
+    traffic: Mutex<FrameTraffic>,
+    /// Whether the other machine is dead, or the bridge to it closed.
+    is_over: AtomicBool,
+}
+
+/// The frames that the other machine may still read here, by the numbers of their packets.
+#[derive(Default)]
+struct HeldFrames {
+    frames: BTreeMap<u64, Frame>,
+    /// The other machine has finished all packets up to this number.
+    finished: u64,
 }
 
 /// Why a packet was not sent.
@@ -56,19 +69,45 @@ struct PacketHead<T> {
 }
 
 impl PacketSender {
-    /// `is_over`: whether the other machine is dead.
-    pub(super) fn new(
-        link: &Arc<Link>,
-        channel: u32,
-        compresses: bool,
-        is_over: &Arc<AtomicBool>,
-    ) -> Self {
+    /// `sharing`: the memory that both ends share, if they are on one machine.
+    pub(crate) fn new(link: &Arc<Link>, channel: u32, sharing: Option<Arc<Sharing>>) -> Self {
         Self {
             link: link.clone(),
             channel,
-            frames: Mutex::new(FrameEncoder::new(compresses)),
-            is_over: is_over.clone(),
+            frames: Mutex::new(FrameEncoder::new(sharing.is_none())),
+            sharing: sharing.unwrap_or_default(),
+            held: Mutex::default(),
+            traffic: Mutex::default(),
+            is_over: AtomicBool::new(false),
         }
+    }
+
+    /// The other machine takes nothing more.
+    pub(crate) fn close(&self) {
+        self.is_over.store(true, Ordering::SeqCst);
+        lock(&self.held).frames.clear();
+    }
+
+    /// The other machine has finished all packets of a channel up to this number.
+    pub(crate) fn note_done(&self, channel: u32, last: u64) {
+        if channel == self.channel {
+            let mut held = lock(&self.held);
+            held.finished = held.finished.max(last);
+            let later = held.frames.split_off(&last.saturating_add(1));
+            let finished = std::mem::replace(&mut held.frames, later);
+            drop(held);
+            drop(finished);
+        }
+    }
+
+    /// What was sent of frames.
+    pub(crate) fn traffic(&self) -> FrameTraffic {
+        *lock(&self.traffic)
+    }
+
+    /// The memory that both ends share.
+    pub(super) fn sharing(&self) -> &Sharing {
+        &self.sharing
     }
 
     /// Sends a packet once the other machine has room for it.
@@ -82,13 +121,19 @@ impl PacketSender {
             return Err(Unsent::TooLong);
         }
         let mut frames = lock(&self.frames);
-        let (head, list, pixels) = match frame {
-            Some(frame) => {
+        let shared = frame.and_then(|frame| Some((frame, self.sharing.place_of(frame)?)));
+        let (head, list, pixels) = match (frame, shared) {
+            (_, Some((frame, block))) => {
+                let head = frames.encode_shared(frame.shape(), block);
+                (Some(head), Vec::new(), Cow::default())
+            }
+            (Some(frame), None) => {
                 let (head, list, pixels) = frames.encode(frame.shape(), frame.pixels());
                 (Some(head), list, pixels)
             }
-            None => (None, Vec::new(), Cow::default()),
+            (None, None) => (None, Vec::new(), Cow::default()),
         };
+        let sent_bytes = list.len() + pixels.len();
         let head = PacketHead {
             what,
             json: json.len(),
@@ -106,7 +151,15 @@ impl PacketSender {
         // The lock is held until it is sent: the next frame is coded as changes of this one.
         loop {
             match self.link.send(self.channel, &body, STEP) {
-                Ok(_) => return Ok(()),
+                Ok(id) => {
+                    if let Some(frame) = frame {
+                        self.count(frame, shared.is_some(), sent_bytes);
+                    }
+                    if let Some((frame, _)) = shared {
+                        self.hold(id.number, frame);
+                    }
+                    return Ok(());
+                }
                 Err(Refusal::NoCredit | Refusal::Full) if !self.is_over() => {}
                 Err(Refusal::TooLong) => {
                     if frame.is_some() {
@@ -121,26 +174,47 @@ impl PacketSender {
         }
     }
 
+    /// Keeps a frame until its packet is finished, which it may be already.
+    fn hold(&self, number: u64, frame: &Frame) {
+        let mut held = lock(&self.held);
+        if number > held.finished && !self.is_over() {
+            held.frames.insert(number, frame.clone());
+        }
+    }
+
+    fn count(&self, frame: &Frame, is_shared: bool, sent_bytes: usize) {
+        let mut traffic = lock(&self.traffic);
+        traffic.frames += 1;
+        traffic.shared += u64::from(is_shared);
+        traffic.bytes += frame.pixels().len() as u64;
+        traffic.sent_bytes += sent_bytes as u64;
+    }
+
     /// Sends nothing more.
     pub(super) fn end(&self) {
         self.link.end(self.channel);
     }
 
-    fn is_over(&self) -> bool {
-        self.is_over.load(Ordering::Relaxed)
+    pub(super) fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::SeqCst)
     }
 }
 
 impl<T: DeserializeOwned> Packet<T> {
     /// Reads a packet. `None`: it is malformed. `frames`: those of the channel so far.
-    pub(super) fn decode(bytes: &[u8], frames: &mut FrameDecoder) -> Option<Self> {
+    /// `sharing`: the memory that both ends share.
+    pub(super) fn decode(
+        bytes: &[u8],
+        frames: &mut FrameDecoder,
+        sharing: &Sharing,
+    ) -> Option<Self> {
         let (length, rest) = bytes.split_first_chunk()?;
         let length = u32::from_le_bytes(*length) as usize;
         let (head, rest) = rest.split_at_checked(length)?;
         let head: PacketHead<T> = serde_json::from_slice(head).ok()?;
         let (json, rest) = rest.split_at_checked(head.json)?;
         let pixels = match &head.frame {
-            Some(frame) => Some(frames.decode(frame, rest, &Sharing::default())?),
+            Some(frame) => Some(frames.decode(frame, rest, sharing)?),
             None if rest.is_empty() => None,
             None => return None,
         };
@@ -197,7 +271,7 @@ mod tests {
     }
 
     fn decode(bytes: &[u8]) -> Option<Packet<ToWorker>> {
-        Packet::decode(bytes, &mut FrameDecoder::default())
+        Packet::decode(bytes, &mut FrameDecoder::default(), &Sharing::default())
     }
 
     #[test]
@@ -224,7 +298,7 @@ mod tests {
         }
         // What workers send is nothing that they are to do.
         let mut frames = FrameDecoder::default();
-        assert!(Packet::<FromWorker>::decode(&good, &mut frames).is_none());
+        assert!(Packet::<FromWorker>::decode(&good, &mut frames, &Sharing::default()).is_none());
     }
 
     proptest! {

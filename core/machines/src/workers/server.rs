@@ -80,15 +80,8 @@ struct InstanceThread {
 }
 
 impl Server {
-    /// `is_over`: whether the other machine is dead, or the bridge to it closed.
-    pub(crate) fn new(
-        served: Served,
-        link: &Arc<Link>,
-        channel: u32,
-        compresses: bool,
-        is_over: &Arc<AtomicBool>,
-    ) -> Self {
-        let answers = Arc::new(PacketSender::new(link, channel, compresses, is_over));
+    pub(crate) fn new(served: Served, answers: &Arc<PacketSender>) -> Self {
+        let answers = answers.clone();
         Self {
             run: DistantRun::new(&answers),
             served,
@@ -112,7 +105,7 @@ impl Server {
             let Some(clock) = clock(id) else {
                 break;
             };
-            let accepted = Packet::<ToWorker>::decode(&body, &mut frames)
+            let accepted = Packet::<ToWorker>::decode(&body, &mut frames, self.answers.sharing())
                 .ok_or_else(|| "a call of a worker is malformed".to_owned())
                 .and_then(|packet| self.accept(packet, clock));
             link.take(id.channel);

@@ -59,6 +59,12 @@ fn distribute(
 impl Distributed {
     /// Waits for the end of the run. Returns also how many messages `rack` has processed.
     fn finish(self) -> (Report, Arc<Watcher>, u64) {
+        let (report, watcher, processed, _) = self.finish_with_traffic();
+        (report, watcher, processed)
+    }
+
+    /// Returns also what was sent of frames, to the workers and back.
+    fn finish_with_traffic(self) -> (Report, Arc<Watcher>, u64, [FrameTraffic; 2]) {
         let Running {
             run,
             bridge,
@@ -69,10 +75,11 @@ impl Distributed {
         bridge.end_workers();
         common::until("the workers end", || !self.rack.is_serving());
         let processed = bridge.processed().unwrap();
+        let traffic = [&bridge, &self.rack].map(|it| it.worker_frame_traffic().remove(0));
         let rack = std::thread::spawn(move || self.rack.finish());
         assert!(bridge.finish());
         assert!(rack.join().unwrap());
-        (report, watcher, processed)
+        (report, watcher, processed, traffic)
     }
 }
 
@@ -92,7 +99,13 @@ fn workers_on_another_machine_do_what_workers_here_do() {
     for here in [0, 2] {
         let pipeline = four(300);
         let distributed = distribute(machines(2, None), &pipeline, here, LONG);
-        let (report, watcher, processed) = distributed.finish();
+        let (report, watcher, processed, traffic) = distributed.finish_with_traffic();
+        for traffic in traffic {
+            // The first ones are in memory that the other machine can't read.
+            assert_eq!(traffic.frames, processed);
+            assert!(traffic.shared >= processed - 20, "{traffic:?}");
+            assert!(traffic.sent_bytes < traffic.bytes / 4, "{traffic:?}");
+        }
         for stage in [0, 1, 2] {
             assert_eq!(seen(&alone, stage), seen(&watcher, stage), "stage {stage}");
         }
@@ -119,10 +132,12 @@ fn cuts_lose_nothing_and_change_no_order() {
     let distributed = distribute(pair, &pipeline, 2, LONG);
     let proxy = proxy.unwrap();
     proxy.cut_often(10);
-    let (report, watcher, processed) = distributed.finish();
+    let (report, watcher, processed, traffic) = distributed.finish_with_traffic();
     assert_eq!(seen(&alone, 2), seen(&watcher, 2));
     assert_eq!(report.failure, None);
     assert!(processed > 0);
+    // They are on two machines.
+    assert!(traffic.iter().all(|it| it.frames > 0 && it.shared == 0));
 }
 
 /// source -> `jitter` with so many workers -> pass.
