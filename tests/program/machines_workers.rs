@@ -220,6 +220,24 @@ fn a_machine_that_dies_loses_what_its_workers_have() {
 }
 
 #[test]
+fn a_machine_that_is_started_again_learns_that_it_is_late() {
+    let numbers = Numbers::new(600, 0.004, "");
+    let file = numbers.file(Some(&address()));
+    let [desk, mut rack1, rack2] =
+        ["desk", "rack1", "rack2"].map(|machine| Machine::start(&file, machine));
+    wait_for("messages", || (numbers.written().len() >= 50).then_some(()));
+    kill(&mut rack1);
+    let late = Machine::start(&file, "rack1").end().expect(1);
+    assert!(
+        late.stderr.contains("desk has started the run already"),
+        "{late:#?}"
+    );
+    desk.end().expect(1);
+    rack2.end().expect(0);
+    assert!(numbers.written().len() >= 590);
+}
+
+#[test]
 fn a_run_ends_when_all_machines_of_a_stage_are_dead() {
     let numbers = Numbers::new(100_000, 0.004, "");
     let [desk, mut rack1, mut rack2] = numbers.start();

@@ -13,7 +13,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use flowpipe_abi::{ABI_MAJOR, ABI_MINOR};
 use flowpipe_config::pipeline::{Machines, Pipeline};
 use flowpipe_engine::report::Report;
 use flowpipe_engine::run::remote::RemoteEnds;
@@ -27,9 +26,10 @@ use flowpipe_machines::{
 };
 use flowpipe_recorder::record::{Recorder, Recording, TransferReader};
 use flowpipe_recorder::trace::Tracer;
-use flowpipe_recording::{bytes_hash, file_hash};
+use flowpipe_recording::bytes_hash;
 use flowpipe_terminal::{eprintln, escape};
 
+use crate::batch::task;
 use crate::exit::Failure;
 use crate::machines::ended::{EndedLink, EndedMachine};
 pub use crate::machines::ended::{EndedMachines, size};
@@ -48,7 +48,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub struct OtherMachines {
     pipeline: Pipeline,
     own: usize,
-    peers: Vec<(usize, Peer)>,
+    peers: StartingPeers,
     /// By machine, of all that are connected to this one, also over others.
     observations: BTreeMap<usize, Arc<Observations>>,
     router: ObservationRouter,
@@ -59,6 +59,12 @@ pub struct OtherMachines {
     clock_setting: Offset,
     /// What another machine records or traces.
     sent: Vec<Recording>,
+}
+
+/// The machines that this one is connected to, until the run starts here. If it does not, they learn that.
+struct StartingPeers {
+    own: usize,
+    peers: Vec<(usize, Peer)>,
 }
 
 /// The other machines of an active run.
@@ -72,8 +78,8 @@ pub struct Bridges {
     progress: ProgressClock,
     loops: Loops,
     sent: Vec<Recording>,
-    /// Whether the others know that the run ends here.
-    has_stopped: bool,
+    /// The machines that know that the run ends here.
+    stopped: BTreeSet<usize>,
     ending: Arc<Ending>,
     /// When the run started.
     began: Instant,
@@ -83,8 +89,10 @@ pub struct Bridges {
 #[derive(Default)]
 struct Ending {
     has_lost: AtomicBool,
-    /// That a machine is gone, and which.
+    /// That a machine is gone, and which, or why one did not start.
     reason: OnceLock<String>,
+    /// The other machine that has ended it.
+    machine: OnceLock<usize>,
     /// Whether a machine is gone that had workers alone.
     has_lost_workers: AtomicBool,
 }
@@ -126,25 +134,21 @@ pub fn stages_of(pipeline: &Pipeline, own: Option<usize>) -> Pipeline {
 }
 
 /// What all machines of a run must have in common. `text`: the pipeline file. `settings`: what was given besides it.
-pub fn facts(pipeline: &Pipeline, catalogue: &Catalogue, text: &str, settings: &str) -> Facts {
-    let mut facts = BTreeMap::new();
-    let mut add = |what: &str, value: String| facts.insert(what.to_owned(), value);
-    add("the pipeline file", bytes_hash(text.as_bytes()));
-    add(
-        "what is set besides the file",
-        bytes_hash(settings.as_bytes()),
-    );
-    add("the version of the ABI", format!("{ABI_MAJOR}.{ABI_MINOR}"));
-    for contestant in pipeline.stages.iter().flat_map(|it| &it.contestants) {
-        let plugin = &contestant.plugin;
-        let hash = catalogue
-            .find(plugin)
-            .map(|found| file_hash(&found.path).unwrap_or_else(|error| error.to_string()));
-        if let Some(hash) = hash {
-            add(&format!("the plugin {plugin}"), hash);
-        }
-    }
-    Facts(facts)
+///
+/// # Errors
+/// When a plugin can't be read.
+pub fn facts(
+    pipeline: &Pipeline,
+    catalogue: &Catalogue,
+    text: &str,
+    settings: &str,
+) -> Result<Facts, Failure> {
+    let Facts(mut facts) = task::facts(catalogue, task::plugins_of(pipeline))?;
+    let mut add =
+        |what: &str, text: &str| facts.insert(what.to_owned(), bytes_hash(text.as_bytes()));
+    add("the pipeline file", text);
+    add("what is set besides the file", settings);
+    Ok(Facts(facts))
 }
 
 impl OtherMachines {
@@ -213,7 +217,7 @@ impl OtherMachines {
             observations,
             router,
             observers,
-            peers,
+            peers: StartingPeers { own, peers },
             clock,
             clock_setting,
             sent: Vec::new(),
@@ -271,7 +275,13 @@ impl OtherMachines {
     /// Distributes stages: their workers on other machines, and those that this one has for others.
     pub fn distribute(&mut self, catalogue: &Catalogue, options: &mut Options) {
         let pipeline = (&self.pipeline, self.own);
-        distribution::distribute(pipeline, &mut self.peers, catalogue, self.clock, options);
+        distribution::distribute(
+            pipeline,
+            &mut self.peers.peers,
+            catalogue,
+            self.clock,
+            options,
+        );
     }
 
     /// The stages that they run.
@@ -285,13 +295,13 @@ impl OtherMachines {
     ///
     /// # Errors
     /// When a thread can't be started.
-    pub fn start(self, run: &mut RunHandle) -> Result<Bridges, Failure> {
+    pub fn start(mut self, run: &mut RunHandle) -> Result<Bridges, Failure> {
         let mut ends = run.take_remote_ends();
         let ending: Arc<Ending> = Arc::default();
         let mut bridges = BTreeMap::new();
         let machines = &self.pipeline.machines;
         let loops = Loops::new(std::mem::take(&mut ends.cycles), machines, self.own);
-        for (peer, link) in self.peers {
+        for (peer, link) in std::mem::take(&mut self.peers.peers) {
             let is_peer = |stage: usize| machines.of_stages[stage] == peer;
             let own_ends = RemoteEnds {
                 outgoing: ends
@@ -320,10 +330,18 @@ impl OtherMachines {
             progress: ProgressClock::new(&self.progress),
             loops,
             sent: self.sent,
-            has_stopped: false,
+            stopped: BTreeSet::new(),
             ending,
             began: Instant::now(),
         })
+    }
+}
+
+impl Drop for StartingPeers {
+    fn drop(&mut self) {
+        for (_, peer) in &self.peers {
+            peer.abandon(self.own, "it could not start");
+        }
     }
 }
 
@@ -339,15 +357,19 @@ impl Bridges {
         if let Some(progress) = self.progress.next(|| run.view(), links) {
             self.router.sender().send(Observation::Counts, &progress);
         }
-        self.loops.update(self.bridges.values());
+        self.loops.update(&self.bridges);
         if self.ending.has_lost_workers.load(Ordering::Relaxed) {
             run.end_gone_workers();
         }
-        if run.is_ending() && !self.has_stopped {
+        if run.is_ending() {
             let reason = self.ending.reason.get();
-            // It is tried again where it was not taken.
-            let stop = |bridge: &Bridge| bridge.stop(reason.cloned());
-            self.has_stopped = self.bridges.values().all(stop);
+            let ended_by = self.ending.machine.get().copied().unwrap_or(self.own);
+            for (&machine, bridge) in &self.bridges {
+                // It is tried again where it was not taken.
+                if !self.stopped.contains(&machine) && bridge.stop(ended_by, reason.cloned()) {
+                    self.stopped.insert(machine);
+                }
+            }
         }
     }
 
@@ -398,7 +420,7 @@ impl Bridges {
             reported: report.is_some() || !self.pipeline.machines.runs_stages(machine),
             link: links.remove(&machine),
         });
-        let machines = machines.collect();
+        let machines: Vec<_> = machines.collect();
         // All that it had to pass on is sent.
         drop(self.router);
         // At the same time: in a ring of machines, each would wait for the next one.
@@ -418,7 +440,9 @@ impl Bridges {
             eprintln!("machine {name} was gone before the end");
         }
         EndedMachines {
-            has_all: gone.is_empty() && !self.ending.has_lost.load(Ordering::Relaxed),
+            has_all: gone.is_empty()
+                && !self.ending.has_lost.load(Ordering::Relaxed)
+                && machines.iter().all(|it| it.reported),
             report: whole.unwrap_or(report),
             machines,
         }

@@ -260,6 +260,8 @@ impl Link {
     fn change<T>(&self, change: impl FnOnce(&mut Session) -> T) -> T {
         let changed = change(&mut self.shared.lock().session);
         self.shared.outgoing.notify_all();
+        // Such as an event.
+        self.shared.incoming.notify_all();
         changed
     }
 }

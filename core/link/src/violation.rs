@@ -28,7 +28,7 @@ pub enum Violation {
     #[error("is this program itself: its address is that of another machine")]
     Itself,
     /// An older program of the same name, which a newer one has replaced, is still there.
-    #[error("has been replaced by another program of its name: two run as the same machine")]
+    #[error("was given up, or has been replaced by another program of its name")]
     Replaced,
     /// A connection that is older than the current one.
     #[error("has opened a newer connection")]

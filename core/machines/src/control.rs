@@ -28,11 +28,15 @@ pub(crate) enum Control {
     Clock { ahead_ns: i64, error_ns: i64 },
     /// What two machines of the run do not have in common: it does not start.
     Different { differences: Vec<Difference> },
+    /// The run has started: a program that comes now can't take part.
+    Started,
     /// The receiving stage of an edge has ended: nothing is sent on it any more.
     Gone { edge: usize },
     /// The run was stopped there, or has failed.
     Stop {
-        /// That a machine is gone, and which.
+        /// The machine that has ended it.
+        machine: usize,
+        /// That a machine is gone, and which, or why it did not start.
         reason: Option<String>,
     },
     /// A machine of the pipeline has been idle in a cycle: see [`flowpipe_engine::run::remote::DividedCycle`].

@@ -21,6 +21,8 @@ const TILE_BYTES: usize = 256;
 const TILE_ROWS: usize = 64;
 /// The largest frame, in bytes: 8K with four bytes for each pixel. A short message can describe a larger one.
 pub(crate) const MOST_FRAME_BYTES: usize = 128 << 20;
+/// How many bytes of frames the other machine may have to read here. Further frames are sent.
+pub(crate) const MOST_HELD_BYTES: usize = 256 << 20;
 
 /// How the bytes of a frame are coded, and its layout: what is in front of them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

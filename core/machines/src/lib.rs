@@ -15,13 +15,13 @@ mod bridge;
 mod common_clock;
 mod control;
 mod frame_coding;
-mod held;
 mod observations;
 mod peer;
 mod report;
 mod shared_memory;
 mod start;
 mod topology;
+mod unfinished;
 mod wire;
 mod workers;
 

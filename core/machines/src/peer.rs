@@ -3,17 +3,21 @@
 use std::io;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use flowpipe_engine::run::distributed::WorkerMachine;
 use flowpipe_link::link::{Link, LinkClock};
 use flowpipe_link::session::{Event, Settings};
 use flowpipe_link::transport::Transport;
 
-use crate::control::{self, CHANNEL};
+use crate::control::{self, CHANNEL, Control};
 use crate::shared_memory::Sharing;
 use crate::workers::PacketSender;
 use crate::workers::distributor::{Distributor, PeerWorkers};
 use crate::workers::server::Served;
+
+/// How long it may take until the other machine knows that this one does not start.
+const ABANDON_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// What arrives on the channel of observations of a link.
 #[derive(Debug)]
@@ -113,6 +117,18 @@ impl Peer {
     /// This machine has workers of stages that it distributes.
     pub fn serve(&mut self, served: Served) {
         self.served = Some(served);
+    }
+
+    /// The run does not start here, on the machine `own`. The other one learns that, if it takes it soon.
+    pub fn abandon(&self, own: usize, reason: &str) {
+        let stop = Control::Stop {
+            machine: own,
+            reason: Some(reason.to_owned()),
+        };
+        if self.send(&stop) {
+            // A machine that has no time for it sees that this one is gone.
+            let _ = self.link.finish(ABANDON_TIMEOUT);
+        }
     }
 
     /// What arrives on its channel of observations is passed to `receiver`, on a thread of its own, which may wait.

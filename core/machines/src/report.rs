@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use flowpipe_config::pipeline::Pipeline;
 use flowpipe_engine::report::{Distribution, EdgeReport, MarkReport, Report, StageReport};
 
+use serde_json::Value;
+
 use crate::observations::LONGEST_OBSERVATION;
 
 /// The longest report of a machine, in bytes.
@@ -12,6 +14,8 @@ const LONGEST: usize = LONGEST_OBSERVATION;
 /// The most problems and marks that a report of a run has.
 const MOST_PROBLEMS: usize = 100;
 const MOST_MARKS: usize = 64;
+/// The largest number of a report: 2⁶⁰.
+const LARGEST: f64 = (1_u64 << 60) as f64;
 
 /// Why the report of another machine is refused.
 #[derive(Debug, thiserror::Error)]
@@ -22,6 +26,9 @@ pub enum ReportError {
     /// It is not JSON, or something else.
     #[error("its report is malformed: {0}")]
     Malformed(#[from] serde_json::Error),
+    /// A number is so large that sums overflow.
+    #[error("its report has a number that is out of range")]
+    OutOfRange,
     /// It is of another pipeline.
     #[error("its report is not of this pipeline: {0}")]
     OtherPipeline(&'static str),
@@ -50,7 +57,11 @@ pub fn read_report(bytes: &[u8], pipeline: &Pipeline) -> Result<Report, ReportEr
     if bytes.len() > LONGEST {
         return Err(ReportError::TooLong(bytes.len()));
     }
-    let mut report: Report = serde_json::from_slice(bytes)?;
+    let report: Value = serde_json::from_slice(bytes)?;
+    if !is_in_range(&report) {
+        return Err(ReportError::OutOfRange);
+    }
+    let mut report: Report = serde_json::from_value(report)?;
     let names = report.stages.iter().map(|it| &it.name);
     if !names.eq(pipeline.stages.iter().map(|it| &it.name)) {
         return Err(ReportError::OtherPipeline("it has other stages"));
@@ -60,6 +71,16 @@ pub fn read_report(bytes: &[u8], pipeline: &Pipeline) -> Result<Report, ReportEr
     }
     report.problems.truncate(MOST_PROBLEMS);
     Ok(report)
+}
+
+/// Whether no number in it is so large that sums overflow.
+fn is_in_range(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => number.as_f64().is_some_and(|it| it.abs() <= LARGEST),
+        Value::Array(values) => values.iter().all(is_in_range),
+        Value::Object(members) => members.values().all(is_in_range),
+        Value::Null | Value::Bool(_) | Value::String(_) => true,
+    }
 }
 
 /// The report of the whole run. `reports`: by machine, `None` if there is none of it; that of the machine `own` is the

@@ -55,6 +55,11 @@ pub enum AgreementError {
     /// One sent something that it should not.
     #[error("{0} sent something that is no introduction")]
     Malformed(String),
+    /// The others run already.
+    #[error(
+        "{0} has started the run already, and this machine can't come back into it: start all of them again"
+    )]
+    Started(String),
     /// They do not run the same.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Differences(Vec<Difference>),
@@ -191,6 +196,7 @@ impl Start<'_> {
                         known.agrees = true;
                         false
                     }
+                    Control::Started => return Err(AgreementError::Started(peer.name.clone())),
                     Control::Different { differences }
                         if (1..=MOST_DIFFERENCES).contains(&differences.len()) =>
                     {
@@ -215,7 +221,8 @@ impl Start<'_> {
                     | Control::Gone { .. }
                     | Control::Stop { .. }
                     | Control::Idle { .. }
-                    | Control::Share(_) => true,
+                    // It means a program that was here before.
+                    | Control::Share(_) => known.agrees,
                     _ => return Err(malformed()),
                 };
                 if !is_early {
@@ -224,14 +231,17 @@ impl Start<'_> {
                 }
                 is_early
             }
+            // A run that has started has more to send than that it has.
+            Event::Message { id, .. } if !known.agrees => {
+                peer.link.take(id.channel);
+                peer.link.done(*id);
+                false
+            }
             Event::Message { .. } => return Err(malformed()),
-            Event::Ended { .. } | Event::Finished => true,
+            Event::Ended { .. } | Event::Finished => known.agrees,
             _ => false,
         };
         if is_early {
-            if !known.agrees {
-                return Err(malformed());
-            }
             // They are limited by the credit of the channel, and by the number of channels.
             lock(&peer.early).push(event);
         }

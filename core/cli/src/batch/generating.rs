@@ -36,7 +36,7 @@ pub fn run(
     let task = serde_json::to_value(task).map_err(|error| Failure::Run(error.to_string()))?;
     let decode = |_: &str, items: Range<u64>, body: &[u8]| decode(recipe, seed, items, body);
     let job = Job {
-        facts: &facts(&Catalogue::default(), []),
+        facts: &facts(&Catalogue::default(), [])?,
         task: &task,
         items: None,
         encode: &encode,

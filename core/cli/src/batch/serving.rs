@@ -16,6 +16,7 @@ use serde_json::Value;
 use crate::batch::generating;
 use crate::batch::solving::{self, Outcome};
 use crate::batch::task::{self, PluginTask, SolverTask, Task};
+use crate::exit::Failure;
 use crate::one_off::OneOffError;
 use crate::{pipeline_file, plugins, solver_run};
 
@@ -49,7 +50,7 @@ impl Serving {
     }
 
     /// What this machine runs for a task.
-    fn facts(&self, task: Option<&Task>) -> Facts {
+    fn facts(&self, task: Option<&Task>) -> Result<Facts, Failure> {
         let plugins: Vec<&str> = match task {
             Some(Task::Solve(task)) => {
                 let planner = task.planner.as_ref().map(|it| &*it.name);
@@ -58,7 +59,7 @@ impl Serving {
             }
             Some(Task::Generate(_)) | None => Vec::new(),
         };
-        let Facts(mut found) = task::facts(self.catalogue, plugins);
+        let Facts(mut found) = task::facts(self.catalogue, plugins)?;
         let mut known = self.facts.lock().unwrap_or_else(PoisonError::into_inner);
         for (what, hash) in &mut found {
             *hash = known
@@ -66,7 +67,7 @@ impl Serving {
                 .or_insert_with(|| hash.clone())
                 .clone();
         }
-        Facts(found)
+        Ok(Facts(found))
     }
 
     fn prepare(&self, task: &Task) -> Result<Box<dyn Runner>, String> {
@@ -153,10 +154,13 @@ fn why(error: OneOffError) -> String {
 impl Work for Serving {
     fn accept(&self, task: &Value) -> Result<AcceptedJob, RefusedJob> {
         let read = Task::deserialize(task);
-        let facts = self.facts(read.as_ref().ok());
-        let prepared = match &read {
-            Ok(task) => self.prepare(task),
-            Err(error) => Err(format!("this machine does not know the task: {error}")),
+        let (facts, prepared) = match (self.facts(read.as_ref().ok()), &read) {
+            (Ok(facts), Ok(task)) => (facts, self.prepare(task)),
+            (Err(error), _) => (Facts::default(), Err(error.to_string())),
+            (Ok(facts), Err(error)) => {
+                let why = format!("this machine does not know the task: {error}");
+                (facts, Err(why))
+            }
         };
         match prepared {
             Ok(runner) => Ok(AcceptedJob {

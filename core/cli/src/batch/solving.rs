@@ -122,7 +122,7 @@ pub fn run_with(
         decode(puzzles, machine, items, body, options.planner.is_some())
     };
     let job = Job {
-        facts: &facts(catalogue, plugins_of(&pipeline)),
+        facts: &facts(catalogue, plugins_of(&pipeline))?,
         task: &task,
         items: Some(puzzles.len() as u64),
         encode: &encode,

@@ -137,8 +137,15 @@ fn flag<'a>(flag: &str, value: Option<&'a str>) -> Option<FlagValue<'a>> {
     value.map(|value| FlagValue::new(flag, value))
 }
 
-/// What both ends of a task must have in common: the program, and the plugins with these names, as far as they are found.
-pub fn facts<'a>(catalogue: &Catalogue, plugins: impl IntoIterator<Item = &'a str>) -> Facts {
+/// What programs that work together must have in common: their version, and the plugins with these names, as far as they
+/// are found.
+///
+/// # Errors
+/// When a plugin can't be read.
+pub fn facts<'a>(
+    catalogue: &Catalogue,
+    plugins: impl IntoIterator<Item = &'a str>,
+) -> Result<Facts, Failure> {
     let mut facts = BTreeMap::new();
     let mut add = |what: &str, value: String| facts.insert(what.to_owned(), value);
     let version = env!("CARGO_PKG_VERSION").to_owned();
@@ -146,11 +153,14 @@ pub fn facts<'a>(catalogue: &Catalogue, plugins: impl IntoIterator<Item = &'a st
     add("the version of the ABI", format!("{ABI_MAJOR}.{ABI_MINOR}"));
     for plugin in plugins {
         if let Some(found) = catalogue.find(plugin) {
-            let hash = file_hash(&found.path).unwrap_or_else(|error| error.to_string());
+            let hash = file_hash(&found.path).map_err(|error| Failure::File {
+                path: found.path.display().to_string(),
+                error,
+            })?;
             add(&format!("the plugin {plugin}"), hash);
         }
     }
-    Facts(facts)
+    Ok(Facts(facts))
 }
 
 /// The plugins of a pipeline.

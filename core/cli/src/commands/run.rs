@@ -64,16 +64,16 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
         let settings = [&args.window, &args.profile].map(|it| it.as_deref().unwrap_or_default());
         let numbers = (args.seconds, args.boards);
         let set: Vec<_> = args.set.iter().map(|it| it.text.as_str()).collect();
-        let settings = format!("{settings:?} {numbers:?} {set:?}");
+        // A dry run on one machine alone would press the mouse of another one.
+        let settings = format!("{settings:?} {numbers:?} {set:?} {}", args.dry_run);
         machines::facts(&pipeline, &catalogue, &file.text, &settings)
     };
     let wanted = Wanted {
         recording: args.record.is_some(),
         trace: args.trace.is_some(),
     };
-    let others =
-        own.map(|own| OtherMachines::connect(&pipeline, own, options.clock, &facts(), wanted));
-    let mut others = others.transpose()?;
+    let connect = |own| OtherMachines::connect(&pipeline, own, options.clock, &facts()?, wanted);
+    let mut others = own.map(connect).transpose()?;
     if let Some(others) = &mut others {
         options.clock = others.clock();
         options.elsewhere = others.stages();

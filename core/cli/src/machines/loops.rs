@@ -1,6 +1,6 @@
 //! The ends of loops whose stages are on several machines.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use flowpipe_config::pipeline::Machines;
@@ -14,8 +14,8 @@ pub struct Loops {
     /// The machines of each loop.
     machines: Vec<BTreeSet<usize>>,
     idle: IdleMachines,
-    /// What the others know.
-    sent: BTreeSet<(usize, usize)>,
+    /// What the others know: the other machine, the loop, and the machine that was idle.
+    sent: BTreeSet<(usize, usize, usize)>,
 }
 
 /// The loops and the machines that have been idle in them. Other machines report them.
@@ -59,19 +59,17 @@ impl Loops {
     }
 
     /// Reports what is new, and ends the loops whose machines have all been idle.
-    pub fn update<'a>(&mut self, bridges: impl Iterator<Item = &'a Bridge> + Clone) {
+    pub fn update(&mut self, bridges: &BTreeMap<usize, Bridge>) {
         for cycle in self.cycles.iter().filter(|it| it.is_idle()) {
             self.idle.add(cycle.index(), self.own);
         }
         let known = self.idle.lock().clone();
-        let new: Vec<_> = known.difference(&self.sent).copied().collect();
-        for (cycle, machine) in new {
-            // It is tried again where it was not taken.
-            if bridges
-                .clone()
-                .all(|bridge| bridge.send_idle(cycle, machine))
-            {
-                self.sent.insert((cycle, machine));
+        for (&to, bridge) in bridges {
+            for &(cycle, machine) in &known {
+                // It is tried again where it was not taken.
+                if !self.sent.contains(&(to, cycle, machine)) && bridge.send_idle(cycle, machine) {
+                    self.sent.insert((to, cycle, machine));
+                }
             }
         }
         for (cycle, machines) in self.cycles.iter().zip(&self.machines) {

@@ -49,12 +49,15 @@ pub(super) fn missing(own: &str) -> impl FnMut(&[Missing]) {
 
 /// Why the machines do not start together, and what to do.
 pub(super) fn refused(error: AgreementError) -> Failure {
-    Failure::Config(match &error {
-        AgreementError::Differences(_) => format!(
+    match &error {
+        AgreementError::Differences(_) => Failure::Config(format!(
             "{error}: all machines need the same release of flowpipe, the same file and plugins, and the same options"
-        ),
-        _ => error.to_string(),
-    })
+        )),
+        AgreementError::Other { .. } => Failure::Config(error.to_string()),
+        AgreementError::Absent { .. }
+        | AgreementError::Malformed(_)
+        | AgreementError::Started(_) => Failure::Run(error.to_string()),
+    }
 }
 
 /// Prints what happens, and ends the run when another machine has ended it.
@@ -106,14 +109,26 @@ pub(super) fn print(
             eprintln!("a message of {length} bytes is too long for machine {machine}");
         }
         BridgeEvent::Idle { cycle, machine } => idle.report(cycle, machine),
-        BridgeEvent::Stopped { reason } => {
-            if let Some(reason) = reason {
-                let reason: String = reason.chars().take(LONGEST_REASON).collect();
-                let escaped = escape(&reason);
-                eprintln!("machine {machine} ends the run: {escaped}");
-                lose(Some(reason));
-            } else if !stopper.is_ending() {
-                eprintln!("machine {machine} ends the run");
+        BridgeEvent::Stopped { machine, reason } => {
+            let name = pipeline
+                .machines
+                .all
+                .get(machine)
+                .map_or("?", |it| &it.name);
+            let reason = reason.map(|it| it.chars().take(LONGEST_REASON).collect::<String>());
+            // What this machine has ended, or knows, comes back.
+            if !stopper.is_ending() {
+                let why = reason.as_ref().map(|it| format!(": {}", escape(it)));
+                eprintln!(
+                    "machine {} ends the run{}",
+                    escape(name),
+                    why.unwrap_or_default()
+                );
+            }
+            // The first one counts.
+            let _ = ending.machine.set(machine);
+            if reason.is_some() {
+                lose(reason);
             }
             stopper.stop_with_other_machine();
         }

@@ -13,6 +13,11 @@ use crate::violation::Violation;
 /// Without acknowledgement no more items are sent, so that a peer that acknowledges nothing takes bounded memory.
 const MOST_ITEMS: usize = 1 << 16;
 
+/// The channel of short messages that do not wait until the peer has acknowledged long ones.
+const URGENT: u32 = 0;
+/// How long they are at most.
+const URGENT_BYTES: usize = 64 << 10;
+
 /// A part of a message's body.
 #[derive(Clone, Debug)]
 pub(crate) struct Slice {
@@ -91,7 +96,8 @@ impl Outgoing {
     /// Why a message of this length would not be accepted.
     pub(crate) fn refusal(&self, channel: u32, length: usize) -> Option<Refusal> {
         let is_open = |it: &&OutChannel| it.end == Ending::Open && self.finish == Ending::Open;
-        let Some(channel) = self.channels.get(channel as usize).filter(is_open) else {
+        let index = channel;
+        let Some(channel) = self.channels.get(index as usize).filter(is_open) else {
             return Some(Refusal::Ended);
         };
         if length > self.limits.message_bytes {
@@ -100,7 +106,11 @@ impl Outgoing {
         if channel.accepted >= channel.limit {
             return Some(Refusal::NoCredit);
         }
-        (self.bytes > 0 && self.bytes.saturating_add(length) > self.limits.unacknowledged_bytes)
+        // What is urgent does not wait for frames: its credits limit it.
+        let is_urgent = index == URGENT && length <= URGENT_BYTES;
+        (!is_urgent
+            && self.bytes > 0
+            && self.bytes.saturating_add(length) > self.limits.unacknowledged_bytes)
             .then_some(Refusal::Full)
     }
 

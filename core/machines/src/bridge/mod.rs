@@ -75,9 +75,11 @@ pub enum BridgeEvent {
         /// The machine.
         machine: usize,
     },
-    /// The run was stopped on the other machine, or has failed there.
+    /// The other machine reports that the run was stopped, or has failed.
     Stopped {
-        /// That a machine is gone, and which.
+        /// The machine that has ended it, as the other one says: it may be no machine of the pipeline.
+        machine: usize,
+        /// That a machine is gone, and which, or why it did not start.
         reason: Option<String>,
     },
 }
@@ -210,11 +212,11 @@ impl Bridge {
         Ok(bridge)
     }
 
-    /// Reports to the other machine that the run is stopped here. `reason`: that a machine is gone, and which.
-    /// Returns false if it takes nothing now.
+    /// Reports to the other machine that the run is ending. `machine`: which one has ended it. `reason`: that a machine is
+    /// gone, and which. Returns false if it takes nothing now.
     #[must_use]
-    pub fn stop(&self, reason: Option<String>) -> bool {
-        self.shared.send_control(&Control::Stop { reason })
+    pub fn stop(&self, machine: usize, reason: Option<String>) -> bool {
+        self.shared.send_control(&Control::Stop { machine, reason })
     }
 
     /// Reports to the other machine that a machine has been idle in a cycle.

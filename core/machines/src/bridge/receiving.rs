@@ -13,9 +13,9 @@ use flowpipe_link::session::{Event, MessageId};
 use super::{Arrivals, BridgeEvent, STEP, Shared};
 use crate::control::{CHANNEL, Control};
 use crate::frame_coding::FrameDecoder;
-use crate::held::HeldMessage;
 use crate::observations::UNEXPECTED;
 use crate::shared_memory::Sharing;
+use crate::unfinished::UnfinishedMessage;
 use crate::wire;
 
 /// How often it is checked whether a stage has taken a message.
@@ -44,7 +44,7 @@ pub(super) fn receive_edge(
         let delivery = match wire::decode(&body, clock, &mut frames, sharing) {
             Some(arrived) => {
                 let link = shared.link.clone();
-                edge.accept(arrived, Some(Arc::new(HeldMessage { link, id })))
+                edge.accept(arrived, Some(Arc::new(UnfinishedMessage { link, id })))
             }
             None => {
                 shared.link.done(id);
@@ -107,8 +107,8 @@ pub(super) fn receive(shared: &Shared, early: Vec<Event>, mut arrivals: HashMap<
                 shared.link.done(id);
                 match Control::decode(&body) {
                     Some(Control::Gone { edge }) => shared.set_gone(edge),
-                    Some(Control::Stop { reason }) => {
-                        (shared.report)(BridgeEvent::Stopped { reason });
+                    Some(Control::Stop { machine, reason }) => {
+                        (shared.report)(BridgeEvent::Stopped { machine, reason });
                     }
                     // It may learn later that all have started.
                     Some(Control::Missing { .. }) => {}
@@ -166,7 +166,24 @@ pub(super) fn receive(shared: &Shared, early: Vec<Event>, mut arrivals: HashMap<
                 shared.workers.close();
                 // Streams to the stages here end.
                 arrivals.clear();
-                return;
+                return refuse_successors(shared);
+            }
+        }
+    }
+}
+
+/// Takes what programs send that were started in place of the dead one, and lets them know that they are late.
+fn refuse_successors(shared: &Shared) {
+    let started: Arc<[u8]> = Control::Started.encode().into();
+    while !shared.is_closing() {
+        if let Some(Event::Message { id, body }) = shared.link.next_event(STEP) {
+            shared.link.take(id.channel);
+            shared.link.done(id);
+            let is_introduction = id.channel == CHANNEL
+                && matches!(Control::decode(&body), Some(Control::Introduction { .. }));
+            if is_introduction {
+                // One that takes nothing learns nothing.
+                let _ = shared.link.send(CHANNEL, &started, STEP);
             }
         }
     }

@@ -14,7 +14,7 @@ use flowpipe_sync::lock;
 
 use super::{BridgeEvent, STEP, Shared};
 use crate::control;
-use crate::frame_coding::{FrameEncoder, MOST_FRAME_BYTES};
+use crate::frame_coding::{FrameEncoder, MOST_FRAME_BYTES, MOST_HELD_BYTES};
 use crate::shared_memory::SharedBlock;
 use crate::wire;
 
@@ -36,6 +36,8 @@ pub(super) struct Unfinished {
     source: PortRef,
     /// Their numbers on the output, by those on the channel, with the frames that the other machine may still read here.
     sequences: BTreeMap<u64, (u64, Option<Frame>)>,
+    /// Bytes of these frames.
+    held_bytes: usize,
     /// Counts those that are finished.
     finished: FinishedCount,
     /// What those keep that have not arrived.
@@ -70,8 +72,10 @@ impl Shared {
                         source: edge.edge().from,
                         finished: edge.finished_count(),
                         sequences: BTreeMap::new(),
+                        held_bytes: 0,
                         receipts: BTreeMap::new(),
                     });
+                    unfinished.held_bytes += size_of(&shared);
                     unfinished.sequences.insert(id.number, (sequence, shared));
                     unfinished
                         .receipts
@@ -108,8 +112,12 @@ impl Shared {
     }
 
     /// The frame of a message and where the other machine may read it, if it may.
-    fn place_of_frame(&self, message: &Message) -> Option<(Frame, SharedBlock)> {
+    fn place_of_frame(&self, channel: u32, message: &Message) -> Option<(Frame, SharedBlock)> {
         let (sharing, frame) = (self.sharing.as_ref()?, message.frame()?);
+        let held_bytes = lock(&self.sent).get(&channel).map_or(0, |it| it.held_bytes);
+        if held_bytes >= MOST_HELD_BYTES {
+            return None;
+        }
         let block = sharing.place_of(frame)?;
         Some((frame.clone(), block))
     }
@@ -135,14 +143,17 @@ impl Shared {
 
     /// The other machine has finished these messages.
     pub(super) fn note_done(&self, first: MessageId, last: u64) {
-        if let Some(unfinished) = lock(&self.sent).get_mut(&first.channel) {
-            let count = unfinished.sequences.len();
-            let rest = unfinished.sequences.split_off(&first.number);
-            let later = rest.into_iter().filter(|(number, _)| *number > last);
-            unfinished.sequences.extend(later);
-            let finished = count - unfinished.sequences.len();
-            unfinished.finished.add(finished as u64);
-        }
+        let mut sent = lock(&self.sent);
+        let Some(unfinished) = sent.get_mut(&first.channel) else {
+            return;
+        };
+        let finished = take_range(&mut unfinished.sequences, first.number, last);
+        let held: usize = finished.iter().map(|(_, (_, frame))| size_of(frame)).sum();
+        unfinished.held_bytes = unfinished.held_bytes.saturating_sub(held);
+        unfinished.finished.add(finished.len() as u64);
+        drop(sent);
+        // Without the lock: a frame goes back to its pool.
+        drop(finished);
     }
 
     /// The other machine is dead.
@@ -159,18 +170,14 @@ impl Shared {
             return;
         };
         let (edge, source) = (unfinished.edge, unfinished.source);
-        let mut lost = unfinished.sequences.split_off(&first.number);
-        let later = lost.split_off(&last.saturating_add(1));
-        unfinished.sequences.extend(later);
-        let mut receipts = unfinished.receipts.split_off(&first.number);
-        let later = receipts.split_off(&last.saturating_add(1));
-        unfinished.receipts.extend(later);
+        let lost = take_range(&mut unfinished.sequences, first.number, last);
+        let receipts = take_range(&mut unfinished.receipts, first.number, last);
         // A cycle does not wait for them.
         unfinished.finished.add(lost.len() as u64);
         // Without the lock: messages of any link may be finished by this.
         drop(sent);
         drop(receipts);
-        for (sequence, _) in lost.into_values() {
+        for (_, (sequence, _)) in lost {
             (self.report)(BridgeEvent::Lost {
                 edge,
                 source,
@@ -190,6 +197,21 @@ impl Shared {
             });
         }
     }
+}
+
+/// Takes the entries from one number to another one. They are mostly the first ones.
+fn take_range<T>(from: &mut BTreeMap<u64, T>, first: u64, last: u64) -> Vec<(u64, T)> {
+    let numbers: Vec<u64> = from
+        .range(first..=last.max(first))
+        .map(|(number, _)| *number)
+        .collect();
+    let take = |number: u64| Some((number, from.remove(&number)?));
+    numbers.into_iter().filter_map(take).collect()
+}
+
+/// Bytes of a frame, if there is one.
+fn size_of(frame: &Option<Frame>) -> usize {
+    frame.as_ref().map_or(0, |frame| frame.pixels().len())
 }
 
 fn size_of_frame(message: &Message) -> usize {
@@ -212,7 +234,7 @@ pub(super) fn send_edge(shared: &Shared, edge: &OutgoingEdge, mut frames: FrameE
                 shared.drop_too_long(edge, size_of_frame(&message));
             }
             Taken::Message(message, receipt) => {
-                let (shared_frame, block) = shared.place_of_frame(&message).unzip();
+                let (shared_frame, block) = shared.place_of_frame(channel, &message).unzip();
                 let (body, sent_bytes) = wire::encode(&message, &mut frames, block);
                 let sequence = message.lineage().sequence;
                 if shared.is_gone(edge.index()) {

@@ -4,12 +4,18 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::FileExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use flowpipe_host::frame::Frame;
-use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::fs::{MemfdFlags, Mode, OFlags, memfd_create};
 
 use super::{Place, SharedBlock, Token};
+
+/// What is in front of a token: a frame does not begin so.
+const MARK: Token = [
+    u64::from_le_bytes(*b"flowpipe"),
+    u64::from_le_bytes(*b"'s token"),
+];
 
 /// A token that nobody can guess.
 pub(super) fn random_token() -> io::Result<Token> {
@@ -21,7 +27,8 @@ pub(super) fn random_token() -> io::Result<Token> {
 /// A new memory file that contains a token, and where it is.
 pub(super) fn memory_with(token: Token) -> io::Result<(File, Place)> {
     let file = File::from(memfd_create("flowpipe", MemfdFlags::CLOEXEC)?);
-    let bytes: Vec<u8> = token.iter().flat_map(|half| half.to_le_bytes()).collect();
+    let halves = MARK.iter().chain(&token);
+    let bytes: Vec<u8> = halves.flat_map(|half| half.to_le_bytes()).collect();
     file.write_all_at(&bytes, 0)?;
     let place = Place {
         process: std::process::id(),
@@ -30,11 +37,16 @@ pub(super) fn memory_with(token: Token) -> io::Result<(File, Place)> {
     Ok((file, place))
 }
 
-/// The token in a memory file.
+/// The token in a memory file that contains nothing else.
 pub(super) fn token_at(place: Place) -> Option<Token> {
-    let mut halves = [[0; 8]; 2];
-    read(&open(place).ok()?, halves.as_flattened_mut()).ok()?;
-    Some(halves.map(u64::from_le_bytes))
+    let mut bytes = [[0; 8]; 4];
+    let file = open(place).ok()?;
+    if file.metadata().ok()?.len() != size_of_val(&bytes) as u64 {
+        return None;
+    }
+    read(&file, bytes.as_flattened_mut()).ok()?;
+    let [mark, more, token, rest] = bytes.map(u64::from_le_bytes);
+    ([mark, more] == MARK).then_some([token, rest])
 }
 
 /// Opens a memory file of flowpipe, and nothing else: to open a pipe or a device may have effects.
@@ -43,9 +55,13 @@ pub(super) fn open(place: Place) -> io::Result<File> {
         process,
         descriptor,
     } = place;
-    let path = PathBuf::from(format!("/proc/{process}/fd/{descriptor}"));
-    match std::fs::read_link(&path)? {
-        target if target == Path::new("/memfd:flowpipe (deleted)") => File::open(path),
+    let path = format!("/proc/{process}/fd/{descriptor}");
+    // Without reading rights at first: another descriptor may be there by now.
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    let found = rustix::fs::open(&path, flags, Mode::empty())?;
+    let own = format!("/proc/self/fd/{}", found.as_raw_fd());
+    match std::fs::read_link(&own)? {
+        target if target == Path::new("/memfd:flowpipe (deleted)") => File::open(own),
         _ => Err(io::ErrorKind::InvalidInput.into()),
     }
 }

@@ -83,6 +83,11 @@ impl Sharing {
         match handshake {
             Handshake::Offer(place) => {
                 let token = system::token_at(place)?;
+                let is_own = |(own, _): &(Token, File)| *own == token;
+                if lock(&self.offered).as_ref().is_some_and(is_own) {
+                    // Its own offer has come back: who sent it may have no rights.
+                    return None;
+                }
                 let (file, place) = system::memory_with(token).ok()?;
                 *lock(&self.answered) = Some(file);
                 Some(Handshake::Answer(token, place))
@@ -258,6 +263,24 @@ mod tests {
             None,
             "each offer has one answer"
         );
+    }
+
+    #[test]
+    fn an_offer_that_comes_back_is_refused() {
+        let receiver = Sharing::default();
+        let offer = receiver.offer().unwrap();
+        // Otherwise the answer would be one to itself, and its own memory could be named.
+        assert_eq!(receiver.receive(offer), None);
+        // Neither does a frame contain a token.
+        let pool = Pool::shared(1);
+        let frame = frame(&pool, &[1; 32]);
+        let descriptor = block_of(&frame).unwrap().descriptor;
+        let process = std::process::id();
+        let place = Place {
+            process,
+            descriptor,
+        };
+        assert_eq!(receiver.receive(Handshake::Offer(place)), None);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! A call of an instance that this machine has for another one.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
@@ -33,8 +34,8 @@ pub(super) struct DistantRun {
     is_dry: AtomicBool,
     processes: Mutex<Vec<Weak<dyn StageProcess>>>,
     answers: Arc<PacketSender>,
-    /// The instances by the names of their stages, to end the run.
-    instances: Mutex<Vec<(String, u64)>>,
+    /// The stages that have had instances, by their names.
+    stages: Mutex<BTreeMap<String, usize>>,
 }
 
 /// Whether the calls of an instance are cancelled.
@@ -72,7 +73,7 @@ impl DistantRun {
             is_dry: AtomicBool::new(false),
             processes: Mutex::default(),
             answers: answers.clone(),
-            instances: Mutex::default(),
+            stages: Mutex::default(),
         })
     }
 
@@ -90,10 +91,8 @@ impl DistantRun {
         }
     }
 
-    pub(super) fn add(&self, stage: &str, instance: u64) {
-        let mut instances = lock(&self.instances);
-        instances.retain(|(name, _)| name != stage);
-        instances.push((stage.to_owned(), instance));
+    pub(super) fn add(&self, name: &str, stage: usize) {
+        lock(&self.stages).insert(name.to_owned(), stage);
     }
 }
 
@@ -112,18 +111,15 @@ impl RunContext for DistantRun {
     }
 
     fn end(&self, ended: Ended) {
-        let instances = lock(&self.instances);
-        let instance = instances.iter().find(|(name, _)| *name == ended.stage);
-        let Some(instance) = instance.map(|(_, instance)| *instance) else {
+        let Ended { stage, how, reason } = ended;
+        let Some(stage) = lock(&self.stages).get(&stage).copied() else {
             return;
         };
-        drop(instances);
-        let Ended { how, reason, .. } = ended;
-        let end = WorkerAnswer::end(how, reason);
+        let end = WorkerAnswer::end(stage, how, reason);
+        // It is of no instance: the one that ends the run may have been given up.
+        let end = FromWorker::new(0, Polls::default(), end);
         // The other machine is dead: its run has ended.
-        let _ = self
-            .answers
-            .send(FromWorker::new(instance, Polls::default(), end), b"", None);
+        let _ = self.answers.send(end, b"", None);
     }
 
     fn follow(&self, process: &Arc<dyn StageProcess>) {

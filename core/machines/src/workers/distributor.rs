@@ -10,7 +10,7 @@ use flowpipe_engine::run::worker_call::{Polls, WorkerDone, WorkerOutput, WorkerR
 use flowpipe_engine::run::worker_proxy::WorkerProxy;
 use flowpipe_host::frame::pool::Pool;
 use flowpipe_host::instance::{Death, Instance};
-use flowpipe_host::run::{Ended, RunContext, StageProcess};
+use flowpipe_host::run::{Ended, Ending, RunContext, StageProcess};
 use flowpipe_host::stage_clock::ClockSource;
 use flowpipe_host::table::Host;
 use flowpipe_link::clock_offset::Offset;
@@ -37,6 +37,8 @@ pub(crate) struct Distributor {
     is_started: AtomicBool,
     /// By number.
     instances: Mutex<HashMap<u64, Entry>>,
+    /// By stage.
+    runs: Mutex<BTreeMap<usize, StageRun>>,
     /// How many instances of a stage and worker are being created.
     creating: Mutex<BTreeMap<(usize, usize), usize>>,
     last: AtomicU64,
@@ -66,7 +68,6 @@ pub(super) enum Errand {
 
 struct Entry {
     place: WorkerPlace,
-    stage: String,
     is_created: bool,
     /// Whether a call has been sent whose result has not come.
     is_called: bool,
@@ -76,6 +77,11 @@ struct Entry {
     /// The memory of its frames, and their owner.
     pool: Arc<Pool>,
     owner: u32,
+}
+
+/// The run of a distributed stage.
+struct StageRun {
+    name: String,
     run: Weak<dyn RunContext>,
 }
 
@@ -87,6 +93,7 @@ impl Distributor {
             calls,
             is_started: AtomicBool::new(false),
             instances: Mutex::default(),
+            runs: Mutex::default(),
             creating: Mutex::default(),
             last: AtomicU64::new(0),
             errands: crossbeam_channel::unbounded(),
@@ -227,12 +234,29 @@ impl Distributor {
         drop(lost);
     }
 
+    /// A plugin there ends the run, of an instance that may have been given up meanwhile.
+    fn end_run(&self, stage: usize, how: Ending, reason: String) -> Result<(), &'static str> {
+        let runs = lock(&self.runs);
+        let found = runs
+            .get(&stage)
+            .ok_or("it ends the run of a stage that is not of its workers")?;
+        let (stage, run) = (found.name.clone(), found.run.upgrade());
+        drop(runs);
+        if let Some(run) = run {
+            run.end(Ended { stage, how, reason });
+        }
+        Ok(())
+    }
+
     fn accept(&self, packet: Packet<FromWorker>, clock: Offset) -> Result<(), &'static str> {
         let Packet { what, json, pixels } = packet;
         if !what.is_in_range() {
             return Err("an answer of a worker is out of range");
         }
         let (instance, polls) = (what.instance, what.polls());
+        if let WorkerAnswer::End { stage, how, reason } = what.what {
+            return self.end_run(stage, how, reason);
+        }
         let mut instances = lock(&self.instances);
         let Some(entry) = instances.get_mut(&instance) else {
             // It was given up.
@@ -333,17 +357,11 @@ impl Distributor {
                 let at_ns = clock.to_own(at_ns);
                 Received::Reply(WorkerReply::Mark { name, at_ns }, polls)
             }
-            WorkerAnswer::End { how, reason } => {
-                let (run, stage) = (entry.run.upgrade(), entry.stage.clone());
-                drop(instances);
-                if let Some(run) = run {
-                    run.end(Ended { stage, how, reason });
-                }
-                return Ok(());
-            }
             WorkerAnswer::Created { .. } | WorkerAnswer::NotCreated { .. } => {
                 return Err("a worker was created twice");
             }
+            // It was handled above.
+            WorkerAnswer::End { .. } => return Ok(()),
         };
         let sent = entry.replies.try_send(received);
         if has_died {
@@ -387,15 +405,18 @@ impl WorkerMachine for PeerWorkers {
         let (sender, replies) = crossbeam_channel::bounded(MOST_REPLIES);
         let entry = Entry {
             place,
-            stage: host.name().to_owned(),
             is_created: false,
             is_called: false,
             replies: sender,
             is_waiting: false,
             pool: host.pool().clone(),
             owner: host.owner(),
+        };
+        let stage_run = StageRun {
+            name: host.name().to_owned(),
             run: Arc::downgrade(run),
         };
+        lock(&this.runs).insert(place.stage, stage_run);
         let process = Arc::new(RemoteProcess::new(instance, this));
         let follower: Arc<dyn StageProcess> = process.clone();
         run.follow(&follower);

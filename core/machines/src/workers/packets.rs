@@ -14,7 +14,9 @@ use flowpipe_sync::lock;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::frame_coding::{FrameDecoder, FrameEncoder, FrameHead, FrameTraffic, MOST_FRAME_BYTES};
+use crate::frame_coding::{
+    FrameDecoder, FrameEncoder, FrameHead, FrameTraffic, MOST_FRAME_BYTES, MOST_HELD_BYTES,
+};
 use crate::shared_memory::Sharing;
 
 /// How often a thread that waits checks whether the other machine is dead.
@@ -68,6 +70,12 @@ struct PacketHead<T> {
     frame: Option<FrameHead>,
 }
 
+impl HeldFrames {
+    fn bytes(&self) -> usize {
+        self.frames.values().map(|frame| frame.pixels().len()).sum()
+    }
+}
+
 impl PacketSender {
     /// `sharing`: the memory that both ends share, if they are on one machine.
     pub(crate) fn new(link: &Arc<Link>, channel: u32, sharing: Option<Arc<Sharing>>) -> Self {
@@ -117,11 +125,16 @@ impl PacketSender {
         json: &[u8],
         frame: Option<&Frame>,
     ) -> Result<(), Unsent> {
+        if self.is_over() {
+            return Err(Unsent::Over);
+        }
         if frame.is_some_and(|frame| frame.pixels().len() > MOST_FRAME_BYTES) {
             return Err(Unsent::TooLong);
         }
         let mut frames = lock(&self.frames);
-        let shared = frame.and_then(|frame| Some((frame, self.sharing.place_of(frame)?)));
+        let may_hold = lock(&self.held).bytes() < MOST_HELD_BYTES;
+        let shared = frame.filter(|_| may_hold);
+        let shared = shared.and_then(|frame| Some((frame, self.sharing.place_of(frame)?)));
         let (head, list, pixels) = match (frame, shared) {
             (_, Some((frame, block))) => {
                 let head = frames.encode_shared(frame.shape(), block);

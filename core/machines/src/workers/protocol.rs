@@ -105,8 +105,9 @@ pub(super) enum WorkerAnswer {
         name: String,
         at_ns: i64,
     },
-    /// It ends the run.
+    /// A plugin of this stage ends the run.
     End {
+        stage: usize,
         how: Ending,
         reason: String,
     },
@@ -211,10 +212,10 @@ impl WorkerAnswer {
         Self::NotCreated { why: short(why) }
     }
 
-    /// It ends the run.
-    pub(super) fn end(how: Ending, reason: String) -> Self {
+    /// A plugin of a stage ends the run.
+    pub(super) fn end(stage: usize, how: Ending, reason: String) -> Self {
         let reason = short(reason);
-        Self::End { how, reason }
+        Self::End { stage, how, reason }
     }
 
     fn is_in_range(&self) -> bool {

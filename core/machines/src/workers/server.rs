@@ -149,6 +149,14 @@ impl Server {
                 call,
                 message,
             } => {
+                let is_possible = match event {
+                    abi::EVENT_MESSAGE => message.is_some(),
+                    abi::EVENT_FINISH => message.is_none(),
+                    _ => false,
+                };
+                if !is_possible {
+                    return Err("it calls a worker as no run does".to_owned());
+                }
                 let owner = u32::try_from(it.place.stage).unwrap_or(u32::MAX);
                 let work = match pixels.frame(self.served.host.pool(), owner) {
                     Ok(frame) => {
@@ -203,7 +211,7 @@ impl Server {
         let (work, works) = crossbeam_channel::bounded(1);
         let (statuses, received) = crossbeam_channel::bounded(1);
         let name = self.served.host.name(place.stage);
-        self.run.add(name, instance);
+        self.run.add(name, place.stage);
         let thread = InstanceThread {
             instance,
             place,

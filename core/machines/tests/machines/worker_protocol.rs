@@ -234,9 +234,21 @@ fn violations() -> Vec<(&'static str, OnCall)> {
             long["Done"]["death"] = json!([false, "a".repeat((64 << 10) + 1)]);
             fake.answer(it, long);
         }),
+        (
+            "it ends the run of a stage that is not of its workers",
+            |fake, it| {
+                fake.answer(
+                    it,
+                    json!({ "End": { "stage": 2, "how": "done", "reason": "" } }),
+                );
+            },
+        ),
         (out_of_range, |fake, it| {
             let reason = "a".repeat((64 << 10) + 1);
-            fake.answer(it, json!({ "End": { "how": "done", "reason": reason } }));
+            fake.answer(
+                it,
+                json!({ "End": { "stage": 1, "how": "done", "reason": reason } }),
+            );
         }),
     ]
 }
@@ -351,12 +363,16 @@ fn message() -> Value {
 }
 
 fn process(message: &Value) -> Value {
-    json!({ "Process": { "event": flowpipe_abi::EVENT_MESSAGE, "call": 4, "message": message } })
+    process_with(flowpipe_abi::EVENT_MESSAGE, message)
+}
+
+fn process_with(event: flowpipe_abi::Event, message: &Value) -> Value {
+    json!({ "Process": { "event": event, "call": 4, "message": message } })
 }
 
 #[test]
 fn a_distributor_that_breaks_the_protocol_is_refused() {
-    let calls: [(&str, Script); 7] = [
+    let calls: [(&str, Script); 10] = [
         ("a call of a worker is malformed", |fake| {
             fake.send_raw(CALLS, &[255; 9]);
         }),
@@ -371,6 +387,27 @@ fn a_distributor_that_breaks_the_protocol_is_refused() {
         }),
         ("it needs a worker that is not of this machine", |fake| {
             fake.command(1, create(1, 0, 1), b"");
+        }),
+        // A plugin would read a message that is not there.
+        ("it calls a worker as no run does", |fake| {
+            fake.command(1, create(1, 0, 0), b"");
+            fake.command(
+                1,
+                process_with(flowpipe_abi::EVENT_MESSAGE, &Value::Null),
+                b"",
+            );
+        }),
+        ("it calls a worker as no run does", |fake| {
+            fake.command(1, create(1, 0, 0), b"");
+            fake.command(
+                1,
+                process_with(flowpipe_abi::EVENT_FINISH, &message()),
+                b"{}",
+            );
+        }),
+        ("it calls a worker as no run does", |fake| {
+            fake.command(1, create(1, 0, 0), b"");
+            fake.command(1, process_with(flowpipe_abi::EVENT_TICK, &Value::Null), b"");
         }),
         ("it needs a worker twice", |fake| {
             fake.command(1, create(1, 0, 0), b"");

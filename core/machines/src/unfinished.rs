@@ -1,4 +1,4 @@
-//! Messages of another machine that this one has and has not finished.
+//! Messages of another machine that this one has not finished.
 
 use std::sync::Arc;
 
@@ -7,12 +7,12 @@ use flowpipe_link::session::MessageId;
 
 /// A message of the other machine that this one has. When the last of its descendants here is dropped, which may be in any
 /// thread, it is finished.
-pub(crate) struct HeldMessage {
+pub(crate) struct UnfinishedMessage {
     pub link: Arc<Link>,
     pub id: MessageId,
 }
 
-impl Drop for HeldMessage {
+impl Drop for UnfinishedMessage {
     fn drop(&mut self) {
         self.link.done(self.id);
     }
