@@ -1,6 +1,6 @@
 //! What a portal gives so that it need not ask the next time, kept in the folder of the user's state.
 //!
-//! Each use has a file of its own, so that a capture and a mouse that start at the same time do not write the same one.
+//! Each use has a file of its own: what serves for a session without the mouse does not serve for one with it.
 
 use std::fs::Permissions;
 use std::io::{self, ErrorKind, Read as _, Write as _};
@@ -91,6 +91,10 @@ fn read(file: &Path) -> io::Result<String> {
     if text.len() as u64 > MAX_FILE {
         return Err(io::Error::other("it is too long to hold a token"));
     }
+    // A process that may write this file alone gets it empty.
+    if text.is_empty() {
+        return Err(ErrorKind::NotFound.into());
+    }
     let kept: Kept = toml::from_str(&text)
         .map_err(|error| io::Error::other(error.message().chars().take(200).collect::<String>()))?;
     checked(&kept.token)?;
@@ -107,9 +111,12 @@ fn write(file: &Path, token: &str) -> io::Result<()> {
         std::fs::create_dir_all(folder)?;
     }
     let mut output = OutputFile::create_derived(file)?;
-    output
-        .file()?
-        .set_permissions(Permissions::from_mode(0o600))?;
+    let private = Permissions::from_mode(0o600);
+    match output.file()?.set_permissions(private) {
+        // A confined process may not. The token serves this user alone: only their programs reach their portal.
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => {}
+        changed => changed?,
+    }
     output.write_all(format!("{HEADER}{text}").as_bytes())?;
     output.commit()
 }
