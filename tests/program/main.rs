@@ -26,6 +26,9 @@ mod made_up_portal;
 #[path = "../support/mutter.rs"]
 mod mutter;
 #[cfg(target_os = "linux")]
+#[path = "../../core/desktop/tests/made_up_portal/mutter_pictures.rs"]
+mod mutter_pictures;
+#[cfg(target_os = "linux")]
 #[path = "../support/network.rs"]
 mod network;
 #[cfg(target_os = "linux")]
@@ -132,6 +135,8 @@ mod plugin_dir;
 mod plugin_install;
 #[cfg(target_os = "linux")]
 mod portal_live;
+#[cfg(target_os = "linux")]
+mod portal_shared;
 #[cfg(unix)]
 mod ports;
 #[cfg(unix)]

@@ -67,6 +67,10 @@ pub(crate) trait Backend: Send + Sync {
     fn input_without_libei(self: Arc<Self>) -> Result<Box<dyn crate::input::InputDevice>> {
         self.input()
     }
+    /// Whether a person is asked before anything of the screen is seen.
+    fn asks(&self) -> bool {
+        false
+    }
     /// Questions to a person end when this is true.
     fn give_up_when(&self, _is_over: IsOver) {}
     /// Whether a picture of a few pixels comes within a millisecond or so, whatever the screen does.

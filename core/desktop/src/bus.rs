@@ -95,14 +95,7 @@ impl Bus {
         Q: Serialize + DynamicType,
         A: DeserializeOwned + Type,
     {
-        let answer = self.connection.call_method(
-            Some(object.service),
-            object.path,
-            Some(object.interface),
-            method,
-            question,
-        )?;
-        answer.body().deserialize()
+        call(&self.connection, object, method, question)
     }
 
     /// What an object has under a name.
@@ -163,6 +156,34 @@ impl Drop for Bus {
         // Threads that wait for signals end. It may be closed already.
         let _ = self.socket.shutdown(Shutdown::Both);
     }
+}
+
+/// Asks on a connection, and waits for the answer.
+pub(crate) fn call<Q, A>(
+    connection: &Connection,
+    object: Object<'_>,
+    method: &str,
+    question: &Q,
+) -> zbus::Result<A>
+where
+    Q: Serialize + DynamicType,
+    A: DeserializeOwned + Type,
+{
+    let answer = connection.call_method(
+        Some(object.service),
+        object.path,
+        Some(object.interface),
+        method,
+        question,
+    )?;
+    answer.body().deserialize()
+}
+
+/// The user as whom a program on the bus runs.
+#[cfg(feature = "portal")]
+pub(crate) fn user(connection: &Connection, name: &str) -> zbus::Result<u32> {
+    let name = BusName::try_from(name)?;
+    call(connection, BUS, "GetConnectionUnixUser", &name)
 }
 
 /// A message that is not answered.

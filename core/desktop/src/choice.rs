@@ -4,7 +4,7 @@ use std::fmt;
 
 /// The file in the folder of the user's state in which is kept what the desktop portal has allowed to be seen.
 pub const KEPT_SCREEN_FILE: &str = "portal-screen.toml";
-/// The same for the mouse.
+/// The same for the mouse, and for a capture that shares its session.
 pub const KEPT_MOUSE_FILE: &str = "portal-mouse.toml";
 
 /// Which way to the desktop is used.

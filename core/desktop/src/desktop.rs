@@ -84,6 +84,13 @@ impl Desktop {
         Ok(Self { backend })
     }
 
+    /// Whether a person is asked what may be seen, when it is wanted for the first time: then that may take minutes. Where
+    /// another stage of the same run has asked for the mouse by then, its answer serves for both.
+    #[must_use]
+    pub fn asks(&self) -> bool {
+        self.backend.asks()
+    }
+
     /// Gives up questions to a person once this is true, as when the run ends: the dialog of a desktop portal may stay open
     /// for minutes. What was asked fails then. The first call counts.
     pub fn give_up_when(&self, is_over: impl Fn() -> bool + Send + Sync + 'static) {

@@ -16,7 +16,7 @@ mod stream;
 mod testing;
 
 #[cfg(feature = "input")]
-pub(crate) use cursor::{Cursor, CursorReports};
+pub(crate) use cursor::{Besides, Cursor, CursorReports};
 #[cfg(feature = "portal")]
 pub(crate) use newest::Newest;
 #[cfg(feature = "input")]

@@ -5,7 +5,8 @@
 //! desktop has, moves and presses, from its version 2 on through libei where the desktop has it. What was allowed is asked once: the portal gives a token for the next time.
 //!
 //! A [`Desktop`](crate::Desktop) has one session. One that only captures asks for nothing else; one that takes
-//! control of the mouse first uses the same session for pictures.
+//! control of the mouse first uses the same session for pictures. So does the capture of a run whose mouse has a session:
+//! that stage has it, and gives its pictures to the other ([`session_server`], [`shared_session`]).
 //!
 //! Places are in the compositor's own units, as far as the portal says where a monitor is. Where a window is, it does not
 //! say: see [`source`].
@@ -18,12 +19,15 @@ pub mod offer;
 mod pointer;
 mod request;
 mod session;
+mod session_server;
+mod shared_session;
 mod signals;
 mod source;
 mod tokens;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use crate::backend::{Backend, IsOver};
 use crate::bus::{self, Bus, Object};
@@ -33,9 +37,12 @@ use crate::grabber::Grab;
 use crate::monitor::Monitor;
 use crate::rect::Rect;
 use crate::window::WindowId;
-use chosen::Chosen;
+use chosen::{Chosen, SeenSession};
 use offer::PortalOffer;
-use session::{PortalSession, Use};
+use session::{CAPTURE, DIALOG_PATIENCE, PATIENCE, PortalSession, Use, end_of};
+#[cfg(feature = "input")]
+use session_server::SessionServer;
+use shared_session::{Shared, SharedSession};
 use tokens::Tokens;
 
 /// The name of the portal on the bus.
@@ -98,38 +105,98 @@ impl Portal {
         }
     }
 
-    /// What the person has chosen to be seen. Asks, the first time.
+    /// Uses what the person has chosen to be seen. A mouse that is restarted meanwhile has another session: then once more.
+    fn see<T>(&self, mut with: impl FnMut(&Chosen) -> Result<T>) -> Result<T> {
+        let seen = self.seen()?;
+        match with(&seen) {
+            Err(_) if seen.has_failed_at_its_end() => with(&*self.seen()?),
+            result => result,
+        }
+    }
+
+    /// What the person has chosen to be seen. Asks, the first time, if no mouse of the run has asked.
     fn seen(&self) -> Result<Arc<Chosen>> {
         let mut chosen = self.chosen.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(chosen) = &*chosen {
-            return Ok(Arc::clone(chosen));
-        }
-        let opened = self
-            .open(Use::Screen)
-            .map_err(|reason| DesktopError::Grab { reason })?;
-        Ok(Arc::clone(chosen.insert(opened)))
+        let is_gone = match &*chosen {
+            Some(chosen) if !chosen.is_gone() => return Ok(Arc::clone(chosen)),
+            before => before.is_some(),
+        };
+        let opened = match self.shared(is_gone)? {
+            Some(session) => SeenSession::Shared(session),
+            None => {
+                let opened = self.open(Use::Screen);
+                let opened = opened.map_err(|reason| DesktopError::Grab { reason })?;
+                SeenSession::Own(Arc::new(opened))
+            }
+        };
+        Ok(Arc::clone(chosen.insert(Arc::new(Chosen::new(opened)))))
     }
 
-    /// What the person lets this program control. Asks, the first time.
-    #[cfg(feature = "input")]
-    fn controlled(&self) -> Result<Arc<Chosen>> {
-        let mut chosen = self.chosen.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(chosen) = &*chosen
-            && chosen.session().controls()
-        {
-            return Ok(Arc::clone(chosen));
+    /// The session of the mouse of this run, if it has one. While its person is asked, it is waited for. `was_shared`: whether
+    /// there was one: then the mouse may be restarted, and it is waited for too.
+    fn shared(&self, was_shared: bool) -> Result<Option<SharedSession>> {
+        const CHECK: Duration = Duration::from_millis(100);
+        let failed = |reason: String| DesktopError::Grab { reason };
+        let address = self.address.as_deref();
+        let began = Instant::now();
+        loop {
+            let patience = match SharedSession::ask(address).map_err(failed)? {
+                Shared::Opened(session) => {
+                    tracing::info!("the capture shares the mouse's session of the desktop portal");
+                    return Ok(Some(session));
+                }
+                Shared::Ended => return Err(DesktopError::Lost(end_of(CAPTURE))),
+                Shared::Absent if !was_shared => return Ok(None),
+                Shared::Absent => PATIENCE,
+                Shared::Pending => DIALOG_PATIENCE,
+            };
+            if self.is_over() {
+                return Err(failed(
+                    "the run has ended before the mouse had a session of the desktop portal"
+                        .to_owned(),
+                ));
+            }
+            if began.elapsed() > patience {
+                return Err(DesktopError::Lost(
+                    "the mouse has ended, and with it the session of the desktop portal".to_owned(),
+                ));
+            }
+            std::thread::sleep(CHECK);
         }
-        let opened = self
+    }
+
+    /// The session in which the person lets this program control the mouse. Asks, the first time.
+    #[cfg(feature = "input")]
+    fn controlled(&self) -> Result<Arc<PortalSession>> {
+        let mut chosen = self.chosen.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(session) = chosen.as_ref().and_then(|it| it.controlling()) {
+            return Ok(Arc::clone(session));
+        }
+        // Before the person is asked: the capture waits for the answer.
+        let server = SessionServer::start(self.address.as_deref());
+        let mut session = self
             .open(Use::Mouse)
             .map_err(|reason| DesktopError::NoInput { reason })?;
-        Ok(Arc::clone(chosen.insert(opened)))
+        let shared = server.and_then(|it| session.share(it).map_err(|error| error.to_string()));
+        if let Err(reason) = shared {
+            tracing::warn!(
+                "the capture can't share the mouse's session of the desktop portal: {reason}"
+            );
+        }
+        let session = Arc::new(session);
+        *chosen = Some(Arc::new(Chosen::new(SeenSession::Own(Arc::clone(
+            &session,
+        )))));
+        Ok(session)
     }
 
-    fn open(&self, for_use: Use) -> std::result::Result<Arc<Chosen>, String> {
+    fn open(&self, for_use: Use) -> std::result::Result<PortalSession, String> {
         let bus = Bus::connect(self.address.as_deref()).map_err(|error| error.to_string())?;
-        let is_over = || self.is_over.get().is_some_and(|is_over| is_over());
-        let session = PortalSession::open(bus, for_use, &self.tokens, &is_over)?;
-        Ok(Arc::new(Chosen::new(session)))
+        PortalSession::open(bus, for_use, &self.tokens, &|| self.is_over())
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_over.get().is_some_and(|is_over| is_over())
     }
 }
 
@@ -160,6 +227,10 @@ impl Backend for Portal {
         Ok(Vec::new())
     }
 
+    fn asks(&self) -> bool {
+        true
+    }
+
     fn give_up_when(&self, is_over: IsOver) {
         // The first one counts.
         let _ = self.is_over.set(is_over);
@@ -167,13 +238,13 @@ impl Backend for Portal {
 
     /// The one that was chosen; a window that was chosen counts as one.
     fn monitors(&self) -> Result<Vec<Monitor>> {
-        Ok(vec![self.seen()?.monitor()?])
+        Ok(vec![self.see(Chosen::monitor)?])
     }
 
     /// Once the mouse was asked for.
     #[cfg(feature = "input")]
     fn key_code(&self, key: crate::key::Key) -> Result<Option<u8>> {
-        if self.controlled()?.session().controls_keys() {
+        if self.controlled()?.controls_keys() {
             return Ok(crate::key_code::of(key));
         }
         Err(DesktopError::Unsupported(

@@ -8,6 +8,8 @@
 
 #[path = "../../../tests/support/mutter.rs"]
 mod mutter;
+#[path = "made_up_portal/mutter_pictures.rs"]
+mod mutter_pictures;
 #[path = "made_up_portal/portal.rs"]
 mod portal;
 
@@ -16,55 +18,10 @@ use std::time::{Duration, Instant};
 
 use flowpipe_desktop::input::{InputDevice, LateReports, PlaceReports};
 use flowpipe_desktop::{Desktop, DesktopError};
-use mutter::{CONNECTOR, Mutter};
+use mutter::Mutter;
+use mutter_pictures::shown;
 use portal::{Answers, MadeUpPortal, Properties};
-use zbus::blocking::{Connection, MessageIterator, connection::Builder};
-use zbus::zvariant::{OwnedObjectPath, Value};
-
-const CAST: &str = "org.gnome.Mutter.ScreenCast";
-const CURSOR_METADATA: u32 = 2;
-
-/// Has Mutter show its monitor, with where the pointer is. Returns the connection, with which it ends, and PipeWire's number
-/// of the pictures.
-fn shown(mutter: &Mutter) -> (Connection, u32) {
-    let address = mutter.bus();
-    let bus = Builder::address(address.as_str()).unwrap().build().unwrap();
-    let messages = MessageIterator::from(&bus);
-    let rule = format!("type='signal',sender='{CAST}'");
-    let dbus = "org.freedesktop.DBus";
-    bus.call_method(
-        Some(dbus),
-        "/org/freedesktop/DBus",
-        Some(dbus),
-        "AddMatch",
-        &rule,
-    )
-    .unwrap();
-    let none: HashMap<&str, Value<'_>> = HashMap::new();
-    let created = bus.call_method(
-        Some(CAST),
-        "/org/gnome/Mutter/ScreenCast",
-        Some(CAST),
-        "CreateSession",
-        &none,
-    );
-    let session: OwnedObjectPath = created.unwrap().body().deserialize().unwrap();
-    let interface = format!("{CAST}.Session");
-    let call = |method: &str, body: &(&str, HashMap<&str, Value<'_>>)| {
-        bus.call_method(Some(CAST), &session, Some(interface.as_str()), method, body)
-    };
-    let cursor = HashMap::from([("cursor-mode", Value::from(CURSOR_METADATA))]);
-    call("RecordMonitor", &(CONNECTOR, cursor)).unwrap();
-    bus.call_method(Some(CAST), &session, Some(interface.as_str()), "Start", &())
-        .unwrap();
-    let mut nodes = messages.map_while(Result::ok).filter_map(|message| {
-        let member = message.header().member()?.to_string();
-        (member == "PipeWireStreamAdded").then(|| message.body().deserialize().unwrap())
-    });
-    let node = nodes.next().unwrap();
-    drop(nodes);
-    (bus, node)
-}
+use zbus::zvariant::Value;
 
 /// A portal that shows Mutter's monitor, whose places are in units of so many pixels.
 fn portal(mutter: &Mutter, node: u32) -> MadeUpPortal {
@@ -132,4 +89,41 @@ fn a_person_is_noticed_through_a_portal_that_reports_the_pointer() {
         let error = error.to_string();
         assert!(error.contains("does not report any more"), "{error}");
     }
+}
+
+/// On a screen that does not change, the capture gets its pictures from the session of the mouse, also one that is restarted.
+/// Before and after, the mouse notices a person.
+#[test]
+fn a_capture_sees_the_screen_by_the_session_of_the_mouse() {
+    let mutter = Mutter::start([1280, 800], "1");
+    let compositor = Desktop::connect_mutter(&mutter.bus(), &mutter.pipewire_socket());
+    let mut compositor = compositor.unwrap().input().unwrap();
+    compositor.put([5, 5]).unwrap();
+    let (_cast, node) = shown(&mutter);
+    let portal = portal(&mutter, node);
+    let connect = || Desktop::connect_portal(&portal.bus(), &portal.path("state")).unwrap();
+    let mut input = connect().input().unwrap();
+    let reports = reports(&mut *input);
+    // What was drawn at the start has passed.
+    std::thread::sleep(Duration::from_secs(2));
+    for at in [[300, 200], [900, 700]] {
+        let capture = connect();
+        let whole = capture.monitors().unwrap()[0].place;
+        let picture = capture
+            .grabber()
+            .unwrap()
+            .grab(whole)
+            .unwrap()
+            .map(|it| it.pixels.len());
+        assert_eq!(picture, Some(1280 * 800 * 4));
+        input.put(at).unwrap();
+        compositor.put(at).unwrap();
+        wait_for("report", || reports.place() == Some(at));
+        assert!(!reports.was_moved());
+    }
+    for method in ["CreateSession", "Start"] {
+        assert_eq!(portal.count(method), 1, "{:?}", portal.asked());
+    }
+    compositor.put([300, 200]).unwrap();
+    wait_for("a person", || reports.was_moved());
 }

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use flowpipe_host::instance::Death;
+use flowpipe_process::host;
 use flowpipe_process::status::describe;
 use flowpipe_process::supervised::{SHUTDOWN_GRACE, Supervised};
 use flowpipe_sync::lock;
@@ -93,6 +94,7 @@ fn spawn(
     command
         .args(&program.arguments)
         .args(stage)
+        .env(host::VARIABLE, std::process::id().to_string())
         // Only standard input passes the connection to this process alone, and not to others that are started at the
         // same time. The process moves it to another descriptor at once.
         .stdin(Stdio::from(OwnedFd::from(their_call)))

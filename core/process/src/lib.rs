@@ -9,6 +9,7 @@
 //! - [`lines`]: the lines of a process's output, of bounded length. [`stderr_tail`]: the last ones of standard error.
 //! - [`backoff`]: the delay before a restart.
 //! - [`parent`]: in a child process, notices that the program is gone.
+//! - [`host`]: in the process of a stage, which process the program is.
 //! - `host_status`: in the process of a stage, whether the program is stopped.
 //! - [`time_limit`]: work on a thread that may never end.
 //! - [`status`]: an exit status in words. [`ending`]: that a command ended in place of an answer.
@@ -17,6 +18,7 @@ pub mod ancestors;
 pub mod backoff;
 pub mod ending;
 mod group;
+pub mod host;
 pub mod host_status;
 pub mod lines;
 pub mod parent;

@@ -8,13 +8,13 @@ use crate::config::Config;
 use crate::covers::Covers;
 use crate::pace::Pace;
 use crate::sent::Sent;
-use crate::target::Target;
+use crate::sought::Sought;
 
 /// The stage.
 pub struct CaptureScreen {
     desktop: Desktop,
     grabber: Grabber,
-    target: Target,
+    target: Sought,
     pace: Pace,
     covers: Covers,
     sent: Sent,
@@ -58,8 +58,12 @@ impl Capture for CaptureScreen {
         if self.pace.wait(sink)? {
             // Before the capture: a picture is never older than its time.
             let captured_ns = sink.host().now_ns();
-            let seen = self
-                .target
+            let target = self.target.known(&self.desktop);
+            let target = target.map_err(|error| unless_ending(&sink.host(), error))?;
+            let Some(target) = target else {
+                return Ok(Next::More);
+            };
+            let seen = target
                 .look(&self.desktop, &mut self.grabber, captured_ns)
                 .map_err(|error| unless_ending(&sink.host(), error))?;
             if let Some(seen) = seen {
@@ -88,7 +92,7 @@ impl CaptureScreen {
         let subject = config.check()?;
         Ok(Self {
             grabber: desktop.grabber()?,
-            target: Target::new(subject, config.wait_for_window, &desktop)?,
+            target: Sought::new(subject, config.wait_for_window, &desktop)?,
             pace: Pace::new(config.rate),
             covers: Covers::default(),
             sent: Sent::new(config.skip_identical, config.resend, desktop.session_name()),

@@ -17,8 +17,8 @@ const NO_POINTER_ADVICE: &str = "screens can be captured, and not played: the co
      zwlr_virtual_pointer_manager_v1";
 const LACKING_ADVICE: &str = "log in to an X11 session, or to one of GNOME, sway, labwc or another compositor with wlroots' \
      protocols, or start the desktop's portal (the package xdg-desktop-portal and that of your desktop)";
-const PORTAL_ADVICE: &str = "the desktop portal shows the screen: set monitor = 1 of capture-screen, and choose the same monitor \
-     in both dialogs";
+const PORTAL_ADVICE: &str = "the desktop portal shows the screen: set monitor = 1 of capture-screen, and choose the game's monitor \
+     in the dialog";
 const NO_WINDOWS_ADVICE: &str = "capture a monitor or a region. Windows are found by their titles under sway, with SWAYSOCK \
      set";
 

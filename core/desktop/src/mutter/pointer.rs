@@ -21,7 +21,7 @@ use crate::bus::{self, Object};
 use crate::error::{DesktopError, Result};
 use crate::input::{DisplayServer, Input, InputDevice, LIBEI, METHODS, PlaceReports};
 use crate::libei::{EmulatedInput, EmulatedMonitor, NoSocket};
-use crate::pipewire::Cursor;
+use crate::pipewire::{Besides, Cursor};
 use crate::pointer_history::PointerHistory;
 
 pub(super) struct MutterPointer {
@@ -181,7 +181,7 @@ impl MutterPointer {
         let nodes = nodes.ok_or("Mutter sends no pictures, and nothing beside them")?;
         let receive = |(number, node)| {
             let reports = self.history.of_monitor(number);
-            Cursor::open(node, self.mutter.pipewire(), reports)
+            Cursor::open(node, self.mutter.pipewire(), Besides::Nobody, reports)
         };
         nodes.into_iter().enumerate().map(receive).collect()
     }

@@ -2,6 +2,8 @@
 //! at, and come seldom. What it says is not trusted.
 
 use std::cell::Cell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
@@ -33,7 +35,24 @@ pub(crate) trait CursorReports: Send {
 
 /// A stream of reports. It ends when this is dropped.
 pub(crate) struct Cursor {
-    _stream: Stream,
+    #[cfg_attr(
+        not(feature = "portal"),
+        expect(dead_code, reason = "it is kept alone")
+    )]
+    stream: Stream,
+    #[cfg(feature = "portal")]
+    is_running: Arc<AtomicBool>,
+}
+
+/// Who receives the pictures besides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Besides {
+    /// Nobody.
+    Nobody,
+    /// Maybe a capture. All that receive from a node get the same pictures in the same memory, as the first one has agreed on
+    /// them: so this one asks for what a capture asks for.
+    #[cfg(feature = "portal")]
+    Capture,
 }
 
 impl Cursor {
@@ -44,28 +63,59 @@ impl Cursor {
     pub(crate) fn open(
         node: u32,
         remote: Remote,
+        besides: Besides,
         reports: Box<dyn CursorReports>,
     ) -> Result<Self, String> {
+        let is_running = Arc::new(AtomicBool::new(false));
         let (agreed, is_agreed) = channel();
         let receiver = CursorReceiver {
             reports,
+            besides,
             size: Cell::new(None),
             agreed,
+            is_running: Arc::clone(&is_running),
         };
         let stream = Stream::open(node, remote, Box::new(receiver))?;
         match is_agreed.recv_timeout(PATIENCE) {
-            Ok(Ok(())) => Ok(Self { _stream: stream }),
+            Ok(Ok(())) => Ok(Self {
+                stream,
+                #[cfg(feature = "portal")]
+                is_running,
+            }),
             Ok(Err(reason)) => Err(reason),
             Err(_) => Err(PAUSED.to_owned()),
         }
+    }
+
+    /// Receives nothing until [`Self::resume`]. While nobody receives, a compositor stops, and sends a picture to who begins
+    /// then; to who joins others it sends the next one that has changed.
+    #[cfg(feature = "portal")]
+    pub(crate) fn pause(&mut self) {
+        const CHECKS: u32 = 100;
+        const CHECK: Duration = Duration::from_millis(3);
+        self.stream.set_active(false);
+        for _ in 0..CHECKS {
+            if !self.is_running.load(Ordering::Acquire) {
+                break;
+            }
+            std::thread::sleep(CHECK);
+        }
+    }
+
+    /// Receives again.
+    #[cfg(feature = "portal")]
+    pub(crate) fn resume(&mut self) {
+        self.stream.set_active(true);
     }
 }
 
 struct CursorReceiver {
     reports: Box<dyn CursorReports>,
+    besides: Besides,
     /// Of the pictures, in their pixels.
     size: Cell<Option<[u32; 2]>>,
     agreed: Sender<Result<(), String>>,
+    is_running: Arc<AtomicBool>,
 }
 
 impl CursorReceiver {
@@ -77,7 +127,11 @@ impl CursorReceiver {
 
 impl Receiver for CursorReceiver {
     fn formats(&self) -> Option<Vec<Vec<u8>>> {
-        format::offered(Some(MOST_A_SECOND), true)
+        match self.besides {
+            Besides::Nobody => format::offered(Some(MOST_A_SECOND), true),
+            #[cfg(feature = "portal")]
+            Besides::Capture => format::offered(None, true),
+        }
     }
 
     fn maps_pictures(&self) -> bool {
@@ -87,10 +141,14 @@ impl Receiver for CursorReceiver {
     fn agree(&self, format: Result<Agreed, String>) -> Vec<Vec<u8>> {
         let size = format.as_ref().ok().map(|it| it.layout.size());
         self.size.set(size);
+        let wanted = match (self.besides, &format) {
+            #[cfg(feature = "portal")]
+            (Besides::Capture, Ok(agreed)) => format::pictures(agreed, true),
+            _ => vec![format::few_buffers(), format::cursor()],
+        };
         if let Err(reason) = format {
             self.answer(Err(reason));
         }
-        let wanted = [format::few_buffers(), format::cursor()];
         wanted.into_iter().flatten().collect()
     }
 
@@ -107,6 +165,7 @@ impl Receiver for CursorReceiver {
     fn forget(&self, _buffer: *const spa_buffer) {}
 
     fn runs(&self, is_running: bool) {
+        self.is_running.store(is_running, Ordering::Release);
         if is_running {
             self.answer(Ok(()));
         }

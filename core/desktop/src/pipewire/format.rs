@@ -9,15 +9,14 @@ use pipewire::spa::pod::serialize::PodSerializer;
 use pipewire::spa::pod::{
     ChoiceValue, Object, Pod, Property, PropertyFlags, Value, object, property,
 };
+#[cfg(feature = "input")]
+use pipewire::spa::sys::SPA_PARAM_BUFFERS_buffers;
 use pipewire::spa::sys::{
     SPA_DATA_DmaBuf, SPA_DATA_MemFd, SPA_META_Header, SPA_PARAM_BUFFERS_dataType,
     SPA_PARAM_META_size, SPA_PARAM_META_type, SPA_POD_PROP_FLAG_DONT_FIXATE,
     SPA_POD_PROP_FLAG_MANDATORY, spa_meta_header,
 };
-#[cfg(feature = "input")]
-use pipewire::spa::sys::{
-    SPA_META_Cursor, SPA_PARAM_BUFFERS_buffers, spa_meta_bitmap, spa_meta_cursor,
-};
+use pipewire::spa::sys::{SPA_META_Cursor, spa_meta_bitmap, spa_meta_cursor};
 use pipewire::spa::utils::{Choice, ChoiceEnum, ChoiceFlags, Fraction, Rectangle, SpaTypes};
 
 use super::rows::Layout;
@@ -152,7 +151,6 @@ pub(super) fn few_buffers() -> Option<Vec<u8>> {
 }
 
 /// Where the pointer is, with each buffer. `None`: as before.
-#[cfg(feature = "input")]
 pub(super) fn cursor() -> Option<Vec<u8>> {
     // The pointer's picture, which compositors also send, has up to so many pixels to each side.
     let bytes_of = |side: usize| {
@@ -165,6 +163,12 @@ pub(super) fn cursor() -> Option<Vec<u8>> {
         max: bytes_of(1024),
     };
     metadata(SPA_META_Cursor, choice(size))
+}
+
+/// What the buffers of pictures are to be like. `with_cursor`: whether another stream reads from them where the pointer is.
+pub(super) fn pictures(agreed: &Agreed, with_cursor: bool) -> Vec<Option<Vec<u8>>> {
+    let cursor = with_cursor.then(cursor).flatten();
+    vec![mapped_memory(agreed.is_dma_buf), header(), cursor]
 }
 
 /// Whether a picture is of use, with each buffer. `None`: as before.

@@ -61,6 +61,8 @@ functions! {
     pw_stream_destroy: fn(*mut pw_stream);
     pw_stream_new: fn(*mut pw_core, *const c_char, *mut pw_properties) -> *mut pw_stream;
     pw_stream_queue_buffer: fn(*mut pw_stream, *mut pw_buffer) -> c_int;
+    #[cfg(all(feature = "input", feature = "portal"))]
+    pw_stream_set_active: fn(*mut pw_stream, bool) -> c_int;
     pw_stream_update_params: fn(*mut pw_stream, *mut *const spa_pod, u32) -> c_int;
     pw_thread_loop_destroy: fn(*mut pw_thread_loop);
     pw_thread_loop_get_loop: fn(*mut pw_thread_loop) -> *mut pw_loop;

@@ -38,8 +38,21 @@ impl Pictures {
     /// # Errors
     /// Why PipeWire can't be used.
     pub(crate) fn open(node: u32, remote: Remote) -> Result<Self, String> {
+        Self::open_with(node, remote, false)
+    }
+
+    /// The same, where a [`Cursor`](super::Cursor) may receive from the node besides.
+    ///
+    /// # Errors
+    /// As above.
+    #[cfg(feature = "portal")]
+    pub(crate) fn open_with_cursor(node: u32, remote: Remote) -> Result<Self, String> {
+        Self::open_with(node, remote, true)
+    }
+
+    fn open_with(node: u32, remote: Remote, with_cursor: bool) -> Result<Self, String> {
         let newest: Arc<Newest> = Arc::default();
-        let receiver = PictureReceiver::new(Arc::clone(&newest));
+        let receiver = PictureReceiver::new(Arc::clone(&newest), with_cursor);
         Ok(Self {
             _stream: Stream::open(node, remote, Box::new(receiver))?,
             newest,
@@ -53,6 +66,7 @@ impl Pictures {
 
 struct PictureReceiver {
     newest: Arc<Newest>,
+    with_cursor: bool,
     agreed: Cell<Option<Agreed>>,
     /// For the next picture.
     spare: RefCell<Vec<u8>>,
@@ -71,9 +85,10 @@ enum Refusal {
 }
 
 impl PictureReceiver {
-    fn new(newest: Arc<Newest>) -> Self {
+    fn new(newest: Arc<Newest>, with_cursor: bool) -> Self {
         Self {
             newest,
+            with_cursor,
             agreed: Cell::new(None),
             spare: RefCell::default(),
             dma_bufs: RefCell::default(),
@@ -198,8 +213,8 @@ impl Receiver for PictureReceiver {
     fn agree(&self, format: Result<Agreed, String>) -> Vec<Vec<u8>> {
         self.agreed.set(format.as_ref().ok().copied());
         match format {
-            Ok(Agreed { is_dma_buf, .. }) => {
-                let wanted = [format::mapped_memory(is_dma_buf), format::header()];
+            Ok(agreed) => {
+                let wanted = format::pictures(&agreed, self.with_cursor);
                 wanted.into_iter().flatten().collect()
             }
             Err(reason) => {
@@ -315,7 +330,7 @@ mod tests {
     }
 
     fn receiver(is_dma_buf: bool) -> PictureReceiver {
-        let receiver = PictureReceiver::new(Arc::default());
+        let receiver = PictureReceiver::new(Arc::default(), false);
         agree(&receiver, is_dma_buf);
         receiver
     }

@@ -133,6 +133,15 @@ impl Stream {
         done
     }
 
+    /// Whether something is wanted now.
+    #[cfg(all(feature = "input", feature = "portal"))]
+    pub(super) fn set_active(&mut self, is_active: bool) {
+        self.locked(|it| {
+            // SAFETY: the stream is there. That it can't be changed is its end, which is reported.
+            unsafe { (it.library.pw_stream_set_active)(it.stream, is_active) };
+        });
+    }
+
     fn connect(&mut self, node: u32, remote: Remote) -> Result<(), String> {
         let failed = |what: &str| format!("PipeWire gives no pictures: {what}");
         let library = self.library;

@@ -1,9 +1,12 @@
 //! What a person has chosen, with its pictures once they are wanted.
 
+use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use super::session::PortalSession;
+use super::session::{CAPTURE, PortalSession, end_of};
+use super::shared_session::SharedSession;
+use super::source::ChosenSource;
 use crate::error::{DesktopError, Result};
 use crate::monitor::Monitor;
 use crate::pipewire::{Newest, Pictures, Remote, Whole};
@@ -15,15 +18,52 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub(super) struct Chosen {
     /// It ends before its session.
     stream: Mutex<Option<Pictures>>,
-    session: PortalSession,
+    session: SeenSession,
     /// How many pixels of the first picture there were for one of the compositor's units, to the right.
     scale: OnceLock<f64>,
     /// Its place when it was first asked for.
     first_place: OnceLock<Rect>,
 }
 
+/// Whose session it is.
+pub(super) enum SeenSession {
+    Own(Arc<PortalSession>),
+    /// That of the mouse of the same run.
+    Shared(SharedSession),
+}
+
+impl SeenSession {
+    fn source(&self) -> &ChosenSource {
+        match self {
+            Self::Own(session) => session.source(),
+            Self::Shared(session) => session.source(),
+        }
+    }
+
+    fn has_ended(&self) -> bool {
+        match self {
+            Self::Own(session) => session.has_ended(),
+            Self::Shared(session) => session.has_ended(),
+        }
+    }
+
+    fn pipewire(&self) -> std::result::Result<OwnedFd, String> {
+        match self {
+            Self::Own(session) => session.pipewire(),
+            Self::Shared(session) => session.pipewire(),
+        }
+    }
+
+    fn end(&self) -> String {
+        match self {
+            Self::Own(session) => session.end(),
+            Self::Shared(_) => end_of(CAPTURE),
+        }
+    }
+}
+
 impl Chosen {
-    pub(super) fn new(session: PortalSession) -> Self {
+    pub(super) fn new(session: SeenSession) -> Self {
         Self {
             stream: Mutex::default(),
             session,
@@ -32,9 +72,23 @@ impl Chosen {
         }
     }
 
+    /// The session that controls the mouse, if it does.
     #[cfg(feature = "input")]
-    pub(super) fn session(&self) -> &PortalSession {
-        &self.session
+    pub(super) fn controlling(&self) -> Option<&Arc<PortalSession>> {
+        match &self.session {
+            SeenSession::Own(session) if session.controls() => Some(session),
+            _ => None,
+        }
+    }
+
+    /// Whether the session of the mouse has ended: a mouse that was restarted has another one.
+    pub(super) fn is_gone(&self) -> bool {
+        matches!(&self.session, SeenSession::Shared(session) if session.has_ended())
+    }
+
+    /// The same, after its pictures have failed.
+    pub(super) fn has_failed_at_its_end(&self) -> bool {
+        matches!(&self.session, SeenSession::Shared(session) if session.is_ending())
     }
 
     /// It as a monitor.
@@ -85,9 +139,11 @@ impl Chosen {
     fn see<T>(&self, give: impl FnOnce(&Whole) -> T) -> Result<T> {
         let newest = self.newest()?;
         let has_ended = || self.session.has_ended();
-        newest
-            .with(PATIENCE, has_ended, |_| true, give)
-            .map_err(|reason| self.failure(reason))
+        let given = newest.with(PATIENCE, has_ended, |_| true, give);
+        if let SeenSession::Shared(session) = &self.session {
+            session.note_picture();
+        }
+        given.map_err(|reason| self.failure(reason))
     }
 
     fn newest(&self) -> Result<Arc<Newest>> {
@@ -98,8 +154,12 @@ impl Chosen {
         if let Some(stream) = &*stream {
             return Ok(Arc::clone(stream.newest()));
         }
+        let open = match self.session {
+            SeenSession::Own(_) => Pictures::open,
+            SeenSession::Shared(_) => Pictures::open_with_cursor,
+        };
         let opened = self.session.pipewire().and_then(|connection| {
-            Pictures::open(self.session.source().node, Remote::Connection(connection))
+            open(self.session.source().node, Remote::Connection(connection))
         });
         let opened = stream.insert(opened.map_err(|reason| self.failure(reason))?);
         Ok(Arc::clone(opened.newest()))

@@ -24,7 +24,8 @@ impl PortalGrabber {
 
 impl Grab for PortalGrabber {
     fn grab(&mut self, rect: Rect) -> Result<Option<Picture<'_>>> {
-        let copied = self.portal.seen()?.copy(rect, &mut self.pixels)?;
+        let pixels = &mut self.pixels;
+        let copied = self.portal.see(|chosen| chosen.copy(rect, pixels))?;
         Ok(copied.map(|(part, size)| Picture::of(part, size, &self.pixels)))
     }
 

@@ -7,22 +7,21 @@ use std::sync::Arc;
 use flowpipe_guardian::PreparedReleases;
 
 use super::REMOTE_DESKTOP;
-use super::chosen::Chosen;
 use super::request::Options;
 use super::session::PortalSession;
 use crate::bus::{self, order};
 use crate::error::{DesktopError, Result};
 use crate::input::{DisplayServer, Input, InputDevice, LIBEI, METHODS, PlaceReports};
 use crate::libei::{EmulatedInput, EmulatedMonitor, NoSocket};
-use crate::pipewire::{Cursor, Remote};
+use crate::pipewire::{Besides, Cursor, Remote};
 use crate::pointer_history::PointerHistory;
 use crate::rect::Rect;
 
 pub(super) struct PortalPointer {
-    /// Once wanted. They end before the session.
-    reports: Option<Cursor>,
     sender: PortalSender,
-    chosen: Arc<Chosen>,
+    /// Whether the session has a stream of reports for this one.
+    has_reports: bool,
+    session: Arc<PortalSession>,
     /// The monitor on which it is put.
     monitor: Rect,
     /// Where it was put.
@@ -42,9 +41,9 @@ const MOTION: &str = "NotifyPointerMotionAbsolute";
 
 impl PortalPointer {
     /// `libei`: whether libei may be used.
-    pub(super) fn new(chosen: Arc<Chosen>, libei: bool) -> Result<Self> {
+    pub(super) fn new(session: Arc<PortalSession>, libei: bool) -> Result<Self> {
         let refused = |reason: String| DesktopError::NoInput { reason };
-        let source = chosen.session().source();
+        let source = session.source();
         let (Some(_), Some(size)) = (source.position, source.size) else {
             return Err(refused(
                 "the desktop portal does not say where the monitor lies, and the compositor has not that one monitor alone, \
@@ -54,19 +53,19 @@ impl PortalPointer {
         };
         let monitor = source.place(size);
         let emulated = match libei {
-            true => emulated(chosen.session(), monitor)?,
+            true => emulated(&session, monitor)?,
             false => None,
         };
         let sender = match emulated {
             Some(input) => PortalSender::Libei(input),
-            None => guarded(chosen.session())
+            None => guarded(&session)
                 .map(|guarded| PortalSender::Methods(Arc::new(guarded)))
                 .map_err(|error| refused(error.to_string()))?,
         };
         Ok(Self {
-            reports: None,
             sender,
-            chosen,
+            has_reports: false,
+            session,
             monitor,
             history: PointerHistory::new([monitor]),
         })
@@ -88,19 +87,19 @@ impl PortalPointer {
     /// # Errors
     /// Why there are none.
     fn receive_reports(&self) -> std::result::Result<Cursor, String> {
-        let session = self.chosen.session();
+        let session = &self.session;
         if !session.reports_pointer() {
             return Err("the desktop portal does not offer it".to_owned());
         }
         let remote = Remote::Connection(session.pipewire()?);
-        Cursor::open(session.source().node, remote, self.history.of_monitor(0))
+        let reports = self.history.of_monitor(0);
+        Cursor::open(session.source().node, remote, Besides::Capture, reports)
     }
 
     fn session(&self) -> Result<&PortalSession> {
-        let session = self.chosen.session();
-        match session.has_ended() {
-            true => Err(DesktopError::Lost(session.end())),
-            false => Ok(session),
+        match self.session.has_ended() {
+            true => Err(DesktopError::Lost(self.session.end())),
+            false => Ok(&self.session),
         }
     }
 
@@ -108,8 +107,8 @@ impl PortalPointer {
         // The signal that it has ended may come after the answer.
         let is_gone = matches!(error, zbus::Error::MethodError(name, ..)
             if ["AccessDenied", "UnknownMethod", "UnknownObject"].iter().any(|it| name.ends_with(it)));
-        match is_gone || self.chosen.session().has_ended() {
-            true => DesktopError::Lost(self.chosen.session().end()),
+        match is_gone || self.session.has_ended() {
+            true => DesktopError::Lost(self.session.end()),
             false => DesktopError::Input(format!("the desktop portal: {error}")),
         }
     }
@@ -117,8 +116,8 @@ impl PortalPointer {
     /// With its session, the emulated input ends too.
     fn explained(&self, error: DesktopError) -> DesktopError {
         match error {
-            DesktopError::Lost(_) if self.chosen.session().has_ended() => {
-                DesktopError::Lost(self.chosen.session().end())
+            DesktopError::Lost(_) if self.session.has_ended() => {
+                DesktopError::Lost(self.session.end())
             }
             other => other,
         }
@@ -164,17 +163,27 @@ fn guarded(session: &PortalSession) -> zbus::Result<PreparedReleases> {
     })
 }
 
+impl Drop for PortalPointer {
+    fn drop(&mut self) {
+        if self.has_reports {
+            // They end before the session.
+            drop(self.session.reports().take());
+        }
+    }
+}
+
 impl InputDevice for PortalPointer {
     fn place(&mut self) -> Result<Option<[i32; 2]>> {
         Ok(None)
     }
 
     fn place_reports(&mut self) -> Result<PlaceReports> {
-        if self.reports.is_none() {
+        if !self.has_reports {
             match self.receive_reports() {
-                Ok(reports) => self.reports = Some(reports),
+                Ok(received) => *self.session.reports() = Some(received),
                 Err(reason) => return Ok(PlaceReports::Never(reason)),
             }
+            self.has_reports = true;
         }
         Ok(PlaceReports::Later(Box::new(self.history.clone())))
     }

@@ -3,20 +3,27 @@
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+#[cfg(feature = "input")]
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use zbus::blocking::Connection;
 use zbus::zvariant::{OwnedObjectPath, Value};
 
 use super::layout::placed;
 use super::offer::{KEYBOARD, METADATA, MONITOR, POINTER, PortalOffer, WINDOW};
 use super::request::{self, Options, Patience, Results, unreadable};
+#[cfg(feature = "input")]
+use super::session_server::{ServedSession, SessionServer};
 use super::signals::PortalSignals;
 use super::source::{ChosenSource, text};
 use super::tokens::Tokens;
 use super::{PATH, REMOTE_DESKTOP, SCREEN_CAST};
-use crate::bus::{Bus, Object};
+use crate::bus::{self, Bus, Object};
 #[cfg(feature = "input")]
 use crate::libei::NoSocket;
+#[cfg(feature = "input")]
+use crate::pipewire::Cursor;
 
 /// What a session is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +35,10 @@ pub(super) enum Use {
 }
 
 pub(super) struct PortalSession {
+    /// Gives it to the capture of the run. It ends first: whoever asks then learns that the mouse is gone, not that a person
+    /// has ended the session.
+    #[cfg(feature = "input")]
+    server: Option<SessionServer>,
     /// At the end of the connection, the portal ends the session.
     bus: Bus,
     path: OwnedObjectPath,
@@ -40,12 +51,21 @@ pub(super) struct PortalSession {
     offers_libei: bool,
     source: ChosenSource,
     has_ended: Arc<AtomicBool>,
+    /// Hangs up when it has ended.
+    #[cfg(feature = "input")]
+    end: OwnedFd,
+    #[cfg(feature = "input")]
+    reports: PointerReports,
 }
 
+/// The stream of where the pointer is, once it is wanted.
+#[cfg(feature = "input")]
+pub(super) type PointerReports = Arc<Mutex<Option<Cursor>>>;
+
 /// How long an answer may take that no person gives.
-const PATIENCE: Duration = Duration::from_secs(20);
+pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 /// How long a person may take.
-const DIALOG_PATIENCE: Duration = Duration::from_secs(180);
+pub(super) const DIALOG_PATIENCE: Duration = Duration::from_secs(180);
 /// Of `persist_mode`: until the person takes it back.
 const UNTIL_REVOKED: u32 = 2;
 /// Who takes the mouse's places in pixels.
@@ -147,8 +167,9 @@ impl PortalSession {
             return Err("the mouse was not allowed in the dialog of the desktop portal".to_owned());
         }
         let source = placed(ChosenSource::of(&results, types)?);
-        let has_ended = signals.has_ended;
         Ok(Self {
+            #[cfg(feature = "input")]
+            server: None,
             bus,
             path,
             controls,
@@ -159,8 +180,29 @@ impl PortalSession {
             #[cfg(feature = "input")]
             offers_libei: offered.offers_libei(),
             source,
-            has_ended,
+            has_ended: signals.has_ended,
+            #[cfg(feature = "input")]
+            end: signals.end.into(),
+            #[cfg(feature = "input")]
+            reports: PointerReports::default(),
         })
+    }
+
+    /// Gives it to those who ask a server, as long as it is there.
+    ///
+    /// # Errors
+    /// When this process may open no more files.
+    #[cfg(feature = "input")]
+    pub(super) fn share(&mut self, server: SessionServer) -> std::io::Result<()> {
+        server.serve(ServedSession {
+            portal: self.bus.connection().clone(),
+            path: self.path.clone(),
+            source: self.source.clone(),
+            end: self.end.try_clone()?,
+            reports: Arc::clone(&self.reports),
+        });
+        self.server = Some(server);
+        Ok(())
     }
 
     /// What was chosen.
@@ -184,6 +226,12 @@ impl PortalSession {
     #[cfg(feature = "input")]
     pub(super) fn reports_pointer(&self) -> bool {
         self.reports_pointer
+    }
+
+    /// The stream of where the pointer is.
+    #[cfg(feature = "input")]
+    pub(super) fn reports(&self) -> MutexGuard<'_, Option<Cursor>> {
+        self.reports.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether the portal, or a person, has ended it.
@@ -223,28 +271,40 @@ impl PortalSession {
     /// # Errors
     /// Why there is none.
     pub(super) fn pipewire(&self) -> Result<OwnedFd, String> {
-        let opened: zbus::Result<zbus::zvariant::OwnedFd> = self.bus.call(
-            SCREEN_CAST,
-            "OpenPipeWireRemote",
-            &(&self.path, Options::new()),
-        );
-        opened
-            .map(OwnedFd::from)
-            .map_err(|error| format!("the desktop portal gives no pictures: {error}"))
+        pipewire(self.bus.connection(), &self.path)
     }
 
     /// Why it has ended.
     pub(super) fn end(&self) -> String {
-        let what = if self.controls {
-            "the control of the mouse"
-        } else {
-            "the capture of the screen"
-        };
-        format!(
-            "the desktop portal has ended {what}: the desktop's indicator for it does that, a change of the monitors, or a \
-             window that is closed"
-        )
+        end_of(match self.controls {
+            true => "the control of the mouse",
+            false => CAPTURE,
+        })
     }
+}
+
+/// What is ended for who captures.
+pub(super) const CAPTURE: &str = "the capture of the screen";
+
+/// Why a session has ended that was for something.
+pub(super) fn end_of(what: &str) -> String {
+    format!(
+        "the desktop portal has ended {what}: the desktop's indicator for it does that, a change of the monitors, or a \
+         window that is closed"
+    )
+}
+
+/// A connection to PipeWire, which shows what was chosen for a session of a connection.
+///
+/// # Errors
+/// Why there is none.
+pub(super) fn pipewire(portal: &Connection, session: &OwnedObjectPath) -> Result<OwnedFd, String> {
+    let question = (session, Options::new());
+    let opened: zbus::Result<zbus::zvariant::OwnedFd> =
+        bus::call(portal, SCREEN_CAST, "OpenPipeWireRemote", &question);
+    opened
+        .map(OwnedFd::from)
+        .map_err(|error| format!("the desktop portal gives no pictures: {error}"))
 }
 
 impl Opening<'_> {
@@ -299,6 +359,7 @@ impl Opening<'_> {
         let PortalSignals {
             has_ended,
             responses,
+            ..
         } = self.signals;
         request::ask(
             self.bus,

@@ -1,5 +1,6 @@
 //! What the portal says by signals: the person's answers, and that a session has ended.
 
+use std::io::PipeReader;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -21,6 +22,12 @@ const RULES: [&str; 2] = [
 /// What is heard of a session.
 pub(super) struct PortalSignals {
     pub has_ended: Arc<AtomicBool>,
+    /// Hangs up when it has ended, and when this process has.
+    #[cfg_attr(
+        not(feature = "input"),
+        expect(dead_code, reason = "the mouse alone shares it")
+    )]
+    pub end: PipeReader,
     pub responses: Receiver<Response>,
 }
 
@@ -36,22 +43,26 @@ impl PortalSignals {
     /// Listens until the connection ends. `session`: the path that the session has, or will have.
     pub(super) fn watch(bus: &Bus, session: String) -> zbus::Result<Self> {
         let (sender, responses) = channel();
+        let (end, held) = std::io::pipe()?;
         let has_ended = bus.listen("portal-signals", &RULES, || {
             // Another program may send the same to this one alone.
             let owner: String = bus.call(BUS, "GetNameOwner", &BusName::try_from(SERVICE)?)?;
-            Ok(
-                move |signal: &Message| match what(signal, &owner, &session) {
+            Ok(move |signal: &Message| {
+                // It is closed with this thread.
+                let _ = &held;
+                match what(signal, &owner, &session) {
                     Some(PortalSignal::Response(response)) => {
                         report(&sender, response);
                         ControlFlow::Continue(())
                     }
                     Some(PortalSignal::End) => ControlFlow::Break(()),
                     None => ControlFlow::Continue(()),
-                },
-            )
+                }
+            })
         })?;
         Ok(Self {
             has_ended,
+            end,
             responses,
         })
     }

@@ -3,6 +3,9 @@
 //! The portal does not say where a window is. So a window, and a monitor without a place, lies at [`NOWHERE`], beyond all
 //! monitors: no mouse acts there, whichever monitor it was given.
 
+#[cfg(any(feature = "input", test))]
+use std::collections::HashMap;
+
 use zbus::zvariant::{OwnedValue, Value};
 
 use super::offer::{MONITOR, WINDOW};
@@ -89,6 +92,28 @@ impl ChosenSource {
         })
     }
 
+    /// It in the portal's words, as [`Self::of`] reads them.
+    #[cfg(feature = "input")]
+    pub(super) fn results(&self) -> HashMap<&'static str, Value<'static>> {
+        let kind = match self.kind {
+            SourceKind::Monitor => Some(MONITOR),
+            SourceKind::Window => Some(WINDOW),
+            SourceKind::Unknown => None,
+        };
+        let size = self.size.map(|size| size.map(u32::cast_signed));
+        let pair = |[x, y]: [i32; 2]| Value::new((x, y));
+        let properties = [
+            ("position", self.position.map(pair)),
+            ("size", size.map(pair)),
+            ("source_type", kind.map(Value::new)),
+        ];
+        let properties = properties.into_iter();
+        let properties: HashMap<&str, Value<'static>> = properties
+            .filter_map(|(name, value)| Some((name, value?)))
+            .collect();
+        HashMap::from([("streams", Value::new(vec![(self.node, properties)]))])
+    }
+
     /// Its place, with a width and height in units of the compositor.
     pub(super) fn place(&self, [width, height]: [u32; 2]) -> Rect {
         let [x, y] = self.position.unwrap_or(NOWHERE);
@@ -120,8 +145,6 @@ pub(super) fn text(value: &OwnedValue) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashMap;
-
     use super::*;
 
     type Properties = Vec<(&'static str, Value<'static>)>;
@@ -162,6 +185,27 @@ mod tests {
         assert_eq!(window.position, None);
         assert_eq!(window.place(size).x, NOWHERE[0]);
         assert_eq!(one(vec![]).unwrap().place([5, 6]).y, NOWHERE[1]);
+    }
+
+    #[cfg(feature = "input")]
+    #[test]
+    fn its_own_words_are_read_again() {
+        let size = || ("size", Value::new((640, 480)));
+        let position = || ("position", Value::new((-7, 9)));
+        for properties in [
+            vec![],
+            vec![position(), size(), ("source_type", Value::new(MONITOR))],
+            vec![size(), ("source_type", Value::new(WINDOW))],
+        ] {
+            let source = one(properties).unwrap();
+            let words = source.results().into_iter();
+            let words = words.map(|(name, value)| {
+                let value = OwnedValue::try_from(value).unwrap();
+                (name.to_owned(), value)
+            });
+            let again = ChosenSource::of(&words.collect(), MONITOR | WINDOW);
+            assert_eq!(again.unwrap(), source);
+        }
     }
 
     #[test]

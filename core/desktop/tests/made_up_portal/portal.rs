@@ -111,7 +111,7 @@ impl MadeUpPortal {
         let socket = folder.path().join("bus");
         let text = format!(
             "<busconfig><type>session</type><listen>unix:path={}</listen><auth>EXTERNAL</auth>\
-             <policy context=\"default\"><allow send_destination=\"*\"/><allow receive_sender=\"*\"/>\
+             <policy context=\"default\"><allow user=\"*\"/><allow send_destination=\"*\"/><allow receive_sender=\"*\"/>\
              <allow own=\"*\"/></policy></busconfig>",
             socket.display()
         );
@@ -180,9 +180,20 @@ impl MadeUpPortal {
         self.noted.lock().unwrap().asked.clone()
     }
 
+    /// How often it was asked for something.
+    pub fn count(&self, method: &str) -> usize {
+        let asked = self.asked();
+        asked.iter().filter(|it| it.starts_with(method)).count()
+    }
+
     /// What the mouse did.
     pub fn events(&self) -> Vec<String> {
         self.noted.lock().unwrap().events.clone()
+    }
+
+    /// The same, without so many first ones.
+    pub fn events_after(&self, count: usize) -> Vec<String> {
+        self.noted.lock().unwrap().events[count..].to_vec()
     }
 
     pub fn close_session(&self) {
@@ -285,13 +296,17 @@ fn answer(connection: &Connection, answers: &Answers, noted: &Mutex<Noted>, mess
             connection.reply(&header, &()).unwrap();
             return;
         }
+        "OpenPipeWireRemote" if answers.fails_at == Some("OpenPipeWireRemote") => Options::new(),
         "OpenPipeWireRemote" => {
-            if let Some(socket) = &answers.pipewire {
-                let remote = Fd::from(OwnedFd::from(UnixStream::connect(socket).unwrap()));
-                connection.reply(&header, &remote).unwrap();
-                return;
-            }
-            Options::new()
+            let remote = match &answers.pipewire {
+                Some(socket) => UnixStream::connect(socket).unwrap(),
+                // Nobody answers there.
+                None => UnixStream::pair().unwrap().0,
+            };
+            noted.asked.push(method);
+            let remote = Fd::from(OwnedFd::from(remote));
+            connection.reply(&header, &remote).unwrap();
+            return;
         }
         "CreateSession" => body.deserialize().unwrap(),
         "Start" => {
