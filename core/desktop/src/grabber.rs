@@ -26,6 +26,8 @@ pub struct Picture<'a> {
     pub scale: f64,
     /// Rows without gaps, four bytes a pixel: blue, green, red, one unused.
     pub pixels: &'a [u8],
+    /// Pictures of one grabber with the same number have the same pixels. `None`: only a comparison shows whether they have.
+    pub number: Option<u64>,
 }
 
 /// No screen of today has more pixels than this, in bytes: what a compositor says is not trusted.
@@ -51,6 +53,7 @@ impl<'a> Picture<'a> {
             height,
             scale: f64::from(width) / f64::from(part.width),
             pixels,
+            number: None,
         }
     }
 }

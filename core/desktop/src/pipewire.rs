@@ -1,22 +1,28 @@
 //! Pictures of monitors, as compositors send them through PipeWire: whenever something has changed. Beside them comes
 //! where the pointer is.
 
+mod changes;
 #[cfg(feature = "input")]
 mod cursor;
+mod cut;
 mod dma_buf;
 mod format;
 mod library;
 mod metadata;
 mod newest;
+mod number;
 mod pictures;
 mod remote;
 mod rows;
+mod sender;
 mod stream;
 #[cfg(test)]
 mod testing;
+mod tracking;
 
 #[cfg(feature = "input")]
 pub(crate) use cursor::{Besides, Cursor, CursorReports};
+pub(crate) use cut::Cut;
 #[cfg(feature = "portal")]
 pub(crate) use newest::Newest;
 #[cfg(feature = "input")]

@@ -9,7 +9,7 @@ use super::session::MutterSession;
 use super::{Mutter, no_windows};
 use crate::error::{DesktopError, Result};
 use crate::grabber::{Capture, Grab, Picture};
-use crate::pipewire::{Pictures, Whole};
+use crate::pipewire::{Cut, Pictures, Whole};
 use crate::rect::Rect;
 use crate::window::WindowId;
 
@@ -20,7 +20,7 @@ pub(super) struct MutterGrabber {
     mutter: Arc<Mutter>,
     /// Of the monitor of which a picture was wanted last.
     source: Option<Source>,
-    pixels: Vec<u8>,
+    cut: Cut,
 }
 
 /// The pictures of one monitor. The stream ends before its session.
@@ -36,7 +36,7 @@ impl MutterGrabber {
         Self {
             mutter,
             source: None,
-            pixels: Vec::new(),
+            cut: Cut::default(),
         }
     }
 
@@ -53,19 +53,19 @@ impl MutterGrabber {
         Ok(self.source.insert(source))
     }
 
-    /// Copies a part of a monitor. Returns how many pixels there are to the right and down.
-    fn copy(&mut self, display: &Display, part: Rect) -> Result<[u32; 2]> {
-        let mut pixels = std::mem::take(&mut self.pixels);
+    /// Takes a part of a monitor. Returns how many pixels there are to the right and down.
+    fn take(&mut self, display: &Display, part: Rect) -> Result<[u32; 2]> {
+        let mut cut = std::mem::take(&mut self.cut);
         let source = self.source(display)?;
         let newest = source.stream.newest();
-        let cut = newest.with(
+        let taken = newest.with(
             PATIENCE,
             || source.session.has_ended(),
             |whole| is_of(whole, display),
-            |whole| whole.cut(display.monitor.place, part, &mut pixels),
+            |whole| cut.take(whole, display.monitor.place, part),
         );
-        let size = cut.map_err(|reason| source.failure(reason))?;
-        self.pixels = pixels;
+        let size = taken.map_err(|reason| source.failure(reason))?;
+        self.cut = cut;
         Ok(size)
     }
 
@@ -114,14 +114,14 @@ impl Grab for MutterGrabber {
             let Some((part, display)) = rect.largest_part(places) else {
                 return Ok(None);
             };
-            match self.copy(display, part) {
+            match self.take(display, part) {
                 Ok(size) => break (part, size),
                 // The monitors have changed meanwhile.
                 Err(_) if self.is_outdated()? => {}
                 Err(error) => return Err(error),
             }
         };
-        Ok(Some(Picture::of(part, size, &self.pixels)))
+        Ok(Some(self.cut.picture(part, size)))
     }
 
     fn grab_window(&mut self, _window: WindowId) -> Result<Capture<'_>> {

@@ -12,9 +12,9 @@ use pipewire::spa::pod::{
 #[cfg(feature = "input")]
 use pipewire::spa::sys::SPA_PARAM_BUFFERS_buffers;
 use pipewire::spa::sys::{
-    SPA_DATA_DmaBuf, SPA_DATA_MemFd, SPA_META_Header, SPA_PARAM_BUFFERS_dataType,
-    SPA_PARAM_META_size, SPA_PARAM_META_type, SPA_POD_PROP_FLAG_DONT_FIXATE,
-    SPA_POD_PROP_FLAG_MANDATORY, spa_meta_header,
+    SPA_DATA_DmaBuf, SPA_DATA_MemFd, SPA_META_Header, SPA_META_VideoDamage,
+    SPA_PARAM_BUFFERS_dataType, SPA_PARAM_META_size, SPA_PARAM_META_type,
+    SPA_POD_PROP_FLAG_DONT_FIXATE, SPA_POD_PROP_FLAG_MANDATORY, spa_meta_header, spa_meta_region,
 };
 use pipewire::spa::sys::{SPA_META_Cursor, spa_meta_bitmap, spa_meta_cursor};
 use pipewire::spa::utils::{Choice, ChoiceEnum, ChoiceFlags, Fraction, Rectangle, SpaTypes};
@@ -175,6 +175,18 @@ pub(super) fn pictures(agreed: &Agreed, with_cursor: bool) -> Vec<Option<Vec<u8>
 pub(super) fn header() -> Option<Vec<u8>> {
     let bytes = i32::try_from(size_of::<spa_meta_header>()).ok()?;
     metadata(SPA_META_Header, Value::Int(bytes))
+}
+
+/// Which regions have changed, with each buffer. `None`: as before.
+pub(super) fn regions() -> Option<Vec<u8>> {
+    let bytes_of = |count: usize| i32::try_from(count * size_of::<spa_meta_region>());
+    // As Mutter offers it.
+    let size = ChoiceEnum::Range {
+        default: bytes_of(32).ok()?,
+        min: bytes_of(1).ok()?,
+        max: bytes_of(32).ok()?,
+    };
+    metadata(SPA_META_VideoDamage, choice(size))
 }
 
 fn metadata(kind: u32, size: Value) -> Option<Vec<u8>> {

@@ -1,13 +1,18 @@
 //! The newest picture of a monitor, which one thread receives and another one wants.
 
+use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::rows::{BYTES_PER_PIXEL, Layout};
-use crate::rect::Rect;
+use super::changes::{Changes, Part};
+use super::number::next_number;
+use super::rows::Layout;
 
 /// How often it is checked whether pictures have ended while one is waited for.
 const CHECK: Duration = Duration::from_millis(50);
+
+/// Of how many pictures it is kept what has changed, which is about a second. Who looks less often copies.
+const KEPT: usize = 64;
 
 /// Why nothing comes.
 pub(crate) const PAUSED: &str =
@@ -35,18 +40,39 @@ pub(crate) struct Whole {
     pub size: [u32; 2],
     /// Rows without gaps, four bytes a pixel: blue, green, red, one unused.
     pub pixels: Vec<u8>,
+    /// The last pictures of this size without one that could not be taken between them, this one last: each with its number
+    /// and what it has changed.
+    history: VecDeque<(u64, Changes)>,
 }
 
 impl Newest {
-    /// Keeps a picture. Returns the memory of the one before, for the next one.
-    pub(super) fn put(&self, layout: Layout, pixels: Vec<u8>) -> Vec<u8> {
+    /// Keeps a picture. `changes`: since the one before. Returns the memory of that, for the next one.
+    pub(super) fn put(&self, layout: Layout, pixels: Vec<u8>, changes: Changes) -> Vec<u8> {
         let size = layout.size();
         let mut state = self.state();
         state.refused = None;
-        let before = state.picture.replace(Whole { size, pixels });
+        let before = state.picture.take().unwrap_or_default();
+        let mut history = before.history;
+        if before.size != size {
+            history.clear();
+        }
+        if history.len() >= KEPT {
+            history.pop_front();
+        }
+        history.push_back((next_number(), changes));
+        state.picture = Some(Whole {
+            size,
+            pixels,
+            history,
+        });
         drop(state);
         self.changed.notify_all();
-        before.unwrap_or_default().pixels
+        before.pixels
+    }
+
+    /// Whether there is a picture, which the next one may be copied from.
+    pub(super) fn is_there(&self) -> bool {
+        self.state().picture.is_some()
     }
 
     /// Forgets the picture: while nothing comes, it may be outdated.
@@ -109,33 +135,18 @@ impl Newest {
 }
 
 impl Whole {
-    /// Copies the pixels of a part of the screen that lies on a monitor of a place, of which this is the picture. Returns how
-    /// many there are to the right and down.
-    pub(crate) fn cut(&self, monitor: Rect, part: Rect, to: &mut Vec<u8>) -> [u32; 2] {
-        let [columns, rows] = [
-            (part.x, part.width, monitor.x, monitor.width, self.size[0]),
-            (part.y, part.height, monitor.y, monitor.height, self.size[1]),
-        ]
-        .map(|(at, length, from, of, pixels)| {
-            let scale = f64::from(pixels) / f64::from(of);
-            let begin = f64::from(at.abs_diff(from)) * scale;
-            let end = begin + f64::from(length) * scale;
-            // The part lies on the monitor, so that neither is beyond its pixels.
-            let [begin, end] = [begin, end].map(|it| (it.round() as u32).min(pixels));
-            begin as usize..end as usize
-        });
-        to.clear();
-        let row = self.size[0] as usize * BYTES_PER_PIXEL;
-        let bytes = columns.start * BYTES_PER_PIXEL..columns.end * BYTES_PER_PIXEL;
-        for pixels in self
-            .pixels
-            .chunks_exact(row)
-            .take(rows.end)
-            .skip(rows.start)
-        {
-            to.extend_from_slice(&pixels[bytes.clone()]);
-        }
-        [columns.len() as u32, rows.len() as u32]
+    /// Its number, which no other picture has.
+    pub(super) fn number(&self) -> u64 {
+        self.history.back().map_or(0, |(number, _)| *number)
+    }
+
+    /// Whether a part of it may differ from the picture of a number. Of one that is not known, it may.
+    pub(super) fn has_changed(&self, since: u64, part: Part) -> bool {
+        let known = self.history.iter().position(|(number, _)| *number == since);
+        known.is_none_or(|at| {
+            let mut later = self.history.range(at + 1..);
+            later.any(|(_, changes)| changes.touch(part))
+        })
     }
 }
 
@@ -160,6 +171,11 @@ mod tests {
         Layout::new(width, 1, false).unwrap()
     }
 
+    fn put(newest: &Newest, width: u32, value: u8) -> Vec<u8> {
+        let pixels = vec![value; width as usize * 4];
+        newest.put(layout(width), pixels, Changes::All)
+    }
+
     fn seen(newest: &Newest, width: u32, patience: Duration) -> Result<Vec<u8>, String> {
         newest.with(
             patience,
@@ -174,15 +190,15 @@ mod tests {
         let newest = Newest::default();
         let none = seen(&newest, 1, Duration::ZERO).unwrap_err();
         assert_eq!(none, "the compositor sends no picture");
-        assert!(newest.put(layout(2), vec![1; 8]).is_empty());
+        assert!(put(&newest, 2, 1).is_empty());
         let other = seen(&newest, 1, Duration::ZERO).unwrap_err();
         assert!(other.contains("2 x 1"), "{other}");
-        assert_eq!(newest.put(layout(2), vec![3; 8]), [1; 8]);
+        assert_eq!(put(&newest, 2, 3), [1; 8]);
         newest.refuse("odd".to_owned());
         assert_eq!(seen(&newest, 1, Duration::ZERO).unwrap_err(), "odd");
         std::thread::scope(|scope| {
             let waits = scope.spawn(|| seen(&newest, 1, Duration::from_secs(60)));
-            assert!(newest.put(layout(1), vec![2; 4]).is_empty());
+            assert!(put(&newest, 1, 2).is_empty());
             assert_eq!(waits.join().unwrap(), Ok(vec![2; 4]));
         });
     }
@@ -190,7 +206,7 @@ mod tests {
     #[test]
     fn an_end_is_reported_at_once() {
         let newest = Newest::default();
-        newest.put(layout(1), vec![2; 4]);
+        put(&newest, 1, 2);
         std::thread::scope(|scope| {
             let waits = scope.spawn(|| seen(&newest, 9, Duration::from_secs(60)));
             newest.end("over");
@@ -210,14 +226,55 @@ mod tests {
             let patience = Duration::from_millis(1);
             newest.with(patience, || false, |_| true, |whole| whole.pixels.clone())
         };
-        newest.put(layout(1), vec![1; 4]);
+        put(&newest, 1, 1);
         assert_eq!(get(), Ok(vec![1; 4]));
         newest.pause();
         assert_eq!(get(), Err(PAUSED.to_owned()));
-        newest.put(layout(1), vec![2; 4]);
+        put(&newest, 1, 2);
         assert_eq!(get(), Ok(vec![2; 4]));
         // One that can't be taken came after it.
         newest.refuse("too short".to_owned());
         assert_eq!(get(), Err("too short".to_owned()));
+    }
+
+    #[test]
+    fn changes_are_known_of_the_last_pictures() {
+        let newest = Newest::default();
+        let part = |column| Part {
+            begin: [column, 0],
+            end: [column + 1, 1],
+        };
+        let of = |column| Changes::Parts(vec![part(column)]);
+        let put = |width, changes| {
+            newest.put(layout(width), vec![0; width as usize * 4], changes);
+            let number = newest.with(Duration::ZERO, || false, |_| true, Whole::number);
+            number.unwrap()
+        };
+        let changed = |since, column| {
+            let ask = |whole: &Whole| whole.has_changed(since, part(column));
+            newest
+                .with(Duration::ZERO, || false, |_| true, ask)
+                .unwrap()
+        };
+        let first = put(9, Changes::All);
+        assert!(!changed(first, 1) && changed(first + 1, 1) && changed(0, 1));
+        let second = put(9, of(1));
+        assert!(changed(first, 1) && !changed(first, 2) && !changed(second, 1));
+        let third = put(9, of(2));
+        assert!(changed(first, 1) && changed(first, 2) && !changed(first, 3));
+        assert!(!changed(second, 1) && changed(second, 2));
+        // Another size, and one that could not be taken.
+        let other = put(8, Changes::none());
+        assert!(changed(third, 3) && !changed(other, 3));
+        newest.refuse("odd".to_owned());
+        let again = put(8, Changes::none());
+        assert!(changed(other, 3) && !changed(again, 3));
+        // So long ago that it is not kept.
+        for _ in 1..KEPT {
+            put(8, Changes::none());
+        }
+        assert!(!changed(again, 3));
+        put(8, Changes::none());
+        assert!(changed(again, 3));
     }
 }

@@ -1,11 +1,5 @@
-//! The pictures of one monitor or window, in memory that both processes map. Each is copied whole.
-//!
-//! Compositors can name the parts that have changed since the picture before (`SPA_META_VideoDamage`). These are not used,
-//! for nothing shows that they are all. The portal of wlroots' compositors names a change to one session of a monitor only,
-//! and numbers the pictures of the others without a gap. KWin forgets the changes of a picture for which it had no buffer,
-//! and leaves no gap either. A part that is missing would stay as it was until it changes again. Mutter 43 names no parts.
-//! Mutter 48 names, for a monitor, one part that is the whole picture: so it was in all of 5,646 pictures of 30 streams, of
-//! three sessions at once, one of them slow, across changes of the monitor. There is nothing to save.
+//! The pictures of one monitor or window, in memory that both processes map. Each is copied: whole, or what the compositor
+//! names as changed (`SPA_META_VideoDamage`) where that can be relied on (see [`super::tracking`]).
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -20,11 +14,12 @@ use pipewire::spa::sys::{
 
 use super::dma_buf::DmaBuf;
 use super::format::{self, Agreed};
-use super::metadata::metadata;
+use super::metadata::{metadata, regions};
 use super::newest::Newest;
 use super::remote::Remote;
 use super::rows::Chunk;
 use super::stream::{Receiver, Stream};
+use super::tracking::{Plan, Tracking};
 
 /// A stream of pictures. It ends when this is dropped.
 pub(crate) struct Pictures {
@@ -38,7 +33,7 @@ impl Pictures {
     /// # Errors
     /// Why PipeWire can't be used.
     pub(crate) fn open(node: u32, remote: Remote) -> Result<Self, String> {
-        Self::open_with(node, remote, false)
+        Self::receive(node, remote, PictureReceiver::new(Arc::default(), false))
     }
 
     /// The same, where a [`Cursor`](super::Cursor) may receive from the node besides.
@@ -47,12 +42,15 @@ impl Pictures {
     /// As above.
     #[cfg(feature = "portal")]
     pub(crate) fn open_with_cursor(node: u32, remote: Remote) -> Result<Self, String> {
-        Self::open_with(node, remote, true)
+        Self::receive(node, remote, PictureReceiver::new(Arc::default(), true))
     }
 
-    fn open_with(node: u32, remote: Remote, with_cursor: bool) -> Result<Self, String> {
-        let newest: Arc<Newest> = Arc::default();
-        let receiver = PictureReceiver::new(Arc::clone(&newest), with_cursor);
+    pub(super) fn receive(
+        node: u32,
+        remote: Remote,
+        receiver: PictureReceiver,
+    ) -> Result<Self, String> {
+        let newest = Arc::clone(&receiver.newest);
         Ok(Self {
             _stream: Stream::open(node, remote, Box::new(receiver))?,
             newest,
@@ -64,12 +62,13 @@ impl Pictures {
     }
 }
 
-struct PictureReceiver {
-    newest: Arc<Newest>,
+pub(super) struct PictureReceiver {
+    pub(super) newest: Arc<Newest>,
     with_cursor: bool,
     agreed: Cell<Option<Agreed>>,
     /// For the next picture.
     spare: RefCell<Vec<u8>>,
+    pub(super) tracking: RefCell<Tracking>,
     /// The buffers of a device, by the address at which they are described.
     dma_bufs: RefCell<HashMap<usize, DmaBuf>>,
     /// Why such buffers can't be read.
@@ -85,12 +84,13 @@ enum Refusal {
 }
 
 impl PictureReceiver {
-    fn new(newest: Arc<Newest>, with_cursor: bool) -> Self {
+    pub(super) fn new(newest: Arc<Newest>, with_cursor: bool) -> Self {
         Self {
             newest,
             with_cursor,
             agreed: Cell::new(None),
             spare: RefCell::default(),
+            tracking: RefCell::default(),
             dma_bufs: RefCell::default(),
             no_dma_buf: RefCell::default(),
         }
@@ -117,12 +117,18 @@ impl PictureReceiver {
         if buffer.n_datas == 0 {
             return Err(empty());
         }
+        // SAFETY: as the caller promises, and a header consists of numbers.
+        let header: Option<spa_meta_header> = unsafe { metadata(buffer, SPA_META_Header) };
+        // SAFETY: as above.
+        let regions = unsafe { regions(buffer) };
+        let sequence = header.map(|it| it.seq);
+        let size = self.agreed.get().map(|it| it.layout.size());
+        let mut tracking = self.tracking.borrow_mut();
+        tracking.come(sequence, regions.as_deref(), size);
         // SAFETY: the library fills it in so, or leaves it null. There is one at least.
         let data = unsafe { buffer.datas.as_ref() }.ok_or_else(empty)?;
         // SAFETY: as above.
         let chunk = unsafe { data.chunk.as_ref() }.ok_or_else(empty)?;
-        // SAFETY: as the caller promises, and a header consists of numbers.
-        let header: Option<spa_meta_header> = unsafe { metadata(buffer, SPA_META_Header) };
         // What has failed is marked here or there.
         let is_corrupted = chunk.flags & SPA_CHUNK_FLAG_CORRUPTED as i32 != 0
             || header.is_some_and(|it| it.flags & SPA_META_HEADER_FLAG_CORRUPTED != 0);
@@ -134,6 +140,10 @@ impl PictureReceiver {
         };
         // Without any pixels, it only says something else that has changed. Of a device's memory, the size may be left out.
         if is_corrupted || (chunk.size == 0 && !is_dma_buf) {
+            // What pixels there would have been is not known. Without any, the next picture names what has changed.
+            if chunk.size != 0 {
+                tracking.forget();
+            }
             return Ok(());
         }
         let agreed = self
@@ -141,16 +151,23 @@ impl PictureReceiver {
             .get()
             .ok_or_else(|| Refusal::Picture("the compositor has named no format".to_owned()))?;
         let mut pixels = self.spare.take();
+        let plan = tracking.plan(agreed.layout, self.newest.is_there(), pixels.len());
+        if plan == Plan::Nothing {
+            self.spare.replace(pixels);
+            return Ok(());
+        }
         let copied = if is_dma_buf {
             if chunk.size == 0 {
                 chunk.size = u32::MAX;
             }
-            self.copy_dma_buf(buffer, data, agreed, chunk, &mut pixels)
+            self.copy_dma_buf(buffer, data, agreed, |memory| {
+                plan.copy(agreed.layout, memory, chunk, &mut pixels)
+            })
         } else if [SPA_DATA_MemFd, SPA_DATA_MemPtr].contains(&data.type_) && !data.data.is_null() {
             let (begin, length) = (data.data.cast::<u8>(), data.maxsize as usize);
             // SAFETY: the library has mapped as much. The compositor writes to it only after it was given back.
             let memory = unsafe { std::slice::from_raw_parts(begin, length) };
-            let copied = agreed.layout.copy(memory, chunk, &mut pixels);
+            let copied = plan.copy(agreed.layout, memory, chunk, &mut pixels);
             copied.map_err(Refusal::Picture)
         } else {
             Err(Refusal::Picture(
@@ -158,11 +175,16 @@ impl PictureReceiver {
             ))
         };
         let spare = match copied {
-            Ok(()) => self.newest.put(agreed.layout, pixels),
+            Ok(is_as_named) => {
+                let changes = tracking.copied(&plan, is_as_named);
+                let spare = self.newest.put(agreed.layout, pixels, changes.clone());
+                tracking.swapped(changes);
+                spare
+            }
             Err(_) => pixels,
         };
         self.spare.replace(spare);
-        copied
+        copied.map(|_| ())
     }
 
     /// Copies a picture out of memory of a device.
@@ -171,9 +193,8 @@ impl PictureReceiver {
         buffer: &spa_buffer,
         data: &spa_data,
         agreed: Agreed,
-        chunk: Chunk,
-        pixels: &mut Vec<u8>,
-    ) -> Result<(), Refusal> {
+        copy: impl FnOnce(&[u8]) -> Result<bool, String>,
+    ) -> Result<bool, Refusal> {
         // A format of one pixel after the other has them in one part.
         if !agreed.is_dma_buf || buffer.n_datas != 1 {
             let reason = "the compositor sends pictures as DMA-BUF that may not be rows";
@@ -193,10 +214,8 @@ impl PictureReceiver {
                 entry.insert(DmaBuf::map(file).map_err(Refusal::DmaBuf)?)
             }
         };
-        let copied = dma_buf.read(|memory| {
-            let memory = memory.get(data.mapoffset as usize..).unwrap_or_default();
-            agreed.layout.copy(memory, chunk, pixels)
-        });
+        let copied =
+            dma_buf.read(|memory| copy(memory.get(data.mapoffset as usize..).unwrap_or_default()));
         copied.map_err(Refusal::DmaBuf)?.map_err(Refusal::Picture)
     }
 }
@@ -210,12 +229,19 @@ impl Receiver for PictureReceiver {
         true
     }
 
+    fn name_sender(&self, name: &[u8]) {
+        self.tracking.borrow_mut().name(name);
+    }
+
     fn agree(&self, format: Result<Agreed, String>) -> Vec<Vec<u8>> {
         self.agreed.set(format.as_ref().ok().copied());
+        let mut tracking = self.tracking.borrow_mut();
+        tracking.forget();
         match format {
             Ok(agreed) => {
                 let wanted = format::pictures(&agreed, self.with_cursor);
-                wanted.into_iter().flatten().collect()
+                let regions = tracking.uses_regions().then(format::regions);
+                wanted.into_iter().chain(regions).flatten().collect()
             }
             Err(reason) => {
                 self.newest.refuse(reason);
@@ -226,7 +252,11 @@ impl Receiver for PictureReceiver {
 
     unsafe fn take(&self, buffer: Option<&spa_buffer>) -> bool {
         // SAFETY: as the caller promises.
-        match unsafe { self.copy(buffer) } {
+        let copied = unsafe { self.copy(buffer) };
+        if copied.is_err() {
+            self.tracking.borrow_mut().forget();
+        }
+        match copied {
             Ok(()) => false,
             Err(Refusal::Picture(reason)) => {
                 self.newest.refuse(reason);
@@ -244,6 +274,7 @@ impl Receiver for PictureReceiver {
     }
 
     fn runs(&self, is_running: bool) {
+        self.tracking.borrow_mut().forget();
         if is_running {
             return;
         }

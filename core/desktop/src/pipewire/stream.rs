@@ -9,7 +9,8 @@ use pipewire::spa::param::ParamType;
 use pipewire::spa::pod::Pod;
 use pipewire::spa::sys::{SPA_DIRECTION_INPUT, spa_buffer, spa_hook, spa_pod};
 use pipewire::sys::{
-    PW_VERSION_STREAM_EVENTS, pw_buffer, pw_context, pw_stream, pw_stream_events,
+    PW_VERSION_NODE_EVENTS, PW_VERSION_STREAM_EVENTS, pw_buffer, pw_context, pw_node_events,
+    pw_node_info, pw_stream, pw_stream_events,
     pw_stream_flags_PW_STREAM_FLAG_AUTOCONNECT as AUTOCONNECT,
     pw_stream_flags_PW_STREAM_FLAG_DONT_RECONNECT as DONT_RECONNECT,
     pw_stream_flags_PW_STREAM_FLAG_MAP_BUFFERS as MAP_BUFFERS, pw_stream_state,
@@ -21,6 +22,7 @@ use pipewire::sys::{
 use super::format::{self, Agreed};
 use super::library::Library;
 use super::remote::Remote;
+use super::sender;
 
 /// What is done with what comes. The library calls it, in its thread or under its lock.
 pub(super) trait Receiver {
@@ -28,6 +30,8 @@ pub(super) trait Receiver {
     fn formats(&self) -> Option<Vec<Vec<u8>>>;
     /// Whether the memory of pictures is mapped.
     fn maps_pictures(&self) -> bool;
+    /// What the sender calls its stream. It comes before a format is agreed on, or never.
+    fn name_sender(&self, _name: &[u8]) {}
     /// A format was agreed on, or why it is none that is read. Returns what the buffers are to be like.
     fn agree(&self, format: Result<Agreed, String>) -> Vec<Vec<u8>>;
     /// Takes what has come. Returns whether the formats that are accepted have changed.
@@ -61,6 +65,8 @@ struct Handler {
     stream: Cell<*mut pw_stream>,
     /// The stream's list of what it calls, of which this is an element.
     hook: Cell<spa_hook>,
+    /// As [`Self::hook`], of the node that sends.
+    sender_hook: Cell<spa_hook>,
     receiver: Box<dyn Receiver + Send>,
 }
 
@@ -77,6 +83,12 @@ static EVENTS: pw_stream_events = pw_stream_events {
     drained: None,
     command: None,
     trigger_done: None,
+};
+
+static SENDER_EVENTS: pw_node_events = pw_node_events {
+    version: PW_VERSION_NODE_EVENTS,
+    info: Some(sender_info),
+    param: None,
 };
 
 /// It is not connected to another source when its own has gone.
@@ -105,6 +117,8 @@ impl Stream {
             stream: Cell::new(null_mut()),
             // SAFETY: zeros are what it is before it is in a list.
             hook: Cell::new(unsafe { MaybeUninit::zeroed().assume_init() }),
+            // SAFETY: as above.
+            sender_hook: Cell::new(unsafe { MaybeUninit::zeroed().assume_init() }),
             receiver,
         }));
         // What has been made until an error is gone with this.
@@ -160,6 +174,13 @@ impl Stream {
         // SAFETY: the context is there, and this has its loop's lock.
         let core = unsafe { remote.connect(library, self.context) };
         let core = core.map_err(|what| failed(&what))?;
+        // Without an answer, the sender has no name.
+        // SAFETY: the core is there, and this has its loop's lock. The hook and the handler are there until after the context
+        // is destroyed, and the core with it; the events for ever.
+        let _ = unsafe {
+            let (hook, data) = (handler.sender_hook.as_ptr(), self.handler.cast());
+            sender::ask(core, node, hook, &SENDER_EVENTS, data)
+        };
         // SAFETY: the text is one, and the core is there. The stream takes the properties.
         self.stream = unsafe {
             let properties = (library.pw_properties_new_string)(PROPERTIES.as_ptr());
@@ -277,6 +298,15 @@ unsafe extern "C" fn remove_buffer(handler: *mut c_void, buffer: *mut pw_buffer)
     let handler = unsafe { &*handler.cast::<Handler>() };
     // SAFETY: the library gives one that is there.
     handler.receiver.forget(unsafe { (*buffer).buffer });
+}
+
+unsafe extern "C" fn sender_info(handler: *mut c_void, info: *const pw_node_info) {
+    // SAFETY: it is the one that the stream was made with.
+    let handler = unsafe { &*handler.cast::<Handler>() };
+    // SAFETY: the library gives one that is there.
+    if let Some(name) = unsafe { sender::media_name(info) } {
+        handler.receiver.name_sender(name.to_bytes());
+    }
 }
 
 unsafe extern "C" fn process(handler: *mut c_void) {

@@ -9,7 +9,7 @@ use super::shared_session::SharedSession;
 use super::source::ChosenSource;
 use crate::error::{DesktopError, Result};
 use crate::monitor::Monitor;
-use crate::pipewire::{Newest, Pictures, Remote, Whole};
+use crate::pipewire::{Cut, Newest, Pictures, Remote, Whole};
 use crate::rect::Rect;
 
 /// How long a picture may take, such as the first one, for which programs of the session may have to start.
@@ -107,9 +107,9 @@ impl Chosen {
         })
     }
 
-    /// Copies the part of the newest picture that shows a part of the screen. Returns which part that is, and how many pixels
+    /// Takes the part of the newest picture that shows a part of the screen. Returns which part that is, and how many pixels
     /// there are to the right and down. `None`: nothing of it is to be seen.
-    pub(super) fn copy(&self, rect: Rect, to: &mut Vec<u8>) -> Result<Option<(Rect, [u32; 2])>> {
+    pub(super) fn take(&self, rect: Rect, to: &mut Cut) -> Result<Option<(Rect, [u32; 2])>> {
         self.see(|whole| {
             let place = self.place(whole);
             // All of it stays all of it, in whatever size.
@@ -119,7 +119,7 @@ impl Chosen {
             } else {
                 rect.intersection(place)
             };
-            part.map(|part| (part, whole.cut(place, part, to)))
+            part.map(|part| (part, to.take(whole, place, part)))
         })
     }
 

@@ -144,6 +144,7 @@ impl X11Grabber {
             height: part.height,
             scale: 1.0,
             pixels: &bytes[..bytes_of(part).min(bytes.len())],
+            number: None,
         }
     }
 }

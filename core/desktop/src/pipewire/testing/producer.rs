@@ -20,9 +20,10 @@ use pipewire::spa::pod::{
     ChoiceValue, Object, Pod, Property, PropertyFlags, Value, object, property,
 };
 use pipewire::spa::sys::{
-    SPA_DATA_DmaBuf, SPA_DATA_FLAG_READWRITE, SPA_DATA_MemFd, SPA_PARAM_BUFFERS_blocks,
-    SPA_PARAM_BUFFERS_buffers, SPA_PARAM_BUFFERS_dataType, SPA_POD_PROP_FLAG_DONT_FIXATE,
-    SPA_POD_PROP_FLAG_MANDATORY, spa_chunk,
+    SPA_DATA_DmaBuf, SPA_DATA_FLAG_READWRITE, SPA_DATA_MemFd, SPA_META_Header,
+    SPA_META_VideoDamage, SPA_PARAM_BUFFERS_blocks, SPA_PARAM_BUFFERS_buffers,
+    SPA_PARAM_BUFFERS_dataType, SPA_POD_PROP_FLAG_DONT_FIXATE, SPA_POD_PROP_FLAG_MANDATORY,
+    spa_chunk, spa_meta_header, spa_meta_region, spa_region,
 };
 use pipewire::spa::utils::{
     Choice, ChoiceEnum, ChoiceFlags, Direction, Fraction, Id, Rectangle, SpaTypes,
@@ -30,6 +31,7 @@ use pipewire::spa::utils::{
 use pipewire::stream::{Stream, StreamFlags, StreamRc, StreamState};
 use pipewire::sys::pw_buffer;
 
+use super::canvas::{Area, Canvas, write};
 use super::memory::Memory;
 
 /// What is sent.
@@ -78,8 +80,20 @@ pub(super) fn pixel(picture: u32, x: u32, y: u32) -> [u8; 4] {
     (mixed ^ mixed >> 15).to_le_bytes()
 }
 
+/// What changes on the screen before a picture of it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Painted {
+    /// What is painted, each part as in a picture of a number.
+    pub areas: Vec<(Area, u32)>,
+    /// What is said to have changed.
+    pub regions: Vec<spa_region>,
+    /// It is numbered and not sent, as if PipeWire had replaced it with the next one.
+    pub is_replaced: bool,
+}
+
 enum Order {
     Draw(u32, spa_chunk),
+    Show(Painted),
     Send(Sent),
     End,
 }
@@ -91,13 +105,21 @@ pub(super) struct Producer {
     thread: Option<JoinHandle<()>>,
     /// Whether buffers were made as DMA-BUF, for each.
     made: mpsc::Receiver<bool>,
+    /// Whether there was room for regions beside a picture, for each that was shown.
+    shown: mpsc::Receiver<bool>,
 }
 
 impl Producer {
     pub(super) fn start(socket: &Path, sent: Sent) -> Self {
+        Self::start_as("producer", socket, sent)
+    }
+
+    /// Starts one that calls its stream so.
+    pub(super) fn start_as(name: &'static str, socket: &Path, sent: Sent) -> Self {
         let (orders, receiver) = channel();
         let (ready, node) = mpsc::channel();
         let (makes, made) = mpsc::channel();
+        let (shows, shown) = mpsc::channel();
         let socket = socket.to_str().unwrap().to_owned();
         let thread = std::thread::spawn(move || {
             let main = MainLoopRc::new(None).unwrap();
@@ -106,12 +128,16 @@ impl Producer {
                 .connect_rc(Some(properties! { "remote.name" => socket }))
                 .unwrap();
             let class = properties! { "media.class" => "Video/Source", "media.role" => "Screen" };
-            let stream = StreamRc::new(core, "producer", class).unwrap();
+            let stream = StreamRc::new(core, name, class).unwrap();
             let state = Rc::new(RefCell::new(State {
                 sent: sent.clone(),
                 is_dma_buf: false,
                 memory: HashMap::new(),
                 made: makes,
+                canvas: Canvas::new(sent.size),
+                owed: Vec::new(),
+                sequence: 0,
+                shown: shows,
             }));
             let _listener = stream
                 .add_local_listener_with_user_data(Rc::clone(&state))
@@ -145,9 +171,13 @@ impl Producer {
             let (drawn, ended) = (stream.clone(), main.clone());
             let _receiver = receiver.attach(main.loop_(), move |order| match order {
                 Order::Draw(picture, chunk) => state.borrow_mut().draw(&drawn, picture, chunk),
+                Order::Show(painted) => state.borrow_mut().show(&drawn, &painted),
                 Order::Send(sent) => {
                     let formats = sent.formats();
-                    state.borrow_mut().sent = sent;
+                    let mut state = state.borrow_mut();
+                    state.canvas = Canvas::new(sent.size);
+                    state.sent = sent;
+                    drop(state);
                     drawn.update_params(&mut pods(&formats)).unwrap();
                 }
                 Order::End => ended.quit(),
@@ -159,12 +189,23 @@ impl Producer {
             orders,
             thread: Some(thread),
             made,
+            shown,
         }
     }
 
     /// Draws a picture, if somebody receives. It is where a chunk says.
     pub(super) fn draw(&self, picture: u32, chunk: spa_chunk) {
         self.order(Order::Draw(picture, chunk));
+    }
+
+    /// Changes the screen, and sends a picture of it if somebody receives; otherwise the next one names what has changed.
+    pub(super) fn show(&self, painted: Painted) {
+        self.order(Order::Show(painted));
+    }
+
+    /// Whether there was room for regions beside each picture that was shown since the last call.
+    pub(super) fn shown(&self) -> Vec<bool> {
+        self.shown.try_iter().collect()
     }
 
     /// Sends other pictures from now on.
@@ -196,6 +237,11 @@ struct State {
     is_dma_buf: bool,
     memory: HashMap<*mut pw_buffer, Memory>,
     made: mpsc::Sender<bool>,
+    canvas: Canvas,
+    /// What has changed that was not sent yet.
+    owed: Vec<spa_region>,
+    sequence: u64,
+    shown: mpsc::Sender<bool>,
 }
 
 impl State {
@@ -235,7 +281,10 @@ impl State {
             ],
         });
         let header = super::super::format::header().unwrap();
-        stream.update_params(&mut pods(&[buffers, header])).unwrap();
+        let regions = super::super::format::regions().unwrap();
+        stream
+            .update_params(&mut pods(&[buffers, header, regions]))
+            .unwrap();
     }
 
     /// Gives a buffer memory.
@@ -281,6 +330,52 @@ impl State {
         unsafe { *(*(*(*buffer).buffer).datas).chunk = chunk };
         // SAFETY: it came from this stream. As it drives the receivers, it is also sent.
         unsafe { stream.queue_raw_buffer(buffer) };
+    }
+
+    fn show(&mut self, stream: &Stream, painted: &Painted) {
+        for &(area, picture) in &painted.areas {
+            self.canvas.paint(area, picture);
+        }
+        self.owed.extend_from_slice(&painted.regions);
+        if painted.is_replaced {
+            self.sequence += 1;
+            self.owed.clear();
+            return;
+        }
+        // SAFETY: it is given back below.
+        let buffer = unsafe { stream.dequeue_raw_buffer() };
+        let Some(memory) = self.memory.get_mut(&buffer) else {
+            return;
+        };
+        let row = self.sent.size[0] as usize * 4;
+        let rows =
+            memory.bytes[self.sent.offset as usize..].chunks_mut(self.sent.stride() as usize);
+        for (to, from) in rows.zip(self.canvas.pixels.chunks_exact(row)) {
+            to[..row].copy_from_slice(from);
+        }
+        self.sequence += 1;
+        // SAFETY: the library has made it, with one part.
+        let has_room = unsafe {
+            let buffer = &mut *(*buffer).buffer;
+            *(*buffer.datas).chunk = self.sent.chunk();
+            let metas = std::slice::from_raw_parts(buffer.metas, buffer.n_metas as usize);
+            let find = |kind| metas.iter().find(|it| it.type_ == kind);
+            let header = find(SPA_META_Header)
+                .unwrap()
+                .data
+                .cast::<spa_meta_header>();
+            (*header).seq = self.sequence;
+            let regions = find(SPA_META_VideoDamage).map(|it| {
+                let room = it.size as usize / size_of::<spa_meta_region>();
+                std::slice::from_raw_parts_mut(it.data.cast::<spa_meta_region>(), room)
+            });
+            regions.map(|to| write(&self.owed, to)).is_some()
+        };
+        self.owed.clear();
+        // SAFETY: as in `draw`.
+        unsafe { stream.queue_raw_buffer(buffer) };
+        // The test may have ended.
+        let _ = self.shown.send(has_room);
     }
 }
 
