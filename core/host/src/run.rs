@@ -25,6 +25,12 @@ pub trait StageProcess: Send + Sync + Debug {
     /// Its process id.
     fn id(&self) -> u32;
 
+    /// The name of its stage, and the bytes of memory that it has resident. `None`: it is none of this machine, has ended, or
+    /// the system does not say.
+    fn resident_bytes(&self) -> Option<(&str, u64)> {
+        None
+    }
+
     /// Whether a call is in progress.
     fn is_busy(&self) -> bool;
 

@@ -7,6 +7,7 @@
 //! - `group`: a process with all that it starts: killed and reaped together.
 //! - [`pipes`]: pipes that end with the process, whoever else holds their other ends.
 //! - [`lines`]: the lines of a process's output, of bounded length. [`stderr_tail`]: the last ones of standard error.
+//! - [`memory`]: the memory of a process.
 //! - [`backoff`]: the delay before a restart.
 //! - [`parent`]: in a child process, notices that the program is gone.
 //! - [`host`]: in the process of a stage, which process the program is.
@@ -21,6 +22,7 @@ mod group;
 pub mod host;
 pub mod host_status;
 pub mod lines;
+pub mod memory;
 pub mod parent;
 pub mod pipes;
 pub mod status;

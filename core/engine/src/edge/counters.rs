@@ -15,6 +15,8 @@ pub(crate) struct Counters {
 struct SenderSide {
     offered: AtomicU64,
     dropped: AtomicU64,
+    /// What receivers left behind that another one has replaced.
+    left: AtomicU64,
     longest: AtomicU64,
 }
 
@@ -32,8 +34,10 @@ struct ReceiverSide {
 pub(crate) struct EdgeCounts {
     /// Messages that the sender offered.
     pub offered: u64,
-    /// Of these, dropped because the queue was full.
+    /// Of these, dropped because the queue was full, or left behind by a receiver that another one has replaced.
     pub dropped: u64,
+    /// Of the dropped ones, those that were left behind.
+    pub left: u64,
     /// Of these, taken by the receiver.
     pub taken: u64,
     /// Of these, fully processed.
@@ -94,23 +98,50 @@ impl Counters {
     /// counts as dropped. Call it while neither side is active.
     pub(crate) fn reopen(&self) {
         self.finish_taken();
-        self.drop_messages(self.snapshot().outstanding());
+        add(&self.sender.left, self.snapshot().outstanding());
         self.receiver.closed.store(false, Ordering::SeqCst);
     }
 
     pub(crate) fn snapshot(&self) -> EdgeCounts {
+        // Before `left`: what a receiver leaves behind moves there just before another one opens the edge again, and is never
+        // missing from both.
+        let closed = self.receiver.closed.load(Ordering::SeqCst);
+        let left = self.sender.left.load(Ordering::SeqCst);
+        let full = self.sender.dropped.load(Ordering::SeqCst);
         EdgeCounts {
             offered: self.sender.offered.load(Ordering::SeqCst),
-            dropped: self.sender.dropped.load(Ordering::SeqCst),
+            dropped: full.saturating_add(left),
+            left,
             taken: self.receiver.taken.load(Ordering::SeqCst),
             done: self.receiver.done.load(Ordering::SeqCst),
-            closed: self.receiver.closed.load(Ordering::SeqCst),
+            closed,
             longest: self.sender.longest.load(Ordering::Relaxed),
         }
     }
 }
 
 impl EdgeCounts {
+    /// Messages that were dropped because the queue was full.
+    pub(crate) fn full(&self) -> u64 {
+        self.dropped.saturating_sub(self.left)
+    }
+
+    /// Messages that no receiver takes: the last one has ended, or another one has replaced it.
+    pub(crate) fn lost(&self) -> u64 {
+        match self.closed {
+            true => self.left.saturating_add(self.outstanding()),
+            false => self.left,
+        }
+    }
+
+    /// Messages that wait for the receiver.
+    pub(crate) fn waiting(&self) -> u64 {
+        match self.closed {
+            true => 0,
+            false => self.outstanding(),
+        }
+    }
+
     /// Messages that were neither taken nor dropped: they are queued. After the end of the run they are discarded.
     pub(crate) fn outstanding(&self) -> u64 {
         self.offered

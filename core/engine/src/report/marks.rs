@@ -7,7 +7,7 @@ use flowpipe_host::message::Origin;
 use flowpipe_sync::lock;
 use serde::{Deserialize, Serialize};
 
-use crate::report::times::{Distribution, Times};
+use crate::report::times::{Distribution, DurationBuckets, Times};
 
 /// The time from capture to mark.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -67,6 +67,14 @@ impl Marks {
                 mark.seen.pop_first();
             }
         }
+    }
+
+    pub(crate) fn buckets(&self) -> BTreeMap<String, DurationBuckets> {
+        let names = lock(&self.0);
+        let marks = names.marks.iter();
+        marks
+            .map(|(name, mark)| (name.clone(), mark.times.buckets()))
+            .collect()
     }
 
     pub(crate) fn report(&self) -> BTreeMap<String, MarkReport> {

@@ -1,6 +1,7 @@
 //! The report of a run: counts, times, drops, problems.
 
 pub(crate) mod marks;
+mod snapshot;
 pub(crate) mod times;
 
 use std::collections::BTreeMap;
@@ -11,7 +12,8 @@ pub use flowpipe_host::run::{Ended, Ending};
 use serde::{Deserialize, Serialize};
 
 pub use crate::report::marks::MarkReport;
-pub use crate::report::times::Distribution;
+pub use crate::report::snapshot::{EdgeSnapshot, Snapshot, StageSnapshot};
+pub use crate::report::times::{BUCKET_BOUNDS_NS, Distribution, DurationBuckets};
 
 /// The report of a finished run.
 #[derive(Clone, Debug, Serialize, Deserialize)]

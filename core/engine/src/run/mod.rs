@@ -54,7 +54,7 @@ use flowpipe_isolation::Program;
 use flowpipe_recording::entry::Call;
 
 use crate::check::Validators;
-use crate::report::{Distribution, Progress, Report};
+use crate::report::{Distribution, Progress, Report, Snapshot};
 use crate::run::control::Control;
 use crate::run::distributed::WorkerMachine;
 pub use crate::run::error::StartError;
@@ -328,6 +328,13 @@ impl RunView {
     #[must_use]
     pub fn times(&self) -> Vec<Distribution> {
         summary::times(&self.current.topology().stages)
+    }
+
+    /// All counts and durations so far. Call it as seldom as [`Self::times`].
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot {
+        let topology = self.current.topology();
+        summary::snapshot(&self.shared, &topology.stages, &topology.edges)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Builds stages and edges from a pipeline, before any plugin is created.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::sync::{Arc, OnceLock, Weak};
 
 use crossbeam_channel::Receiver;
@@ -293,6 +293,7 @@ fn join(pipeline: &Pipeline, manifests: &[&Manifest], elsewhere: &BTreeSet<usize
             receiver: edge.to.stage,
             capacity: AtomicUsize::new(edge.queue.capacity),
             counters: tail.counters.clone(),
+            most_lost: AtomicU64::new(0),
         }));
         let fed = FedInput {
             stage: pipeline.stages[edge.to.stage].name.clone(),

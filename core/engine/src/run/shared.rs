@@ -269,8 +269,36 @@ impl Shared {
         self.stop(StopCause::Failure);
     }
 
+    /// The number of problems of each kind.
+    pub(crate) fn problem_counts(&self) -> BTreeMap<String, u64> {
+        lock(&self.problems).by_word()
+    }
+
+    /// The memory that the processes of stages have resident, by the stage's name.
+    pub(crate) fn resident_bytes(&self) -> BTreeMap<String, u64> {
+        let processes = lock(&self.processes).clone();
+        let mut all = BTreeMap::new();
+        for process in processes.iter().filter_map(Weak::upgrade) {
+            if let Some((stage, bytes)) = process.resident_bytes() {
+                let total: &mut u64 = all.entry(stage.to_owned()).or_default();
+                *total = total.saturating_add(bytes);
+            }
+        }
+        all
+    }
+
     pub(crate) fn problems(&self) -> Problems {
         lock(&self.problems).clone()
+    }
+}
+
+impl Problems {
+    /// The number of each kind, by its name.
+    pub(crate) fn by_word(&self) -> BTreeMap<String, u64> {
+        let counts = self.counts.iter();
+        counts
+            .map(|(of, count)| (of.word().to_owned(), *count))
+            .collect()
     }
 }
 

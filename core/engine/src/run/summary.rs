@@ -7,7 +7,8 @@ use flowpipe_sync::lock;
 
 use crate::edge::counters::Counters;
 use crate::report::{
-    ContestantReport, Distribution, EdgeReport, Progress, Report, StageProgress, StageReport,
+    ContestantReport, Distribution, EdgeReport, EdgeSnapshot, Progress, Report, Snapshot,
+    StageProgress, StageReport, StageSnapshot,
 };
 use crate::run::shared::Shared;
 use crate::run::stage::Stage;
@@ -47,6 +48,9 @@ pub(crate) struct EdgeSummary {
     pub receiver: usize,
     pub capacity: AtomicUsize,
     pub counters: Arc<Counters>,
+    /// The most messages that no receiver took, of all snapshots: a message that is being sent while the receiver ends counts
+    /// for a moment before it is dropped.
+    pub most_lost: AtomicU64,
 }
 
 fn get(number: &AtomicU64) -> u64 {
@@ -99,6 +103,47 @@ pub(crate) fn times(stages: &[Arc<Stage>]) -> Vec<Distribution> {
     stages.iter().map(distribution).collect()
 }
 
+/// All counts and durations. Walks the histograms.
+pub(crate) fn snapshot(
+    shared: &Shared,
+    stages: &[Arc<Stage>],
+    edges: &[Arc<EdgeSummary>],
+) -> Snapshot {
+    let memory = shared.resident_bytes();
+    let stages = stages.iter().map(|stage| StageSnapshot {
+        name: stage.settings.name.clone(),
+        workers: stage.settings.workers as u64,
+        received: get(&stage.counts.received),
+        emitted: get(&stage.counts.emitted),
+        failed: get(&stage.counts.failed),
+        timed_out: get(&stage.counts.timed_out),
+        restarted: get(&stage.counts.restarted),
+        abandoned: get(&stage.counts.abandoned),
+        time: lock(&stage.times).buckets(),
+        resident_bytes: memory.get(&stage.settings.name).copied(),
+    });
+    let edges = edges.iter().map(|edge| {
+        let counts = edge.counters.snapshot();
+        let lost = counts.lost();
+        EdgeSnapshot {
+            from: edge.from.clone(),
+            to: edge.to.clone(),
+            sent: counts.offered,
+            dropped: counts.full(),
+            lost: edge.most_lost.fetch_max(lost, Ordering::Relaxed).max(lost),
+            queued: counts.waiting(),
+            capacity: edge.capacity.load(Ordering::Relaxed) as u64,
+        }
+    });
+    Snapshot {
+        stages: stages.collect(),
+        edges: edges.collect(),
+        marks: shared.marks.buckets(),
+        problem_counts: shared.problem_counts(),
+        frames: shared.services.pool.statistics(),
+    }
+}
+
 pub(crate) fn report(
     pipeline: String,
     shared: &Shared,
@@ -106,6 +151,7 @@ pub(crate) fn report(
     edges: &[Arc<EdgeSummary>],
 ) -> Report {
     let problems = shared.problems();
+    let problem_counts = problems.by_word();
     let times = times(stages);
     let all: u64 = times.iter().map(|time| time.total_ns).sum();
     let stages = stages.iter().zip(times).map(|(stage, time)| StageReport {
@@ -138,11 +184,7 @@ pub(crate) fn report(
         edges: edges.iter().map(|edge| edge_report(edge)).collect(),
         marks: shared.marks.report(),
         frames: shared.services.pool.statistics(),
-        problem_counts: problems
-            .counts
-            .iter()
-            .map(|(of, count)| (of.word().to_owned(), *count))
-            .collect(),
+        problem_counts,
         problems: problems.first,
     }
 }

@@ -17,6 +17,7 @@ use flowpipe_host::run::StageProcess;
 use flowpipe_host::run::{Mode, RunContext};
 use flowpipe_host::table::Host;
 use flowpipe_host::table::status::reason;
+use flowpipe_process::memory::resident_bytes;
 use flowpipe_sync::lock;
 use serde_json::Value;
 
@@ -54,6 +55,8 @@ pub struct Start<'a> {
 /// The process of a stage, and its shared cancellation flags.
 #[derive(Debug)]
 pub(crate) struct IsolatedProcess {
+    /// The name of its stage.
+    stage: String,
     child: ChildProcess,
     control: ControlBlock,
 }
@@ -89,7 +92,11 @@ impl IsolatedStage {
             side,
             their_side,
         } = ends;
-        let process = Arc::new(IsolatedProcess { child, control });
+        let process = Arc::new(IsolatedProcess {
+            stage: host.name().to_owned(),
+            child,
+            control,
+        });
         let follower: Arc<dyn StageProcess> = process.clone();
         start.run.follow(&follower);
         let frames = Arc::new(FrameTable::new());
@@ -320,6 +327,12 @@ impl StageInstance for IsolatedStage {
 impl StageProcess for IsolatedProcess {
     fn id(&self) -> u32 {
         self.child.id()
+    }
+
+    fn resident_bytes(&self) -> Option<(&str, u64)> {
+        let bytes = resident_bytes(self.child.id())?;
+        // Its id may belong to another process once it has ended.
+        (!self.child.has_ended()).then_some((&self.stage, bytes))
     }
 
     fn is_busy(&self) -> bool {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use flowpipe_config::manifest::Manifest;
 use flowpipe_config::pipeline::{self, Edge, Pipeline, PortRef};
@@ -218,6 +218,7 @@ impl PipelineDiff {
                         receiver,
                         capacity: AtomicUsize::new(edge.queue.capacity),
                         counters: Arc::default(),
+                        most_lost: AtomicU64::new(0),
                     }),
                     is_live: true,
                     cut: false,
