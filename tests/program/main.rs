@@ -116,6 +116,8 @@ mod machines_tls;
 mod machines_workers;
 #[cfg(target_os = "linux")]
 mod messages;
+#[cfg(unix)]
+mod metrics;
 mod mines_live;
 mod named;
 mod new;

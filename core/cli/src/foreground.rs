@@ -1,4 +1,4 @@
-//! Runs a pipeline to its end, prints its events, and serves `flowpipe top`.
+//! Runs a pipeline to its end, prints its events, and serves `flowpipe top` and scrapers.
 
 use std::time::Duration;
 
@@ -14,6 +14,9 @@ use crate::events::RunEvent;
 use crate::exit::Failure;
 use crate::follow::follow;
 use crate::machines::{EndedMachines, OtherMachines};
+use crate::prometheus;
+use crate::prometheus::address::ScrapeListener;
+use crate::prometheus::page::{PageSource, RunFacts};
 use crate::reload::ReloadOptions;
 use crate::signals;
 use crate::supervision::Supervision;
@@ -45,6 +48,8 @@ pub struct Attached<'a> {
     pub others: Option<OtherMachines>,
     /// To whom the run is reported.
     pub supervision: Option<Supervision>,
+    /// Where its metrics are read.
+    pub scrapes: Option<ScrapeListener>,
 }
 
 /// Starts a run and prints its events until it ends.
@@ -63,15 +68,22 @@ pub fn run(
         reload,
         others,
         mut supervision,
+        scrapes,
     } = attached;
     let name = pipeline.name.clone();
+    let facts = RunFacts::of(&pipeline, &options);
     let mut publisher = Publisher::prepare(&pipeline, console.tally(), &mut options);
     let mut handle = Run::start(pipeline, catalogue, options)?;
     signals::stop(&handle);
     let progress = others.as_ref().map(OtherMachines::progress);
     let mut bridges = others.map(|others| others.start(&mut handle)).transpose()?;
     let reloading = reload.map(|reload| reload.start(&handle)).transpose()?;
-    publisher.open(&handle, progress.unwrap_or_default());
+    let progress = progress.unwrap_or_default();
+    publisher.open(&handle, progress.clone());
+    let published = console.tally().metrics.clone();
+    let source = || PageSource::new(facts, handle.view(), progress, published);
+    let scraped = scrapes.map(|at| prometheus::server::serve(at, source()));
+    let scraped = scraped.transpose()?;
     if let Some(supervision) = &supervision {
         supervision.started(&name);
     }
@@ -105,6 +117,7 @@ pub fn run(
         supervision.ends();
     }
     let report = handle.wait();
+    drop(scraped);
     let machines = bridges.map(|bridges| bridges.finish(report.clone()));
     if let Some(reloading) = reloading {
         reloading.end();

@@ -18,7 +18,7 @@
 //!   names consist of.
 //! - [`foreground`]: runs a pipeline to its end. [`console`]: what it prints meanwhile; [`events`]: of what, and
 //!   [`tally`]: the counts of it; [`metrics`]: what the stages publish of their work; [`visibility`]: of which stages.
-//! - [`top`]: watching a run from another process.
+//! - [`top`]: watching a run from another process. [`prometheus`]: serving its counts to scrapers.
 //! - [`reference`]: the reference pages of the book. [`json_schema`]: JSON Schemas as text.
 //! - [`batch`]: batches that several machines share.
 //! - [`machines`]: runs on several machines; [`transports`]: how they connect, with [`certificates`].
@@ -56,6 +56,7 @@ mod pipeline_test;
 mod plugin_check;
 mod plugins;
 mod processes;
+mod prometheus;
 mod puzzle_file;
 mod quantile;
 mod record;

@@ -1,5 +1,6 @@
 //! `flowpipe run`.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -42,6 +43,13 @@ pub struct Run {
     /// Run as a service of systemd with Type=notify: report the start, the end, and to the watchdog that the run goes on.
     #[arg(long)]
     pub supervised: bool,
+    /// Serve what is counted and measured to Prometheus at http://ADDRESS/metrics while the run goes on. ADDRESS is an IP
+    /// address of this computer with a port, such as 127.0.0.1:9464; port 0 chooses a free one, which is printed.
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    pub metrics: Option<SocketAddr>,
+    /// Permit an address of --metrics at which other computers can read the metrics, without a password.
+    #[arg(long, requires = "metrics")]
+    pub metrics_allow_remote: bool,
     /// Act on nothing: log what the mouse would do, and don't move it.
     #[arg(long)]
     pub dry_run: bool,
@@ -84,4 +92,11 @@ fn seconds(text: &str) -> Result<f64, String> {
 
 fn duration(text: &str) -> Result<Duration, String> {
     duration::parse(text).map_err(|error| format!("{error}; write it as 500ms or 10s"))
+}
+
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let address = text.parse();
+    address.map_err(|_| {
+        "expected an IP address with a port, such as 127.0.0.1:9464 or [::1]:9464".to_owned()
+    })
 }

@@ -18,6 +18,7 @@ use crate::foreground::{self, Attached, CompletedRun};
 use crate::machines::{self, OtherMachines};
 use crate::mouse_driver::MouseDriver;
 use crate::pipeline_file::settings;
+use crate::prometheus::address::ScrapeListener;
 use crate::record::flight::{self, FlightOptions, FlightRecorder};
 use crate::record::{LossMode, RecordedRun, RecordingFile, RunRecording};
 use crate::reload::{FileStamps, ReloadOptions};
@@ -32,6 +33,8 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
     let settings = settings::of(args);
     let supervision = args.supervised.then(Supervision::of_environment);
     let supervision = supervision.transpose()?;
+    let listen = |address| ScrapeListener::bind(address, args.metrics_allow_remote);
+    let scrapes = args.metrics.map(listen).transpose()?;
     // Before the files are read, so that a change meanwhile is reloaded.
     let before = FileStamps::read(&path, &plugins::folders(global));
     let catalogue = plugins::load(global);
@@ -150,6 +153,7 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
             reload: Some(reload),
             others,
             supervision,
+            scrapes,
         },
     );
     let CompletedRun {

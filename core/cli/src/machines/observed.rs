@@ -111,8 +111,12 @@ impl Observations {
             }
             Observation::Counts => {
                 let progress = MachineProgress::read(body, pipeline);
-                let progress = progress.ok_or("its counts are malformed")?;
-                self.lock().progress = Some((progress, Instant::now()));
+                let mut progress = progress.ok_or("its counts are malformed")?;
+                let mut state = self.lock();
+                if let Some((before, _)) = state.progress.take() {
+                    progress.continue_from(before);
+                }
+                state.progress = Some((progress, Instant::now()));
                 Ok(())
             }
             Observation::Entries => match &mut *lock(&self.recorded) {

@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use flowpipe_config::pipeline::Pipeline;
-use flowpipe_engine::report::{Distribution, Progress};
+use flowpipe_engine::report::{Distribution, EdgeSnapshot, Progress, Snapshot};
 use flowpipe_engine::run::RunView;
 use flowpipe_machines::Bridge;
+use flowpipe_process::memory::resident_bytes;
 use flowpipe_sync::lock;
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +24,49 @@ pub struct MachineProgress {
     progress: Progress,
     times: Vec<Distribution>,
     links: Vec<LinkProgress>,
+    /// Everything that is counted, for scrapers: comes as often as the times are summed up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    snapshot: Option<Snapshot>,
+    /// The memory of its program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    resident_bytes: Option<u64>,
 }
+
+/// What is counted and measured on a machine, for scrapers.
+#[derive(Clone, Debug, Default)]
+pub struct MachineSnapshot {
+    /// Its name. `None`: the run has one machine.
+    pub name: Option<String>,
+    /// Whether it is heard of, so that what may fall is as it was a moment ago.
+    pub is_active: bool,
+    /// The stages that it runs. `None`: all.
+    pub stages: Option<BTreeSet<usize>>,
+    /// Of all stages and edges, as each machine has them. `None`: it has sent none yet.
+    pub snapshot: Option<Snapshot>,
+    /// Its links.
+    pub links: Vec<LinkSnapshot>,
+    /// The memory of its program.
+    pub resident_bytes: Option<u64>,
+}
+
+/// A link of a machine, as that machine counts it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinkSnapshot {
+    /// The other machine.
+    pub peer: String,
+    /// Whether there is a connection.
+    pub is_connected: bool,
+    /// Bytes to the other machine.
+    pub sent_bytes: u64,
+    /// Bytes from it.
+    pub received_bytes: u64,
+}
+
+/// The most marks that are taken of another machine, and the most bytes of a name.
+const MOST_MARKS: usize = 64;
+const LONGEST_NAME: usize = 256;
+/// The most kinds of problems that are taken of another machine.
+const MOST_KINDS: usize = 32;
 
 /// A link of a machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -110,8 +153,10 @@ impl ProgressClock {
         }
         self.sent = Instant::now();
         let (view, links) = (view(), links());
+        let mut snapshot = None;
         if self.count.is_multiple_of(TIMES_INTERVAL) {
             self.times = view.times();
+            snapshot = Some(view.snapshot());
         }
         self.count = self.count.wrapping_add(1).max(1);
         (*lock(&self.links)).clone_from(&links);
@@ -119,6 +164,10 @@ impl ProgressClock {
             progress: view.progress(),
             times: self.times.clone(),
             links,
+            resident_bytes: snapshot
+                .as_ref()
+                .and_then(|_| resident_bytes(std::process::id())),
+            snapshot,
         };
         // It has no maps, so that it is always JSON.
         serde_json::to_vec(&progress).ok()
@@ -128,7 +177,7 @@ impl ProgressClock {
 impl MachineProgress {
     /// Reads the counts of another machine. `None`: they are not those of this pipeline.
     pub fn read(bytes: &[u8], pipeline: &Pipeline) -> Option<Self> {
-        let read: Self = serde_json::from_slice(bytes).ok()?;
+        let mut read: Self = serde_json::from_slice(bytes).ok()?;
         let names = read.progress.stages.iter().map(|it| &it.name);
         let is_of_pipeline = names.eq(pipeline.stages.iter().map(|it| &it.name));
         let has_times = read.times.len() <= pipeline.stages.len();
@@ -137,7 +186,19 @@ impl MachineProgress {
             link.machine < machines && link.clock_error_ns.is_none_or(|error| error >= 0)
         };
         let has_links = read.links.len() <= machines && read.links.iter().all(is_linked);
+        read.snapshot = match read.snapshot {
+            Some(snapshot) => Some(checked(snapshot, pipeline)?),
+            None => None,
+        };
         (is_of_pipeline && has_times && has_links).then_some(read)
+    }
+
+    /// Keeps what the machine has sent before and not this time.
+    pub fn continue_from(&mut self, before: Self) {
+        if self.snapshot.is_none() {
+            self.snapshot = before.snapshot;
+            self.resident_bytes = before.resident_bytes;
+        }
     }
 
     /// Adds them to the counts here. `stages`: those that the machine runs. What waits between two machines is counted
@@ -234,6 +295,61 @@ impl OtherProgress {
         (machines, links)
     }
 
+    /// Everything that is counted on each machine. `own`, `own_bytes`: on this one.
+    pub fn snapshots(&self, own: Snapshot, own_bytes: Option<u64>) -> Vec<MachineSnapshot> {
+        let alone = MachineSnapshot {
+            is_active: true,
+            snapshot: Some(own),
+            resident_bytes: own_bytes,
+            ..MachineSnapshot::default()
+        };
+        let Some(own) = &alone.snapshot.as_ref().filter(|_| !self.names.is_empty()) else {
+            return vec![alone];
+        };
+        let ends = |edge: &EdgeSnapshot| (edge.from.clone(), edge.to.clone());
+        let ends: Vec<_> = own.edges.iter().map(ends).collect();
+        let elsewhere = |stage: &usize| self.others.iter().any(|it| it.stages.contains(stage));
+        let stages = (0..own.stages.len()).filter(|stage| !elsewhere(stage));
+        let mut all = vec![MachineSnapshot {
+            name: Some(self.name(self.own)),
+            stages: Some(stages.collect()),
+            links: self.link_snapshots(&lock(&self.own_links)),
+            ..alone
+        }];
+        for other in &self.others {
+            let (its, presence) = other.observations.progress();
+            let mut machine = MachineSnapshot {
+                name: Some(self.name(other.machine)),
+                is_active: presence == Presence::Active,
+                stages: Some(other.stages.clone()),
+                ..MachineSnapshot::default()
+            };
+            if let Some(mut its) = its {
+                machine.links = self.link_snapshots(&its.links);
+                // The names are those of this machine, as everywhere here.
+                let edges = its.snapshot.iter_mut().flat_map(|it| &mut it.edges);
+                for (edge, (from, to)) in edges.zip(&ends) {
+                    edge.from.clone_from(from);
+                    edge.to.clone_from(to);
+                }
+                machine.snapshot = its.snapshot;
+                machine.resident_bytes = its.resident_bytes;
+            }
+            all.push(machine);
+        }
+        all
+    }
+
+    fn link_snapshots(&self, links: &[LinkProgress]) -> Vec<LinkSnapshot> {
+        let link = |link: &LinkProgress| LinkSnapshot {
+            peer: self.name(link.machine),
+            is_connected: link.is_connected,
+            sent_bytes: link.sent_bytes,
+            received_bytes: link.received_bytes,
+        };
+        links.iter().map(link).collect()
+    }
+
     fn view(&self, machine: usize, state: &str, silent_seconds: Option<f64>) -> MachineView {
         MachineView {
             name: self.name(machine),
@@ -264,9 +380,27 @@ impl OtherProgress {
     }
 }
 
+/// The counts of another machine, if they are those of this pipeline.
+fn checked(mut snapshot: Snapshot, pipeline: &Pipeline) -> Option<Snapshot> {
+    let names = snapshot.stages.iter().map(|it| &it.name);
+    let is_of_pipeline = names.eq(pipeline.stages.iter().map(|it| &it.name));
+    if !is_of_pipeline || snapshot.edges.len() != pipeline.edges.len() {
+        return None;
+    }
+    let marks = std::mem::take(&mut snapshot.marks).into_iter();
+    let marks = marks.filter(|(name, _)| name.len() <= LONGEST_NAME);
+    snapshot.marks = marks.take(MOST_MARKS).collect();
+    let kinds = std::mem::take(&mut snapshot.problem_counts).into_iter();
+    let kinds = kinds.filter(|(name, _)| name.len() <= LONGEST_NAME);
+    snapshot.problem_counts = kinds.take(MOST_KINDS).collect();
+    Some(snapshot)
+}
+
 #[cfg(test)]
 mod tests {
-    use flowpipe_engine::report::StageProgress;
+    use flowpipe_config::pipeline::{Machines, OnStop};
+    use flowpipe_engine::report::{DurationBuckets, StageProgress, StageSnapshot};
+    use flowpipe_machines::{Observation, Observed};
 
     use super::*;
 
@@ -310,6 +444,8 @@ mod tests {
                 2
             ],
             links: Vec::new(),
+            snapshot: None,
+            resident_bytes: None,
         };
         let mut here = progress([1, 2]);
         let mut times = [Distribution::default(); 2];
@@ -338,5 +474,76 @@ mod tests {
         let (machines, links) = others.add_to(&mut progress([1, 2]), &mut []);
         assert_eq!((machines.len(), links.len()), (1, 1));
         assert_eq!(machines[0].state, "here");
+    }
+    /// What a machine sends of a pipeline without stages.
+    fn sent(snapshot: Option<Snapshot>) -> Vec<u8> {
+        let progress = MachineProgress {
+            progress: Progress {
+                seconds: 1.0,
+                stages: Vec::new(),
+            },
+            times: Vec::new(),
+            links: Vec::new(),
+            resident_bytes: snapshot.as_ref().map(|_| 5),
+            snapshot,
+        };
+        serde_json::to_vec(&progress).unwrap()
+    }
+
+    fn pipeline() -> Pipeline {
+        Pipeline {
+            name: String::new(),
+            stages: Vec::new(),
+            edges: Vec::new(),
+            on_stop: OnStop::Drain,
+            record: None,
+            machines: Machines::default(),
+        }
+    }
+
+    #[test]
+    fn what_another_machine_counts_is_limited_and_kept_until_it_sends_more() {
+        let observations = Arc::new(Observations::new());
+        let take = |bytes: &[u8]| {
+            let observed = Observed::Sent(Observation::Counts, bytes);
+            observations.take(observed, &pipeline())
+        };
+        let mut hostile = Snapshot::default();
+        for number in 0..1000 {
+            let name = format!("{number} {}", "x".repeat(number));
+            hostile
+                .marks
+                .insert(name.clone(), DurationBuckets::default());
+            hostile.problem_counts.insert(name, 1);
+        }
+        take(&sent(Some(hostile.clone()))).unwrap();
+        hostile.edges.push(EdgeSnapshot::default());
+        assert!(
+            take(&sent(Some(hostile))).is_err(),
+            "the pipeline has no edge"
+        );
+        take(&sent(None)).unwrap();
+        let names = ["here", "there"].map(str::to_owned).into();
+        let others = [(1, [1].into(), observations.clone())];
+        let others = OtherProgress::new(names, 0, others.into_iter());
+        let own = Snapshot {
+            stages: vec![StageSnapshot::default(); 3],
+            ..Snapshot::default()
+        };
+        let machines = others.snapshots(own, None);
+        let stages: Vec<_> = machines
+            .iter()
+            .map(|it| it.stages.clone().unwrap())
+            .collect();
+        assert_eq!(stages, [[0, 2].into(), BTreeSet::from([1])]);
+        let there = machines[1].snapshot.as_ref().unwrap();
+        assert_eq!(there.marks.len(), MOST_MARKS);
+        assert_eq!(there.problem_counts.len(), MOST_KINDS);
+        assert!(there.marks.keys().all(|name| name.len() <= LONGEST_NAME));
+        assert_eq!(machines[1].resident_bytes, Some(5));
+        assert!(machines[1].is_active);
+        observations.take(Observed::Lost, &pipeline()).unwrap();
+        let machines = others.snapshots(Snapshot::default(), None);
+        assert!(!machines[1].is_active && machines[1].snapshot.is_some());
     }
 }

@@ -1,0 +1,237 @@
+//! The text format of Prometheus, version 0.0.4.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use flowpipe_engine::report::{BUCKET_BOUNDS_NS, DurationBuckets};
+
+/// The type of a page in this format.
+pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// A page: families of samples.
+#[derive(Debug, Default)]
+pub struct Exposition {
+    text: String,
+}
+
+/// The labels of a sample: names with values.
+pub type Labels<'a> = [(&'static str, &'a str)];
+
+/// SampleFamily that add up where their labels are equal: a scraper refuses a page that has a sample twice.
+#[derive(Debug, Default)]
+pub struct SampleFamily(BTreeMap<String, u64>);
+
+/// The same for histograms.
+#[derive(Debug, Default)]
+pub struct HistogramFamily(BTreeMap<Vec<(&'static str, String)>, DurationBuckets>);
+
+impl SampleFamily {
+    /// Adds a sample.
+    pub fn add(&mut self, labels: &Labels<'_>, value: u64) {
+        let total = self.0.entry(written(labels, None)).or_default();
+        *total = total.saturating_add(value);
+    }
+}
+
+impl HistogramFamily {
+    /// Adds a histogram. Counts beyond the buckets are ignored.
+    pub fn add(&mut self, labels: &Labels<'_>, buckets: &DurationBuckets) {
+        let labels = labels
+            .iter()
+            .map(|(name, value)| (*name, (*value).to_owned()));
+        let total = self.0.entry(labels.collect()).or_default();
+        let length = buckets
+            .counts
+            .len()
+            .clamp(total.counts.len(), BUCKET_BOUNDS_NS.len() + 1);
+        total.counts.resize(length, 0);
+        for (total, count) in total.counts.iter_mut().zip(&buckets.counts) {
+            *total = total.saturating_add(*count);
+        }
+        total.total_ns = total.total_ns.saturating_add(buckets.total_ns);
+    }
+}
+
+impl Exposition {
+    /// A family of numbers that only rise.
+    pub fn counters(&mut self, name: &str, help: &str, samples: &SampleFamily) {
+        self.numbers(name, help, "counter", samples);
+    }
+
+    /// A family of numbers that rise and fall.
+    pub fn gauges(&mut self, name: &str, help: &str, samples: &SampleFamily) {
+        self.numbers(name, help, "gauge", samples);
+    }
+
+    fn numbers(&mut self, name: &str, help: &str, kind: &str, samples: &SampleFamily) {
+        if samples.0.is_empty() {
+            return;
+        }
+        self.head(name, help, kind);
+        for (labels, value) in &samples.0 {
+            self.sample(name, labels, value);
+        }
+    }
+
+    /// A gauge without labels, of any number.
+    pub fn gauge(&mut self, name: &str, help: &str, value: &str) {
+        self.head(name, help, "gauge");
+        self.sample(name, "", value);
+    }
+
+    /// A family of durations in seconds.
+    pub fn histograms(&mut self, name: &str, help: &str, histograms: &HistogramFamily) {
+        if histograms.0.is_empty() {
+            return;
+        }
+        self.head(name, help, "histogram");
+        let (bucket, sum, count) = (
+            format!("{name}_bucket"),
+            format!("{name}_sum"),
+            format!("{name}_count"),
+        );
+        for (labels, buckets) in &histograms.0 {
+            let labels: Vec<_> = labels
+                .iter()
+                .map(|(name, value)| (*name, value.as_str()))
+                .collect();
+            let mut counts = buckets.counts.iter();
+            let mut cumulative: u64 = 0;
+            for bound in BUCKET_BOUNDS_NS {
+                cumulative = cumulative.saturating_add(counts.next().copied().unwrap_or(0));
+                let labels = written(&labels, Some(&seconds(bound)));
+                self.sample(&bucket, &labels, cumulative);
+            }
+            cumulative = counts.fold(cumulative, |total, count| total.saturating_add(*count));
+            self.sample(&bucket, &written(&labels, Some("+Inf")), cumulative);
+            let labels = written(&labels, None);
+            self.sample(&sum, &labels, seconds(buckets.total_ns));
+            self.sample(&count, &labels, cumulative);
+        }
+    }
+
+    fn head(&mut self, name: &str, help: &str, kind: &str) {
+        // Writing to a string does not fail.
+        let _ = writeln!(self.text, "# HELP {name} {help}");
+        let _ = writeln!(self.text, "# TYPE {name} {kind}");
+    }
+
+    fn sample(&mut self, name: &str, labels: &str, value: impl std::fmt::Display) {
+        let _ = writeln!(self.text, "{name}{labels} {value}");
+    }
+
+    /// The page.
+    pub fn into_text(self) -> String {
+        self.text
+    }
+}
+
+/// The labels as they follow a name. `bound`: that of a bucket.
+fn written(labels: &Labels<'_>, bound: Option<&str>) -> String {
+    let bound = bound.map(|bound| ("le", bound));
+    let mut text = String::new();
+    for (name, value) in labels.iter().copied().chain(bound) {
+        text.push(if text.is_empty() { '{' } else { ',' });
+        text.push_str(name);
+        text.push_str("=\"");
+        for character in value.chars() {
+            match character {
+                '\\' => text.push_str("\\\\"),
+                '"' => text.push_str("\\\""),
+                '\n' => text.push_str("\\n"),
+                // A reader may take it for the end of the line.
+                '\r' => text.push('\u{fffd}'),
+                other => text.push(other),
+            }
+        }
+        text.push('"');
+    }
+    if !text.is_empty() {
+        text.push('}');
+    }
+    text
+}
+
+/// Nanoseconds as seconds, with all digits.
+pub fn seconds(nanoseconds: u64) -> String {
+    let (whole, rest) = (nanoseconds / 1_000_000_000, nanoseconds % 1_000_000_000);
+    match rest {
+        0 => whole.to_string(),
+        rest => format!("{whole}.{rest:09}")
+            .trim_end_matches('0')
+            .to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_of_equal_labels_add_up_and_labels_are_escaped() {
+        let mut samples = SampleFamily::default();
+        samples.add(&[("stage", "b")], 2);
+        samples.add(&[("stage", "b")], 3);
+        samples.add(&[("stage", "a\"\\\n\r é"), ("machine", "m")], 1);
+        let mut page = Exposition::default();
+        page.counters("x_total", "What.", &samples);
+        page.gauges("none", "Nothing.", &SampleFamily::default());
+        let expected = "# HELP x_total What.\n# TYPE x_total counter\n\
+                        x_total{stage=\"a\\\"\\\\\\n\u{fffd} é\",machine=\"m\"} 1\nx_total{stage=\"b\"} 5\n";
+        assert_eq!(page.into_text(), expected);
+    }
+
+    #[test]
+    fn buckets_are_cumulative_and_end_with_the_count() {
+        let mut histograms = HistogramFamily::default();
+        let counts = |all: &[u64]| DurationBuckets {
+            counts: all.to_vec(),
+            total_ns: 1_500_000_000,
+        };
+        histograms.add(&[("stage", "a")], &counts(&[1, 0, 4]));
+        let mut longer = vec![0; BUCKET_BOUNDS_NS.len()];
+        longer.extend([7, 1000]);
+        histograms.add(&[("stage", "a")], &counts(&longer));
+        histograms.add(&[("stage", "b")], &DurationBuckets::default());
+        let mut page = Exposition::default();
+        page.histograms("x_seconds", "What.", &histograms);
+        let text = page.into_text();
+        let lines: Vec<_> = text.lines().collect();
+        assert_eq!(lines.len(), 2 + 2 * (BUCKET_BOUNDS_NS.len() + 3), "{text}");
+        assert_eq!(lines[1], "# TYPE x_seconds histogram");
+        assert_eq!(
+            lines[2],
+            "x_seconds_bucket{stage=\"a\",le=\"0.000001023\"} 1"
+        );
+        assert_eq!(
+            lines[3],
+            "x_seconds_bucket{stage=\"a\",le=\"0.000002047\"} 1"
+        );
+        assert_eq!(
+            lines[4],
+            "x_seconds_bucket{stage=\"a\",le=\"0.000004095\"} 5"
+        );
+        assert!(
+            text.contains("x_seconds_bucket{stage=\"a\",le=\"68.719476735\"} 5\n"),
+            "{text}"
+        );
+        assert!(
+            text.contains(
+                "le=\"+Inf\"} 12\nx_seconds_sum{stage=\"a\"} 3\nx_seconds_count{stage=\"a\"} 12\n"
+            ),
+            "{text}"
+        );
+        assert!(text.ends_with(
+            "le=\"+Inf\"} 0\nx_seconds_sum{stage=\"b\"} 0\nx_seconds_count{stage=\"b\"} 0\n"
+        ));
+    }
+
+    #[test]
+    fn seconds_have_all_digits() {
+        let all = [0, 1, 1_000_000_000, 1_500_000_000, u64::MAX].map(seconds);
+        assert_eq!(
+            all,
+            ["0", "0.000000001", "1", "1.5", "18446744073.709551615"]
+        );
+    }
+}

@@ -1,0 +1,12 @@
+//! `flowpipe run --metrics ADDRESS`: serves the counts of the run to Prometheus while it goes on.
+//!
+//! # Layout
+//! - [`address`]: where the program listens.
+//! - [`server`]: the thread that answers. `http`: one request, and its response.
+//! - [`page`]: what is counted and measured. `exposition`: the text format.
+
+pub mod address;
+mod exposition;
+mod http;
+pub mod page;
+pub mod server;
