@@ -311,6 +311,92 @@ fn missing_runs_and_terminals_are_reported() {
 }
 
 #[test]
+fn a_run_is_printed_as_lines_of_json() {
+    let place = Place::new();
+    let run = place.run();
+    let list = place
+        .command(&["top", "--list", "--json"])
+        .output()
+        .unwrap();
+    let list: Value = serde_json::from_slice(&list.stdout).unwrap();
+    assert_eq!(list["pid"], run.child.id());
+    assert_eq!(list["stages"][1]["name"], "vision");
+    let once = place
+        .command(&["top", "--json", "--once"])
+        .output()
+        .unwrap();
+    assert!(once.status.success(), "{once:?}");
+    let once: Value = serde_json::from_slice(&once.stdout).unwrap();
+    assert_eq!(once["over"], Value::Null);
+    let mut top = place
+        .command(&["top", "--json", &run.pid()])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(top.stdout.take().unwrap()).lines();
+    let mut lines = lines.map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap());
+    let [first, second] = [lines.next().unwrap(), lines.next().unwrap()];
+    for (earlier, later) in [(&once, &first), (&first, &second)] {
+        assert_eq!(later["pipeline"], "replay");
+        assert!(later["seconds"].as_f64() > earlier["seconds"].as_f64());
+        assert!(later["boards"]["solved"].as_u64() >= earlier["boards"]["solved"].as_u64());
+        for (index, name) in STAGES.iter().enumerate() {
+            let [earlier, later] = [earlier, later].map(|line| &line["stages"][index]);
+            assert_eq!(later["name"], *name);
+            assert!(later["rate"].as_f64().unwrap() > 0.0, "{later:#}");
+            assert!(later["out"].as_u64() >= earlier["out"].as_u64());
+            assert!(later["time"]["count"].as_u64() > Some(0), "{later:#}");
+        }
+        assert!(later["stages"][0]["out"].as_u64() > earlier["stages"][0]["out"].as_u64());
+    }
+    assert_eq!(second["stages"][1]["capacity"], 16);
+    run.stop();
+    let last = lines.last().unwrap();
+    assert_eq!(last["over"], "stopped");
+    assert!(top.wait().unwrap().success());
+}
+
+#[test]
+fn lines_of_json_are_of_runs_to_come_and_end_with_their_reader() {
+    let place = Place::new();
+    let mut top = place
+        .command(&["top", "--json", "--wait"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(top.stdout.take().unwrap()).lines();
+    for _ in 0..2 {
+        let run = place.run();
+        let mut of_run = lines
+            .by_ref()
+            .map(|line| serde_json::from_str(&line.unwrap()).unwrap());
+        let line: Value = of_run.next().unwrap();
+        assert_eq!(line["pid"], run.child.id());
+        run.kill();
+        let is_over = |line: &Value| line["over"].is_string();
+        let last = of_run.find(is_over).unwrap();
+        assert!(
+            last["over"].as_str().unwrap().contains("killed"),
+            "{last:#}"
+        );
+    }
+    let run = place.run();
+    drop(lines);
+    until("end without a reader", || top.try_wait().unwrap().is_some());
+    run.stop();
+    let ran = |args: &[&str]| place.command(args).output().unwrap();
+    let nothing = ran(&["top", "--json"]);
+    assert_eq!(nothing.status.code(), Some(1));
+    assert_eq!(String::from_utf8_lossy(&nothing.stdout), "");
+    assert_eq!(ran(&["top", "--once"]).status.code(), Some(2));
+    assert_eq!(
+        ran(&["top", "--json", "--once", "--list"]).status.code(),
+        Some(2)
+    );
+}
+
+#[test]
 fn a_run_with_another_protocol_is_reported() {
     let place = Place::new();
     std::fs::create_dir(place.sockets()).unwrap();

@@ -13,7 +13,9 @@ pub fn run(_: &Global, _: &Top) -> Result<Ended, Failure> {
 #[cfg(unix)]
 pub fn run(global: &Global, args: &Top) -> Result<Ended, Failure> {
     if args.list {
-        unix::list()
+        unix::list(args.json)
+    } else if args.json {
+        unix::print(args)
     } else {
         unix::show(global, args)
     }
@@ -34,10 +36,18 @@ mod unix {
     use crate::show::colour;
     use crate::signals;
     use crate::top::client;
+    use crate::top::json_lines::{self, JsonLinesError};
     use crate::top::viewer::{Exit, Selection, watch};
 
-    pub fn list() -> Result<Ended, Failure> {
+    pub fn list(json: bool) -> Result<Ended, Failure> {
         let runs = client::all().map_err(|error| Failure::Run(error.to_string()))?;
+        if json {
+            for run in &runs {
+                let line = serde_json::to_string(run).map_err(std::io::Error::from)?;
+                writeln!(stdout(), "{line}")?;
+            }
+            return Ok(Ended::Done);
+        }
         if runs.is_empty() {
             eprintln!("no pipeline runs");
             return Ok(Ended::Done);
@@ -64,6 +74,18 @@ mod unix {
         }
         writeln!(stdout(), "{table}")?;
         Ok(Ended::Done)
+    }
+
+    pub fn print(args: &Top) -> Result<Ended, Failure> {
+        let selection = Selection {
+            pid: args.pid,
+            waits: args.wait,
+        };
+        match json_lines::print(&selection, args.once, stdout()) {
+            Ok(()) => Ok(Ended::Done),
+            Err(JsonLinesError::Output(error)) => Err(Failure::Output(error)),
+            Err(JsonLinesError::Run(error)) => Err(Failure::Run(error.to_string())),
+        }
     }
 
     pub fn show(global: &Global, args: &Top) -> Result<Ended, Failure> {

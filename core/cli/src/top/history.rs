@@ -86,6 +86,13 @@ impl RunHistory {
         }
     }
 
+    /// The run sends nothing more. If it has not said how it ended, it was killed.
+    pub fn end_without_notice(&mut self) {
+        self.over.get_or_insert_with(|| RunEnd {
+            how: "it ended without a notice, as when it is killed".to_owned(),
+        });
+    }
+
     fn count(&mut self, counts: Counts) {
         // Stages may have been added.
         let stages = counts.progress.stages.len();

@@ -5,12 +5,14 @@
 //! - [`sockets`]: where runs are found. [`publisher`] (with `last_messages` and `server`): the side of the run.
 //!   [`client`]: the side of the viewer.
 //! - [`history`]: the state of a run, from its messages. [`view`]: draws it.
-//! - [`viewer`]: the terminal.
+//! - [`viewer`]: the terminal. [`json_lines`]: lines for scripts.
 
 #[cfg(unix)]
 pub mod client;
 #[cfg(unix)]
 pub mod history;
+#[cfg(unix)]
+pub mod json_lines;
 #[cfg(unix)]
 mod last_messages;
 #[cfg(unix)]

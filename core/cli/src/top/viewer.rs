@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use super::client::{self, ConnectError, Connection};
 use super::history::RunHistory;
-use super::protocol::{Line, RunEnd};
+use super::protocol::Line;
 use super::view;
 
 /// How often keys and messages are polled.
@@ -197,12 +197,8 @@ impl Viewer {
                 }
                 Err(TryRecvError::Empty) => return has_news,
                 Err(TryRecvError::Disconnected) => {
-                    if run.history.over.is_none() {
-                        run.history.over = Some(RunEnd {
-                            how: "it ended without a notice, as when it is killed".to_owned(),
-                        });
-                        has_news = true;
-                    }
+                    has_news |= run.history.over.is_none();
+                    run.history.end_without_notice();
                     return has_news;
                 }
             }
