@@ -1,5 +1,7 @@
 //! Cycles whose stages are on two machines end when all their messages are processed.
 
+use flowpipe_engine::run::Stopper;
+
 use super::*;
 
 /// The machines of the stages: the source, the one that counts down, the one on the way back, the sink.
@@ -7,8 +9,13 @@ const DIVISIONS: [[usize; 4]; 4] = [[0, 0, 1, 0], [0, 1, 0, 0], [0, 1, 1, 0], [1
 pub const COUNT: u64 = 40;
 
 pub fn cycle(when_full: WhenFull) -> Builder {
+    cycle_of(json!({ "count": COUNT }), when_full)
+}
+
+/// `source`: the config of its source.
+fn cycle_of(source: serde_json::Value, when_full: WhenFull) -> Builder {
     let mut pipeline = Builder::new();
-    let source = pipeline.stage("source", json!({ "count": COUNT }));
+    let source = pipeline.stage("source", source);
     let counter = pipeline.stage("count-down", json!({}));
     let way_back = pipeline.stage("pass", json!({}));
     let sink = pipeline.stage("pass", json!({}));
@@ -22,7 +29,8 @@ pub fn cycle(when_full: WhenFull) -> Builder {
 
 impl Running {
     /// Waits for the end of the run, and lets the machines know of each other's idleness meanwhile. `own`: its number.
-    fn end_with_cycles(self, own: usize) -> (Report, Arc<Watcher>) {
+    /// Returns also how often the connection was lost.
+    fn end_with_cycles(self, own: usize) -> (Report, Arc<Watcher>, usize) {
         let mut has_sent = false;
         while !self.run.is_over() {
             for cycle in &self.cycles {
@@ -37,13 +45,20 @@ impl Running {
             }
             std::thread::sleep(Duration::from_millis(5));
         }
-        let (report, watcher, ..) = self.finish();
-        (report, watcher)
+        let (report, watcher, events, _) = self.finish();
+        (report, watcher, disconnections(&events))
     }
 }
 
 fn ends(division: [usize; 4], when_full: WhenFull, cuts: usize) {
-    let pipeline = cycle(when_full);
+    let pipeline = match cuts {
+        0 => cycle(when_full),
+        // Until all cuts are done: each number goes round more often.
+        _ => cycle_of(
+            json!({ "count": WITHOUT_END, "delay_us": 5_000 }),
+            when_full,
+        ),
+    };
     let mut proxy = None;
     let machines = machines(4, (cuts > 0).then_some(&mut proxy));
     for agreed in agree(&machines, [facts(), facts()]) {
@@ -57,20 +72,28 @@ fn ends(division: [usize; 4], when_full: WhenFull, cuts: usize) {
         number += 1;
         machine.start(&pipeline, &here(number - 1), LONG)
     });
+    let stoppers = running.each_ref().map(|it| it.run.stopper());
     let [desk, rack] = running;
     let rack = std::thread::spawn(move || rack.end_with_cycles(1));
     if let Some(proxy) = &proxy {
-        proxy.cut_often(cuts);
+        assert!(proxy.cut_often(cuts) >= cuts);
+        stoppers.iter().for_each(Stopper::stop);
     }
-    let (report, watcher) = desk.end_with_cycles(0);
-    let (other_report, _) = rack.join().unwrap();
+    let (report, watcher, disconnections) = desk.end_with_cycles(0);
+    let (other_report, ..) = rack.join().unwrap();
+    let source = [&report, &other_report][division[0]];
+    let count = source.stages[0].emitted;
+    if cuts == 0 {
+        assert_eq!(count, COUNT);
+    }
+    assert!(disconnections >= cuts / 2, "{disconnections}");
     assert_eq!((&report.failure, &other_report.failure), (&None, &None));
     // Each number went round until nothing was left.
-    assert_eq!(watcher.from(3).len() as u64, COUNT, "{division:?}");
+    assert_eq!(watcher.from(3).len() as u64, count, "{division:?}");
     let way_back = [&report, &other_report][division[2]];
     assert_eq!(
         way_back.stages[2].received,
-        (1..=COUNT).sum::<u64>(),
+        (1..=count).sum::<u64>(),
         "{division:?}"
     );
 }

@@ -125,14 +125,19 @@ fn workers_on_another_machine_do_what_workers_here_do() {
 
 #[test]
 fn cuts_lose_nothing_and_change_no_order() {
-    let (_, alone) = four(400).run();
-    let pipeline = four(400);
+    const CUTS: usize = 10;
+    let pipeline = four(WITHOUT_END);
     let mut proxy = None;
     let pair = machines(2, Some(&mut proxy));
     let distributed = distribute(pair, &pipeline, 2, LONG);
     let proxy = proxy.unwrap();
-    proxy.cut_often(10);
+    assert!(proxy.cut_often(CUTS) >= CUTS);
+    distributed.desk.run.stop();
+    let events = distributed.desk.events.clone();
     let (report, watcher, processed, traffic) = distributed.finish_with_traffic();
+    let disconnections = disconnections(&events.lock().unwrap());
+    assert!(disconnections >= CUTS / 2, "{disconnections}");
+    let (_, alone) = four(report.stages[0].emitted).run();
     assert_eq!(seen(&alone, 2), seen(&watcher, 2));
     assert_eq!(report.failure, None);
     assert!(processed > 0);
@@ -173,18 +178,24 @@ proptest! {
         is_ordered in any::<bool>(),
         cuts in any::<bool>(),
     ) {
+        const CUTS: usize = 3;
         let config = json!({ "on": seed, "delay_us": 400 });
-        let (_, alone) = jitter(80, 1, capacity, config.clone()).run();
-        let mut pipeline = jitter(80, workers, capacity, config);
+        // With cuts, until they are done.
+        let count = if cuts { WITHOUT_END } else { 80 };
+        let mut pipeline = jitter(count, workers, capacity, config.clone());
         pipeline.0.stages[1].ordered = is_ordered;
         let mut proxy = None;
         let pair = machines(2, Some(&mut proxy));
         let here = here.min(workers - 1);
         let distributed = distribute(pair, &pipeline, here, LONG);
         if let Some(proxy) = proxy.as_ref().filter(|_| cuts) {
-            proxy.cut_often(3);
+            prop_assert!(proxy.cut_often(CUTS) >= CUTS);
+            distributed.desk.run.stop();
         }
+        let events = distributed.desk.events.clone();
         let (report, watcher, _) = distributed.finish();
+        prop_assert_eq!(disconnections(&events.lock().unwrap()) > 0, cuts);
+        let (_, alone) = jitter(report.stages[0].emitted, 1, capacity, config).run();
         prop_assert_eq!(watcher.problems(), []);
         prop_assert_eq!(&report.failure, &None);
         edges_add_up(&report);
