@@ -1,11 +1,18 @@
 //! A pipeline on two machines: two programs, connected over the machine's own network.
 
+use std::io::Read;
 use std::path::Path;
-use std::process::{Child, Stdio};
-use std::time::Duration;
+use std::process::{Child, Output, Stdio};
+use std::time::{Duration, Instant};
 
 pub use flowpipe_tests::machines::free_address;
-use flowpipe_tests::{Ran, flowpipe, pipeline, ready, run};
+use flowpipe_tests::{Ran, flowpipe, library, pipeline, ready, run};
+
+use crate::machines_death::{numbers, there_and_back};
+use crate::screen::wait_for;
+
+/// No program takes so long to end.
+const LONGEST_END: Duration = Duration::from_secs(150);
 
 /// An address that nobody listens on.
 pub fn address() -> String {
@@ -56,7 +63,7 @@ fn on(folder: &Path, machines: &str, machine_of: impl Fn(&str) -> &'static str) 
     pipeline(folder, &text)
 }
 
-/// A program that runs one machine's stages.
+/// A program that runs one machine's stages. Dropped, it is killed.
 pub struct Machine(pub Child);
 
 impl Machine {
@@ -68,13 +75,57 @@ impl Machine {
         Self(command.unwrap())
     }
 
-    pub fn end(self) -> Ran {
-        self.0.wait_with_output().unwrap().into()
+    /// Waits for its end.
+    pub fn end(mut self) -> Ran {
+        let (stdout, stderr) = (self.0.stdout.take(), self.0.stderr.take());
+        let stdout = std::thread::spawn(|| read(stdout));
+        let stderr = std::thread::spawn(|| read(stderr));
+        let began = Instant::now();
+        let status = loop {
+            if let Some(status) = self.0.try_wait().unwrap() {
+                break Some(status);
+            }
+            if began.elapsed() > LONGEST_END {
+                break None;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        };
+        // Then its outputs end.
+        drop(self);
+        let (stdout, stderr) = (stdout.join().unwrap(), stderr.join().unwrap());
+        let Some(status) = status else {
+            panic!(
+                "it does not end: {}",
+                String::from_utf8_lossy(&stderr).into_owned()
+            );
+        };
+        Ran::from(Output {
+            status,
+            stdout,
+            stderr,
+        })
     }
 }
 
-/// Checks the ends of a run of which `rack` has the stage `vision`, against one of a single machine.
-pub fn frames_have_travelled(desk: Machine, rack: Machine) {
+impl Drop for Machine {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn read(output: Option<impl Read>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    if let Some(mut output) = output {
+        output.read_to_end(&mut bytes).unwrap();
+    }
+    bytes
+}
+
+/// Checks the ends of a run of which `rack` has the stage `vision`, against one of a single machine. Returns what was
+/// sent of its frames.
+pub fn frames_have_travelled(desk: Machine, rack: Machine) -> serde_json::Value {
     let (desk, rack) = (desk.end().expect(0), rack.end().expect(0));
     let whole = run(&["run", "pipelines/replay.toml", "--json"])
         .expect(0)
@@ -84,6 +135,12 @@ pub fn frames_have_travelled(desk: Machine, rack: Machine) {
         rack.json()["report"]["stages"][1]["in"],
         whole["boards"]["boards"]
     );
+    let machines = desk.json()["machines"].clone();
+    let machines = machines.as_array().unwrap();
+    let rack = machines.iter().find(|it| it["name"] == "rack").unwrap();
+    let frames = rack["link"]["frames"].clone();
+    assert_eq!(frames["count"], 11, "{frames:#}");
+    frames
 }
 
 /// The pipeline of a file with frames that do not end, two a second.
@@ -143,7 +200,13 @@ fn frames_travel_there_and_sightings_back() {
     let file = on_two(folder.path(), &address(), &["vision"]);
     let desk = Machine::start(&file, "desk");
     let rack = Machine::start(&file, "rack");
-    frames_have_travelled(desk, rack);
+    let frames = frames_have_travelled(desk, rack);
+    let count = |key: &str| frames[key].as_u64().unwrap();
+    // Both programs are on one machine.
+    if cfg!(target_os = "linux") {
+        assert!(count("shared") > 0, "{frames:#}");
+        assert!(count("sent_bytes") < count("bytes"), "{frames:#}");
+    }
 }
 
 #[test]
@@ -161,18 +224,89 @@ fn machines_with_different_files_name_the_difference() {
     }
 }
 
+/// Starts `desk` as it is, and `rack` with this command. Both name what differs, and nothing starts.
+fn differs(file: &str, rack: &mut std::process::Command, what: &[&str]) {
+    let desk = Machine::start(file, "desk");
+    let rack = rack.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let rack = Machine(rack.unwrap());
+    for (ran, [own, other]) in [
+        (desk.end(), ["desk", "rack"]),
+        (rack.end(), ["rack", "desk"]),
+    ] {
+        let ran = ran.expect(78);
+        let line = ran.stderr.lines().find(|it| it.contains(" differs: "));
+        let line = line.unwrap_or_else(|| panic!("{ran:#?}"));
+        let parts: Vec<_> = line.split("; ").collect();
+        for what in what {
+            let begin = format!("{what} differs: ");
+            let part = parts.iter().find(|it| it.contains(&begin));
+            let part = part.unwrap_or_else(|| panic!("{what}: {ran:#?}"));
+            let (_, hashes) = part.split_once(&begin).unwrap();
+            let (own_hash, rest) = hashes.split_once(&format!(" on {own}, ")).unwrap();
+            let (other_hash, _) = rest.split_once(&format!(" on {other}")).unwrap();
+            assert_ne!(own_hash, other_hash);
+        }
+        assert_eq!(line.matches(" differs: ").count(), what.len(), "{line}");
+    }
+}
+
+#[test]
+fn machines_with_different_plugins_name_the_difference() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("numbers.txt");
+    let file = there_and_back(folder.path(), &log, &address());
+    let mut rack = flowpipe(&["run", &file, "--machine", "rack"]);
+    // The same plugins in a file with another hash.
+    let name = library("numbers");
+    let name = name.file_name().unwrap();
+    let plugins = rack
+        .get_envs()
+        .find(|(key, _)| *key == "FLOWPIPE_PLUGIN_PATH");
+    let original = Path::new(plugins.unwrap().1.unwrap()).join(name);
+    let mut bytes = std::fs::read(original).unwrap();
+    bytes.extend(b"another build");
+    let own = folder.path().join("plugins");
+    std::fs::create_dir(&own).unwrap();
+    std::fs::write(own.join(name), bytes).unwrap();
+    rack.env("FLOWPIPE_PLUGIN_PATH", &own);
+    let plugins = [
+        "the plugin numbers",
+        "the plugin numbers-log",
+        "the plugin numbers-pass",
+    ];
+    differs(&file, &mut rack, &plugins);
+    assert!(!log.exists());
+}
+
+#[test]
+fn machines_with_different_options_name_the_difference() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("numbers.txt");
+    let file = there_and_back(folder.path(), &log, &address());
+    let set = [
+        "run",
+        &file,
+        "--machine",
+        "rack",
+        "--set",
+        "numbers.count=5",
+    ];
+    differs(
+        &file,
+        &mut flowpipe(&set),
+        &["what is set besides the file"],
+    );
+    assert!(!log.exists());
+}
+
 #[test]
 fn a_machine_that_dies_ends_the_run() {
     let folder = tempfile::tempdir().unwrap();
-    let file = on_two(
-        folder.path(),
-        &address(),
-        &["solver", "planner", "actuator"],
-    );
-    let file = without_end(folder.path(), &file);
+    let log = folder.path().join("numbers.txt");
+    let file = there_and_back(folder.path(), &log, &address());
     let desk = Machine::start(&file, "desk");
     let mut rack = Machine::start(&file, "rack");
-    std::thread::sleep(Duration::from_secs(3));
+    wait_for("messages", || (numbers(&log).len() > 20).then_some(()));
     rack.0.kill().unwrap();
     rack.0.wait().unwrap();
     ends_without_rack(desk);

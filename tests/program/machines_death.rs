@@ -4,15 +4,14 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
-use flowpipe_tests::pipeline;
+use flowpipe_tests::{Ran, pipeline};
 
 use crate::machines::{Machine, address};
 use crate::screen::wait_for;
 
 /// Numbers from `desk` to `rack` and back to `desk`, where they are slowly written into a file: what `rack` emits waits
 /// there.
-fn there_and_back(folder: &Path, log: &Path) -> String {
-    let address = address();
+pub fn there_and_back(folder: &Path, log: &Path, address: &str) -> String {
     let text = format!(
         "[stages.numbers]\nplugin = \"numbers\"\nconfig = {{ count = 1000000 }}\nmachine = \"desk\"\n\
          [stages.pass]\nplugin = \"numbers-pass\"\nfrom = \"numbers\"\nmachine = \"rack\"\n\
@@ -23,16 +22,30 @@ fn there_and_back(folder: &Path, log: &Path) -> String {
     pipeline(folder, &text)
 }
 
-fn numbers(log: &Path) -> Vec<u64> {
+/// What is written.
+pub fn numbers(log: &Path) -> Vec<u64> {
     let text = std::fs::read_to_string(log).unwrap_or_default();
     text.lines().map(|line| line.parse().unwrap()).collect()
+}
+
+/// The messages of an edge that a program reports as lost with this machine.
+pub fn lost(ran: &Ran, machine: &str, edge: &str) -> BTreeSet<u64> {
+    let (begin, end) = (
+        format!("machine {machine}: message "),
+        format!(" {edge} is lost"),
+    );
+    let lost = ran.stderr.lines().filter_map(|line| {
+        let rest = line.strip_prefix(&begin)?;
+        rest.strip_suffix(&end)?.parse().ok()
+    });
+    lost.collect()
 }
 
 /// Kills `rack` after so many messages were written.
 fn kill_after(count: usize) {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("numbers.txt");
-    let file = there_and_back(folder.path(), &log);
+    let file = there_and_back(folder.path(), &log, &address());
     let desk = Machine::start(&file, "desk");
     let mut rack = Machine::start(&file, "rack");
     wait_for("messages", || (numbers(&log).len() >= count).then_some(()));
@@ -46,13 +59,7 @@ fn kill_after(count: usize) {
         (1..=last).collect::<Vec<_>>(),
         "in order, each once"
     );
-    let lost = ran.stderr.lines().filter_map(|line| {
-        let rest = line.strip_prefix("machine rack: message ")?;
-        rest.strip_suffix(" from numbers to pass is lost")?
-            .parse()
-            .ok()
-    });
-    let lost: BTreeSet<u64> = lost.collect();
+    let lost = lost(&ran, "rack", "from numbers to pass");
     // The last one that was sent is among them. What arrived at that moment may be, too.
     let sent = *lost.last().unwrap_or_else(|| panic!("{ran:#?}"));
     let unreported: Vec<u64> = (last + 1..=sent).filter(|n| !lost.contains(n)).collect();

@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 
 use flowpipe_tests::{flowpipe, pipeline, run};
 
-use crate::machines::{
-    Machine, ends_without_rack, frames_have_travelled, free_address, on_two, without_end,
-};
+use crate::machines::{Machine, ends_without_rack, frames_have_travelled, free_address, on_two};
+use crate::machines_death::{numbers, there_and_back};
+use crate::screen::wait_for;
 
 /// Strangers that are connected at a time. The listener accepts more of them at once, and the process has files for them.
 const STRANGERS: usize = 100;
@@ -108,7 +108,11 @@ fn frames_travel_there_and_sightings_back_while_strangers_connect() {
         }
         count
     });
-    frames_have_travelled(desk, rack);
+    let frames = frames_have_travelled(desk, rack);
+    let count = |key: &str| frames[key].as_u64().unwrap();
+    // The programs could be on two machines.
+    assert_eq!(count("shared"), 0, "{frames:#}");
+    assert!(count("sent_bytes") < count("bytes"), "{frames:#}");
     drop(done);
     let strangers = strangers.join().unwrap();
     assert!(strangers > 2 * STRANGERS, "{strangers}");
@@ -117,12 +121,13 @@ fn frames_travel_there_and_sightings_back_while_strangers_connect() {
 #[test]
 fn a_machine_that_dies_ends_the_run() {
     let folder = tempfile::tempdir().unwrap();
-    let stages = ["solver", "planner", "actuator"];
-    let file = with_certificates(folder.path(), free_address(), &stages);
-    let file = without_end(folder.path(), &file);
+    let log = folder.path().join("numbers.txt");
+    let address = format!("tls/{}", free_address());
+    let file = there_and_back(folder.path(), &log, &address);
+    run(&["machine", "init", &file]).expect(0);
     let desk = Machine::start(&file, "desk");
     let rack = Watched::start(&file, "rack");
-    std::thread::sleep(Duration::from_secs(3));
+    wait_for("messages", || (numbers(&log).len() > 20).then_some(()));
     // It is killed.
     drop(rack);
     ends_without_rack(desk);

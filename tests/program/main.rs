@@ -106,10 +106,14 @@ mod log_format;
 mod machines;
 mod machines_chain;
 mod machines_death;
+#[cfg(unix)]
+mod machines_failures;
 mod machines_live;
 #[cfg(target_os = "linux")]
 mod machines_network;
 mod machines_observed;
+#[cfg(unix)]
+mod machines_silence;
 mod machines_three;
 mod machines_tls;
 #[cfg(unix)]

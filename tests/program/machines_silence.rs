@@ -1,0 +1,93 @@
+//! Machines that hear nothing of each other for a while: for less time than after which one is dead, and for more.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::Duration;
+
+use flowpipe_tests::pipeline;
+use flowpipe_tests::signals::send_signal;
+
+use crate::machines::{Machine, address, free_address};
+use crate::machines_death::{lost, numbers, there_and_back};
+use crate::proxy::Proxy;
+use crate::screen::wait_for;
+
+/// A connection on which nothing arrives for three seconds is closed.
+const SILENCE: Duration = Duration::from_secs(4);
+/// After ten seconds without a connection, which is closed after three seconds of silence, a machine counts as dead.
+const DEATH: Duration = Duration::from_secs(15);
+
+/// Numbers from `desk` to `rack` and back; `desk` connects to this address.
+fn through(folder: &Path, log: &Path, listen: SocketAddr, connect: SocketAddr) -> String {
+    let file = there_and_back(folder, log, "tcp/ADDRESS");
+    let text = std::fs::read_to_string(file).unwrap();
+    let rack = format!("[machines.rack]\nlisten = \"tcp/{listen}\"\nconnect = \"tcp/{connect}\"\n");
+    let text = text.replace("listen = \"tcp/ADDRESS\"\n", "");
+    pipeline(folder, &text.replace("[machines.rack]\n", &rack))
+}
+
+#[test]
+fn silence_in_one_direction_loses_and_repeats_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("numbers.txt");
+    let listen = free_address();
+    let proxy = Proxy::start(listen);
+    let file = through(folder.path(), &log, listen, proxy.address);
+    let (desk, rack) = (Machine::start(&file, "desk"), Machine::start(&file, "rack"));
+    let more_arrive = || {
+        let before = numbers(&log).len();
+        wait_for("messages", || {
+            (numbers(&log).len() > before + 50).then_some(())
+        });
+    };
+    more_arrive();
+    for direction in [0, 1] {
+        proxy.stall(direction, SILENCE);
+        more_arrive();
+    }
+    send_signal("INT", desk.0.id());
+    let (desk, rack) = (desk.end().expect(130), rack.end().expect(0));
+    for (ran, other) in [(&desk, "rack"), (&rack, "desk")] {
+        let closed = format!("the connection to machine {other} is lost");
+        // Once for each direction, and once more if it was found again meanwhile.
+        assert!(ran.stderr.matches(&closed).count() >= 2, "{ran:#?}");
+        for text in [": message ", " is gone"] {
+            assert!(!ran.stderr.contains(text), "{ran:#?}");
+        }
+    }
+    let written = numbers(&log);
+    assert_eq!(written, (1..=written.len() as u64).collect::<Vec<_>>());
+    let emitted = &desk.json()["report"]["stages"][0]["out"];
+    assert_eq!(emitted, written.len());
+}
+
+#[test]
+fn a_machine_that_stands_still_for_too_long_is_given_up_by_the_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("numbers.txt");
+    let file = there_and_back(folder.path(), &log, &address());
+    let (desk, rack) = (Machine::start(&file, "desk"), Machine::start(&file, "rack"));
+    wait_for("messages", || (numbers(&log).len() > 100).then_some(()));
+    send_signal("STOP", rack.0.id());
+    std::thread::sleep(DEATH);
+    send_signal("CONT", rack.0.id());
+    let (desk, rack) = (desk.end().expect(1), rack.end().expect(1));
+    for (ran, other) in [(&desk, "rack"), (&rack, "desk")] {
+        let gone = format!("machine {other} is gone: the run ends");
+        assert!(ran.stderr.contains(&gone), "{ran:#?}");
+    }
+    let written = numbers(&log);
+    let last = *written.last().unwrap();
+    assert_eq!(written, (1..=last).collect::<Vec<_>>(), "each once");
+    // What has not arrived is lost, as its sender reports: up to the last one that was sent.
+    for (ran, other, edge, may_be_none) in [
+        (&desk, "rack", "from numbers to pass", false),
+        (&rack, "desk", "from pass to log", true),
+    ] {
+        let lost = lost(ran, other, edge);
+        let sent = lost.last().copied().unwrap_or(last);
+        assert!(may_be_none || sent > last, "{lost:?} {last}: {ran:#?}");
+        let unreported: Vec<_> = (last + 1..=sent).filter(|it| !lost.contains(it)).collect();
+        assert!(unreported.is_empty(), "{unreported:?}: {ran:#?}");
+    }
+}
