@@ -11,6 +11,8 @@ use crate::shared_memory::Handshake;
 pub(crate) const CHANNEL: u32 = 0;
 /// How many of them may wait.
 pub(crate) const CAPACITY: u64 = 64;
+/// How long they are at most, in bytes.
+pub(crate) const MESSAGE_BYTES: usize = 1 << 20;
 
 /// A message between machines.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

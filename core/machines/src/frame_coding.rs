@@ -48,6 +48,24 @@ enum Content {
     Shared(SharedBlock),
 }
 
+/// What is in front of the parts of a message, as far as it says where its frame is.
+#[derive(Deserialize)]
+struct HeadOfFrame {
+    frame: Option<FrameHead>,
+}
+
+/// Where the other end has the frame of a message, if it is in its memory. The length of the head, and the head as JSON, are
+/// the first parts of the message.
+pub(crate) fn shared_block_in(message: &[u8]) -> Option<SharedBlock> {
+    let (length, rest) = message.split_first_chunk()?;
+    let head = rest.get(..u32::from_le_bytes(*length) as usize)?;
+    let head: HeadOfFrame = serde_json::from_slice(head).ok()?;
+    match head.frame?.content {
+        Content::Shared(block) => Some(block),
+        Content::Whole | Content::Changed { .. } => None,
+    }
+}
+
 /// What was sent on an edge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FrameTraffic {
@@ -372,6 +390,28 @@ mod tests {
             &plain,
         );
         assert!(!head.is_compressed);
+    }
+
+    #[test]
+    fn where_a_frame_is_can_be_read_from_its_message() {
+        let block: SharedBlock = serde_json::from_str("{\"descriptor\":7,\"id\":9}").unwrap();
+        let message = |head: &serde_json::Value| {
+            let head = head.to_string();
+            [&(head.len() as u32).to_le_bytes()[..], head.as_bytes()].concat()
+        };
+        let frame = FrameEncoder::new(false).encode_shared(shape(1, 1, 1), block);
+        let shared = serde_json::json!({ "json": 0, "frame": frame });
+        assert_eq!(shared_block_in(&message(&shared)), Some(block));
+        let (whole, _) = encode(&mut FrameEncoder::new(false), shape(1, 1, 1), &[0]);
+        for other in [
+            serde_json::json!({ "frame": whole }),
+            serde_json::json!({ "frame": null }),
+        ] {
+            assert_eq!(shared_block_in(&message(&other)), None);
+        }
+        for odd in [&b""[..], b"\xff\xff\xff\xff{}", b"\x02\0\0\0{}"] {
+            assert_eq!(shared_block_in(odd), None);
+        }
     }
 
     #[test]

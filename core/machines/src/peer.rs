@@ -74,6 +74,7 @@ impl Peer {
         let is_local = transport.is_local();
         let settings = Settings::new(opens, control::channels(edges));
         let link = Link::start(settings, transport, clock)?;
+        link.limit_messages(CHANNEL, control::MESSAGE_BYTES);
         link.receive_on(CHANNEL, control::CAPACITY);
         Ok(Self {
             machine,

@@ -74,7 +74,15 @@ pub fn run(global: &Global, args: &Solve) -> Result<Ended, Failure> {
     };
     // Also where the command fails: these answers are there.
     let written = printer.flush();
-    let ended = one_off::ended(result, global, || written.and_then(|()| printer.end()));
+    // Without workers, the rest has no answer, which is not one of the solver.
+    let is_cut = args.machines.is_some() && result.is_err();
+    let ended = one_off::ended(result, global, || {
+        written?;
+        match is_cut {
+            true => printer.stop(),
+            false => printer.end(),
+        }
+    });
     catalogue.close();
     ended
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use flowpipe_config::pipeline::Pipeline;
@@ -16,6 +16,10 @@ use crate::machines::loops::IdleMachines;
 
 /// When it is printed why another machine is not there yet.
 const NOTICE_AFTER: Duration = Duration::from_secs(4);
+/// The most characters of what differs between machines.
+const LONGEST_DIFFERENCES: usize = 4_000;
+/// Of how many messages of a machine it is printed why they are refused.
+const MOST_REFUSALS: usize = 20;
 /// The most characters of another machine's reason to end the run.
 const LONGEST_REASON: usize = 200;
 
@@ -51,12 +55,21 @@ pub(super) fn missing(own: &str) -> impl FnMut(&[Missing]) {
 pub(super) fn refused(error: AgreementError) -> Failure {
     match &error {
         AgreementError::Differences(_) => Failure::Config(format!(
-            "{error}: all machines need the same release of flowpipe, the same file and plugins, and the same options"
+            "{}: all machines need the same release of flowpipe, the same file and plugins, and the same options",
+            shortened(&error.to_string())
         )),
         AgreementError::Other { .. } => Failure::Config(error.to_string()),
         AgreementError::Absent { .. }
         | AgreementError::Malformed(_)
         | AgreementError::Started(_) => Failure::Run(error.to_string()),
+    }
+}
+
+/// What other machines have sent, as far as it is printed.
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(LONGEST_DIFFERENCES) {
+        Some((end, _)) => format!("{} …", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
     }
 }
 
@@ -77,6 +90,7 @@ pub(super) fn print(
             let _ = its_ending.reason.set(reason);
         }
     };
+    let refusals = AtomicUsize::new(0);
     move |event| match event {
         BridgeEvent::Connected => eprintln!("connected to machine {machine}"),
         BridgeEvent::Disconnected { reason } => {
@@ -102,7 +116,15 @@ pub(super) fn print(
         }
         BridgeEvent::Refused { reason, .. } => {
             lose(None);
-            eprintln!("machine {machine}: {}", escape(&reason));
+            match refusals.fetch_add(1, Ordering::Relaxed) {
+                count if count < MOST_REFUSALS => {
+                    eprintln!("machine {machine}: {}", escape(&reason))
+                }
+                MOST_REFUSALS => {
+                    eprintln!("machine {machine}: more is refused, and is not printed")
+                }
+                _ => {}
+            }
         }
         BridgeEvent::TooLong { length, .. } => {
             lose(None);

@@ -17,7 +17,7 @@ pub struct Exposition {
 /// The labels of a sample: names with values.
 pub type Labels<'a> = [(&'static str, &'a str)];
 
-/// SampleFamily that add up where their labels are equal: a scraper refuses a page that has a sample twice.
+/// Samples that add up where their labels are equal: a scraper refuses a page that has a sample twice.
 #[derive(Debug, Default)]
 pub struct SampleFamily(BTreeMap<String, u64>);
 

@@ -91,6 +91,14 @@ impl<'a> AnswerPrinter<'a> {
         Ok(())
     }
 
+    /// Prints the answers that are there, and nothing of the rest.
+    pub fn stop(mut self) -> Result<Ended, Failure> {
+        self.print_ready()?;
+        self.flush()?;
+        self.bar.end();
+        Ok(self.worst)
+    }
+
     /// Prints the rest. Puzzles without an answer count as failed.
     pub fn end(mut self) -> Result<Ended, Failure> {
         for place in self.waiting.iter_mut().skip(self.next) {

@@ -232,7 +232,17 @@ impl Workers {
         .map_err(|error| match error {
             BatchError::Absent { seconds, .. } => BatchError::Absent {
                 seconds,
-                failures: remotes.iter().map(Remote::failure).collect(),
+                failures: {
+                    let standings = shared.lock().standings.clone();
+                    let each = remotes.iter().zip(standings);
+                    let each = each.map(|(remote, standing)| match (standing, remote.failure()) {
+                        (Standing::Refused { .. }, (machine, _)) => {
+                            (machine, Some("it does not take part".to_owned()))
+                        }
+                        (_, failure) => failure,
+                    });
+                    each.collect()
+                },
             },
             error => error,
         })

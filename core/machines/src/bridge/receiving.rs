@@ -12,7 +12,7 @@ use flowpipe_link::session::{Event, MessageId};
 
 use super::{Arrivals, BridgeEvent, STEP, Shared};
 use crate::control::{CHANNEL, Control};
-use crate::frame_coding::FrameDecoder;
+use crate::frame_coding::{FrameDecoder, shared_block_in};
 use crate::observations::UNEXPECTED;
 use crate::shared_memory::Sharing;
 use crate::unfinished::UnfinishedMessage;
@@ -128,6 +128,13 @@ pub(super) fn receive(shared: &Shared, early: Vec<Event>, mut arrivals: HashMap<
                 }
             }
             Some(Event::Message { id, body }) => {
+                if let Some(sharing) = &shared.sharing
+                    && sharing.receives()
+                    && id.channel != shared.observations.0
+                    && let Some(block) = shared_block_in(&body)
+                {
+                    sharing.keep(block);
+                }
                 // Gone: the stage has ended, which the other machine is about to learn.
                 let rejected = match arrivals.get(&id.channel) {
                     Some(arrivals) => arrivals.send((id, body)).is_err(),

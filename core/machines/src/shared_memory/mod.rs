@@ -29,6 +29,8 @@ pub(crate) type Token = [u64; 2];
 
 /// How many memory files of the other end stay open.
 const MOST_OPEN: usize = 32;
+/// How many are kept of messages that wait: a queue holds more messages without frames, but few with.
+const MOST_KEPT: usize = 256;
 
 /// Where a memory file is: the process that has it, and its descriptor there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -100,6 +102,7 @@ impl Sharing {
                 *lock(&self.other) = Some(OtherMemory {
                     process: place.process,
                     open: Vec::new(),
+                    kept: Vec::new(),
                 });
                 Some(Handshake::Agreed)
             }
@@ -126,6 +129,18 @@ impl Sharing {
         self.sends.load(Ordering::Relaxed)
     }
 
+    /// Whether the other end may send where a frame is.
+    pub(crate) fn receives(&self) -> bool {
+        lock(&self.other).is_some()
+    }
+
+    /// The message of a frame has arrived: it stays readable until it is copied, also when the other end dies before.
+    pub(crate) fn keep(&self, block: SharedBlock) {
+        if let Some(other) = lock(&self.other).as_mut() {
+            other.keep(block);
+        }
+    }
+
     /// Copies a frame of the other end with so many bytes. `None`: it is not there, or this end may not read it.
     pub(crate) fn copy(&self, block: SharedBlock, size: usize) -> Option<Vec<u8>> {
         lock(&self.other).as_mut()?.copy(block, size).ok()
@@ -142,18 +157,35 @@ struct OtherMemory {
     process: u32,
     /// Those that were used last are at the end.
     open: Vec<(SharedBlock, File)>,
+    /// Of messages that have arrived, in their order.
+    kept: Vec<(SharedBlock, File)>,
 }
 
 impl OtherMemory {
-    fn copy(&mut self, block: SharedBlock, size: usize) -> io::Result<Vec<u8>> {
-        let known = self.open.iter().position(|(known, _)| *known == block);
-        let file = match known {
-            Some(place) => self.open.remove(place).1,
+    fn keep(&mut self, block: SharedBlock) {
+        if self.kept.len() < MOST_KEPT {
+            // One that can't be opened is reported when it is copied.
+            let file = self.file(block);
+            self.kept.extend(file.map(|file| (block, file)));
+        }
+    }
+
+    fn file(&mut self, block: SharedBlock) -> io::Result<File> {
+        let take = |files: &mut Vec<(SharedBlock, File)>| {
+            let place = files.iter().position(|(known, _)| *known == block)?;
+            Some(files.remove(place).1)
+        };
+        match take(&mut self.kept).or_else(|| take(&mut self.open)) {
+            Some(file) => Ok(file),
             None => system::open(Place {
                 process: self.process,
                 descriptor: block.descriptor,
-            })?,
-        };
+            }),
+        }
+    }
+
+    fn copy(&mut self, block: SharedBlock, size: usize) -> io::Result<Vec<u8>> {
+        let file = self.file(block)?;
         let length = usize::try_from(file.metadata()?.len()).unwrap_or(0);
         if length < size {
             return Err(io::ErrorKind::UnexpectedEof.into());
@@ -263,6 +295,20 @@ mod tests {
             None,
             "each offer has one answer"
         );
+    }
+
+    /// The other end may die before the message is taken.
+    #[test]
+    fn the_frame_of_a_message_that_has_arrived_stays() {
+        let [sender, receiver] = ends();
+        assert!(receiver.receives() && !sender.receives());
+        let pool = Pool::shared(1);
+        let [kept, lost] = [[1, 2, 3], [4, 5, 6]].map(|pixels| frame(&pool, &pixels));
+        let blocks = [&kept, &lost].map(|it| block_of(it).unwrap());
+        receiver.keep(blocks[0]);
+        drop((kept, lost, pool));
+        assert_eq!(receiver.copy(blocks[0], 3), Some(vec![1, 2, 3]));
+        assert_eq!(receiver.copy(blocks[1], 3), None);
     }
 
     #[test]
