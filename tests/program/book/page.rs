@@ -74,7 +74,7 @@ pub fn script(page: &str) -> Script {
             },
             "rust" | "python" => text += &source(&block),
             // What is not run: it needs a screen, a game or the network, or it is an example of a format.
-            "console" | "toml" | "json" => {}
+            "console" | "toml" | "json" | "ini" | "yaml" | "promql" => {}
             other => panic!("line {line}: nothing is known of blocks of {other:?}"),
         }
         last = None;
