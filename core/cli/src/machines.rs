@@ -29,7 +29,6 @@ use flowpipe_recorder::trace::Tracer;
 use flowpipe_recording::bytes_hash;
 use flowpipe_terminal::{eprintln, escape};
 
-use crate::batch::task;
 use crate::exit::Failure;
 use crate::machines::ended::{EndedLink, EndedMachine};
 pub use crate::machines::ended::{EndedMachines, size};
@@ -37,7 +36,7 @@ use crate::machines::loops::Loops;
 use crate::machines::observed::{Observations, RecordedMachine};
 use crate::machines::progress::{LinkProgress, OtherProgress, ProgressClock};
 use crate::record::{LossMode, RecordedRun};
-use crate::transports;
+use crate::{installed_facts, transports};
 
 /// How long a machine waits for the others at the start.
 const START_TIMEOUT: Duration = Duration::from_secs(600);
@@ -143,7 +142,8 @@ pub fn facts(
     text: &str,
     settings: &str,
 ) -> Result<Facts, Failure> {
-    let Facts(mut facts) = task::facts(catalogue, task::plugins_of(pipeline))?;
+    let Facts(mut facts) =
+        installed_facts::facts(catalogue, installed_facts::plugins_of(pipeline))?;
     let mut add =
         |what: &str, text: &str| facts.insert(what.to_owned(), bytes_hash(text.as_bytes()));
     add("the pipeline file", text);

@@ -40,6 +40,7 @@ mod follow;
 mod foreground;
 mod frame_sources;
 mod input;
+mod installed_facts;
 mod json_schema;
 mod machines;
 mod manifest_cache;

@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use flowpipe_abi as abi;
-use flowpipe_host::frame::Shape;
+use flowpipe_host::frame::{Frame, Shape};
 use lz4::block::{CompressionMode, compress, decompress_to_buffer};
 use serde::{Deserialize, Serialize};
 
@@ -21,8 +21,6 @@ const TILE_BYTES: usize = 256;
 const TILE_ROWS: usize = 64;
 /// The largest frame, in bytes: 8K with four bytes for each pixel. A short message can describe a larger one.
 pub(crate) const MOST_FRAME_BYTES: usize = 128 << 20;
-/// How many bytes of frames the other machine may have to read here. Further frames are sent.
-pub(crate) const MOST_HELD_BYTES: usize = 256 << 20;
 
 /// How the bytes of a frame are coded, and its layout: what is in front of them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,6 +77,16 @@ pub struct FrameTraffic {
     pub sent_bytes: u64,
 }
 
+impl FrameTraffic {
+    /// Counts a frame with so many bytes. `is_shared`: the other machine reads it in memory of this one.
+    pub(crate) fn add(&mut self, bytes: usize, is_shared: bool, sent_bytes: usize) {
+        self.frames += 1;
+        self.shared += u64::from(is_shared);
+        self.bytes += bytes as u64;
+        self.sent_bytes += sent_bytes as u64;
+    }
+}
+
 /// The sender's end.
 pub(crate) struct FrameEncoder {
     compresses: bool,
@@ -115,6 +123,26 @@ impl FrameEncoder {
             compresses,
             count: 0,
             last: None,
+        }
+    }
+
+    /// The head and the bytes of the frame of a message, if it has one. `shared`: where the receiver may read it. It has to
+    /// stay there until the receiver has finished the message.
+    pub(crate) fn encode_any<'a>(
+        &mut self,
+        frame: Option<&'a Frame>,
+        shared: Option<SharedBlock>,
+    ) -> (Option<FrameHead>, Vec<u8>, Cow<'a, [u8]>) {
+        match (frame, shared) {
+            (Some(frame), Some(block)) => {
+                let head = self.encode_shared(frame.shape(), block);
+                (Some(head), Vec::new(), Cow::default())
+            }
+            (Some(frame), None) => {
+                let (head, list, pixels) = self.encode(frame.shape(), frame.pixels());
+                (Some(head), list, pixels)
+            }
+            (None, _) => (None, Vec::new(), Cow::default()),
         }
     }
 

@@ -1,7 +1,6 @@
 //! Messages of stages as bytes: the length of the head, the head as JSON, and the parts that it announces. The last part
 //! is a frame ([`crate::frame_coding`]).
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use flowpipe_abi as abi;
@@ -50,18 +49,7 @@ pub(crate) fn encode(
         .as_deref()
         .filter(|_| message.frame().is_none());
     let captured_json = captured.map_or(&[][..], |it| it.body.json().as_bytes());
-    let frame = message.frame();
-    let (frame, list, pixels) = match (frame, shared) {
-        (Some(frame), Some(block)) => {
-            let head = frames.encode_shared(frame.shape(), block);
-            (Some(head), Vec::new(), Cow::default())
-        }
-        (Some(frame), None) => {
-            let (head, list, pixels) = frames.encode(frame.shape(), frame.pixels());
-            (Some(head), list, pixels)
-        }
-        (None, _) => (None, Vec::new(), Cow::default()),
-    };
+    let (frame, list, pixels) = frames.encode_any(message.frame(), shared);
     let head = Head {
         schema: message.schema().to_owned(),
         sequence: lineage.sequence,

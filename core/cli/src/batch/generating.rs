@@ -10,9 +10,10 @@ use flowpipe_puzzle::text;
 use flowpipe_terminal::eprintln;
 
 use crate::args::Global;
-use crate::batch::task::{GeneratorTask, Task, facts};
+use crate::batch::task::{GeneratorTask, Task};
 use crate::batch::worker_pool::{PoolEvent, WorkerPool};
 use crate::exit::Failure;
+use crate::installed_facts::facts;
 
 /// The most puzzles of a chunk.
 const MOST: u64 = 1 << 16;

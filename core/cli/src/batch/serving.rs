@@ -15,10 +15,10 @@ use serde_json::Value;
 
 use crate::batch::generating;
 use crate::batch::solving::{self, Outcome};
-use crate::batch::task::{self, PluginTask, SolverTask, Task};
+use crate::batch::task::{PluginTask, SolverTask, Task};
 use crate::exit::Failure;
 use crate::one_off::OneOffError;
-use crate::{pipeline_file, plugins, solver_run};
+use crate::{installed_facts, pipeline_file, plugins, solver_run};
 
 /// The longest texts of a task, in bytes.
 const LONGEST_TEXT: usize = 64 << 10;
@@ -59,7 +59,7 @@ impl Serving {
             }
             Some(Task::Generate(_)) | None => Vec::new(),
         };
-        let Facts(mut found) = task::facts(self.catalogue, plugins)?;
+        let Facts(mut found) = installed_facts::facts(self.catalogue, plugins)?;
         let mut known = self.facts.lock().unwrap_or_else(PoisonError::into_inner);
         for (what, hash) in &mut found {
             *hash = known

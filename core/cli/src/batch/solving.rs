@@ -14,9 +14,10 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use crate::args::Global;
-use crate::batch::task::{SolverTask, Task, facts, plugins_of};
+use crate::batch::task::{SolverTask, Task};
 use crate::batch::worker_pool::{PoolEvent, WorkerPool};
 use crate::exit::Failure;
+use crate::installed_facts::{facts, plugins_of};
 use crate::one_off::OneOffError;
 use crate::solver_run::{self, Reply, SolverOptions, SolverReply, StrokePlan};
 

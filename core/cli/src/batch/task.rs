@@ -1,13 +1,6 @@
 //! What workers are asked to do.
 
-use std::collections::BTreeMap;
-
-use flowpipe_abi::{ABI_MAJOR, ABI_MINOR};
-use flowpipe_config::pipeline::Pipeline;
 use flowpipe_generate::{Difficulty, Kind, Recipe, Size};
-use flowpipe_host::catalogue::Catalogue;
-use flowpipe_machines::Facts;
-use flowpipe_recording::file_hash;
 use serde::{Deserialize, Serialize};
 
 use crate::args::{DifficultyArg, Generate, PuzzleKind};
@@ -135,36 +128,4 @@ impl SolverTask {
 
 fn flag<'a>(flag: &str, value: Option<&'a str>) -> Option<FlagValue<'a>> {
     value.map(|value| FlagValue::new(flag, value))
-}
-
-/// What programs that work together must have in common: their version, and the plugins with these names, as far as they
-/// are found.
-///
-/// # Errors
-/// When a plugin can't be read.
-pub fn facts<'a>(
-    catalogue: &Catalogue,
-    plugins: impl IntoIterator<Item = &'a str>,
-) -> Result<Facts, Failure> {
-    let mut facts = BTreeMap::new();
-    let mut add = |what: &str, value: String| facts.insert(what.to_owned(), value);
-    let version = env!("CARGO_PKG_VERSION").to_owned();
-    add("the version of flowpipe", version);
-    add("the version of the ABI", format!("{ABI_MAJOR}.{ABI_MINOR}"));
-    for plugin in plugins {
-        if let Some(found) = catalogue.find(plugin) {
-            let hash = file_hash(&found.path).map_err(|error| Failure::File {
-                path: found.path.display().to_string(),
-                error,
-            })?;
-            add(&format!("the plugin {plugin}"), hash);
-        }
-    }
-    Ok(Facts(facts))
-}
-
-/// The plugins of a pipeline.
-pub fn plugins_of(pipeline: &Pipeline) -> impl Iterator<Item = &str> {
-    let contestants = pipeline.stages.iter().flat_map(|it| &it.contestants);
-    contestants.map(|it| &*it.plugin)
 }

@@ -14,7 +14,9 @@ use flowpipe_sync::lock;
 
 use super::{BridgeEvent, STEP, Shared};
 use crate::control;
-use crate::frame_coding::{FrameEncoder, MOST_FRAME_BYTES, MOST_HELD_BYTES};
+use crate::frame_coding::{FrameEncoder, MOST_FRAME_BYTES};
+use crate::lent_frames::LentFrames;
+use crate::ranges::take_range;
 use crate::shared_memory::SharedBlock;
 use crate::wire;
 
@@ -34,10 +36,9 @@ enum SendOutcome {
 pub(super) struct Unfinished {
     edge: usize,
     source: PortRef,
-    /// Their numbers on the output, by those on the channel, with the frames that the other machine may still read here.
-    sequences: BTreeMap<u64, (u64, Option<Frame>)>,
-    /// Bytes of these frames.
-    held_bytes: usize,
+    /// Their numbers on the output, by those on the channel.
+    sequences: BTreeMap<u64, u64>,
+    lent: LentFrames,
     /// Counts those that are finished.
     finished: FinishedCount,
     /// What those keep that have not arrived.
@@ -72,11 +73,13 @@ impl Shared {
                         source: edge.edge().from,
                         finished: edge.finished_count(),
                         sequences: BTreeMap::new(),
-                        held_bytes: 0,
+                        lent: LentFrames::default(),
                         receipts: BTreeMap::new(),
                     });
-                    unfinished.held_bytes += size_of(&shared);
-                    unfinished.sequences.insert(id.number, (sequence, shared));
+                    unfinished.sequences.insert(id.number, sequence);
+                    if let Some(frame) = shared {
+                        unfinished.lent.keep(id.number, frame);
+                    }
                     unfinished
                         .receipts
                         .extend(receipt.take().map(|it| (id.number, it)));
@@ -114,10 +117,11 @@ impl Shared {
     /// The frame of a message and where the other machine may read it, if it may.
     fn place_of_frame(&self, channel: u32, message: &Message) -> Option<(Frame, SharedBlock)> {
         let (sharing, frame) = (self.sharing.as_ref()?, message.frame()?);
-        let held_bytes = lock(&self.sent).get(&channel).map_or(0, |it| it.held_bytes);
-        if held_bytes >= MOST_HELD_BYTES {
+        let sent = lock(&self.sent);
+        if sent.get(&channel).is_some_and(|it| !it.lent.have_room()) {
             return None;
         }
+        drop(sent);
         let block = sharing.place_of(frame)?;
         Some((frame.clone(), block))
     }
@@ -125,10 +129,7 @@ impl Shared {
     fn count_frame(&self, edge: usize, is_shared: bool, bytes: usize, sent_bytes: usize) {
         let mut all = lock(&self.traffic);
         let traffic = all.entry(edge).or_default();
-        traffic.frames += 1;
-        traffic.shared += u64::from(is_shared);
-        traffic.bytes += bytes as u64;
-        traffic.sent_bytes += sent_bytes as u64;
+        traffic.add(bytes, is_shared, sent_bytes);
     }
 
     /// These messages are in the hands of the other machine.
@@ -148,12 +149,10 @@ impl Shared {
             return;
         };
         let finished = take_range(&mut unfinished.sequences, first.number, last);
-        let held: usize = finished.iter().map(|(_, (_, frame))| size_of(frame)).sum();
-        unfinished.held_bytes = unfinished.held_bytes.saturating_sub(held);
+        let frames = unfinished.lent.take(first.number, last);
         unfinished.finished.add(finished.len() as u64);
         drop(sent);
-        // Without the lock: a frame goes back to its pool.
-        drop(finished);
+        drop(frames);
     }
 
     /// The other machine is dead.
@@ -172,12 +171,13 @@ impl Shared {
         let (edge, source) = (unfinished.edge, unfinished.source);
         let lost = take_range(&mut unfinished.sequences, first.number, last);
         let receipts = take_range(&mut unfinished.receipts, first.number, last);
+        let frames = unfinished.lent.take(first.number, last);
         // A cycle does not wait for them.
         unfinished.finished.add(lost.len() as u64);
         // Without the lock: messages of any link may be finished by this.
         drop(sent);
-        drop(receipts);
-        for (_, (sequence, _)) in lost {
+        drop((receipts, frames));
+        for (_, sequence) in lost {
             (self.report)(BridgeEvent::Lost {
                 edge,
                 source,
@@ -197,21 +197,6 @@ impl Shared {
             });
         }
     }
-}
-
-/// Takes the entries from one number to another one. They are mostly the first ones.
-fn take_range<T>(from: &mut BTreeMap<u64, T>, first: u64, last: u64) -> Vec<(u64, T)> {
-    let numbers: Vec<u64> = from
-        .range(first..=last.max(first))
-        .map(|(number, _)| *number)
-        .collect();
-    let take = |number: u64| Some((number, from.remove(&number)?));
-    numbers.into_iter().filter_map(take).collect()
-}
-
-/// Bytes of a frame, if there is one.
-fn size_of(frame: &Option<Frame>) -> usize {
-    frame.as_ref().map_or(0, |frame| frame.pixels().len())
 }
 
 fn size_of_frame(message: &Message) -> usize {

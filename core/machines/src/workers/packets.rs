@@ -1,7 +1,5 @@
 //! Packets of the channels of workers: the length of the head, the head as JSON, the JSON of a message, and its frame.
 
-use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -14,9 +12,8 @@ use flowpipe_sync::lock;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::frame_coding::{
-    FrameDecoder, FrameEncoder, FrameHead, FrameTraffic, MOST_FRAME_BYTES, MOST_HELD_BYTES,
-};
+use crate::frame_coding::{FrameDecoder, FrameEncoder, FrameHead, FrameTraffic, MOST_FRAME_BYTES};
+use crate::lent_frames::LentFrames;
 use crate::shared_memory::Sharing;
 
 /// How often a thread that waits checks whether the other machine is dead.
@@ -29,16 +26,16 @@ pub(crate) struct PacketSender {
     /// Frames are sent in the order in which they are encoded.
     frames: Mutex<FrameEncoder>,
     sharing: Arc<Sharing>,
-    held: Mutex<HeldFrames>,
+    lent: Mutex<Lent>,
     traffic: Mutex<FrameTraffic>,
     /// Whether the other machine is dead, or the bridge to it closed.
     is_over: AtomicBool,
 }
 
-/// The frames that the other machine may still read here, by the numbers of their packets.
+/// What the other machine may still read here.
 #[derive(Default)]
-struct HeldFrames {
-    frames: BTreeMap<u64, Frame>,
+struct Lent {
+    frames: LentFrames,
     /// The other machine has finished all packets up to this number.
     finished: u64,
 }
@@ -70,12 +67,6 @@ struct PacketHead<T> {
     frame: Option<FrameHead>,
 }
 
-impl HeldFrames {
-    fn bytes(&self) -> usize {
-        self.frames.values().map(|frame| frame.pixels().len()).sum()
-    }
-}
-
 impl PacketSender {
     /// `sharing`: the memory that both ends share, if they are on one machine.
     pub(crate) fn new(link: &Arc<Link>, channel: u32, sharing: Option<Arc<Sharing>>) -> Self {
@@ -84,7 +75,7 @@ impl PacketSender {
             channel,
             frames: Mutex::new(FrameEncoder::new(sharing.is_none())),
             sharing: sharing.unwrap_or_default(),
-            held: Mutex::default(),
+            lent: Mutex::default(),
             traffic: Mutex::default(),
             is_over: AtomicBool::new(false),
         }
@@ -93,18 +84,18 @@ impl PacketSender {
     /// The other machine takes nothing more.
     pub(crate) fn close(&self) {
         self.is_over.store(true, Ordering::SeqCst);
-        lock(&self.held).frames.clear();
+        let frames = std::mem::take(&mut lock(&self.lent).frames);
+        drop(frames);
     }
 
     /// The other machine has finished all packets of a channel up to this number.
     pub(crate) fn note_done(&self, channel: u32, last: u64) {
         if channel == self.channel {
-            let mut held = lock(&self.held);
-            held.finished = held.finished.max(last);
-            let later = held.frames.split_off(&last.saturating_add(1));
-            let finished = std::mem::replace(&mut held.frames, later);
-            drop(held);
-            drop(finished);
+            let mut lent = lock(&self.lent);
+            lent.finished = lent.finished.max(last);
+            let frames = lent.frames.take(0, last);
+            drop(lent);
+            drop(frames);
         }
     }
 
@@ -132,20 +123,11 @@ impl PacketSender {
             return Err(Unsent::TooLong);
         }
         let mut frames = lock(&self.frames);
-        let may_hold = lock(&self.held).bytes() < MOST_HELD_BYTES;
-        let shared = frame.filter(|_| may_hold);
-        let shared = shared.and_then(|frame| Some((frame, self.sharing.place_of(frame)?)));
-        let (head, list, pixels) = match (frame, shared) {
-            (_, Some((frame, block))) => {
-                let head = frames.encode_shared(frame.shape(), block);
-                (Some(head), Vec::new(), Cow::default())
-            }
-            (Some(frame), None) => {
-                let (head, list, pixels) = frames.encode(frame.shape(), frame.pixels());
-                (Some(head), list, pixels)
-            }
-            (None, None) => (None, Vec::new(), Cow::default()),
-        };
+        let may_lend = lock(&self.lent).frames.have_room();
+        let lent = frame.filter(|_| may_lend);
+        let lent = lent.and_then(|frame| Some((frame, self.sharing.place_of(frame)?)));
+        let block = lent.map(|(_, block)| block);
+        let (head, list, pixels) = frames.encode_any(frame, block);
         let sent_bytes = list.len() + pixels.len();
         let head = PacketHead {
             what,
@@ -166,10 +148,11 @@ impl PacketSender {
             match self.link.send(self.channel, &body, STEP) {
                 Ok(id) => {
                     if let Some(frame) = frame {
-                        self.count(frame, shared.is_some(), sent_bytes);
+                        let bytes = frame.pixels().len();
+                        lock(&self.traffic).add(bytes, lent.is_some(), sent_bytes);
                     }
-                    if let Some((frame, _)) = shared {
-                        self.hold(id.number, frame);
+                    if let Some((frame, _)) = lent {
+                        self.lend(id.number, frame);
                     }
                     return Ok(());
                 }
@@ -188,19 +171,11 @@ impl PacketSender {
     }
 
     /// Keeps a frame until its packet is finished, which it may be already.
-    fn hold(&self, number: u64, frame: &Frame) {
-        let mut held = lock(&self.held);
-        if number > held.finished && !self.is_over() {
-            held.frames.insert(number, frame.clone());
+    fn lend(&self, number: u64, frame: &Frame) {
+        let mut lent = lock(&self.lent);
+        if number > lent.finished && !self.is_over() {
+            lent.frames.keep(number, frame.clone());
         }
-    }
-
-    fn count(&self, frame: &Frame, is_shared: bool, sent_bytes: usize) {
-        let mut traffic = lock(&self.traffic);
-        traffic.frames += 1;
-        traffic.shared += u64::from(is_shared);
-        traffic.bytes += frame.pixels().len() as u64;
-        traffic.sent_bytes += sent_bytes as u64;
     }
 
     /// Sends nothing more.
