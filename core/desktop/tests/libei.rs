@@ -12,6 +12,8 @@ mod bad_eis;
 mod eis;
 #[path = "made_up_portal/portal.rs"]
 mod portal;
+#[path = "../../../tests/support/wait.rs"]
+mod wait;
 
 use std::io::Write as _;
 use std::os::fd::OwnedFd;
@@ -25,6 +27,7 @@ use flowpipe_desktop::{Desktop, DesktopError};
 use flowpipe_guardian::Guardian;
 use portal::{Answers, MadeUpPortal, monitor};
 use rustix::process::{Pid, Signal, kill_process};
+use wait::wait_for;
 use zbus::zvariant::Value;
 
 /// A key, its letter on a second layout, and others.
@@ -52,17 +55,6 @@ fn start(socket: OwnedFd) -> MadeUpPortal {
 
 fn connect(portal: &MadeUpPortal) -> Desktop {
     Desktop::connect_portal(&portal.bus(), &portal.path("state")).unwrap()
-}
-
-fn wait_for<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
-    let began = Instant::now();
-    loop {
-        if let Some(answer) = ask() {
-            return answer;
-        }
-        assert!(began.elapsed() < Duration::from_secs(60), "no {what}");
-        std::thread::sleep(Duration::from_millis(1));
-    }
 }
 
 fn wait_for_end(eis: &MadeUpEis) {

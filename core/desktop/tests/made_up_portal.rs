@@ -8,17 +8,19 @@
 
 #[path = "made_up_portal/portal.rs"]
 mod portal;
+#[path = "../../../tests/support/wait.rs"]
+mod wait;
 
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
 
 use flowpipe_desktop::input::{DisplayServer, Input, PlaceReports};
 use flowpipe_desktop::portal::offer::PortalOffer;
 use flowpipe_desktop::{Desktop, DesktopError};
 use portal::{Answers, MadeUpPortal, Properties, monitor};
+use wait::wait_for;
 use zbus::zvariant::Value;
 
 fn connect(portal: &MadeUpPortal) -> Desktop {
@@ -27,17 +29,6 @@ fn connect(portal: &MadeUpPortal) -> Desktop {
 
 fn folder(portal: &MadeUpPortal) -> PathBuf {
     portal.path("state")
-}
-
-fn wait_for<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
-    let began = Instant::now();
-    loop {
-        if let Some(answer) = ask() {
-            return answer;
-        }
-        assert!(began.elapsed() < Duration::from_secs(60), "no {what}");
-        std::thread::sleep(Duration::from_millis(2));
-    }
 }
 
 #[test]

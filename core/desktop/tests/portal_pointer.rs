@@ -12,15 +12,18 @@ mod mutter;
 mod mutter_pictures;
 #[path = "made_up_portal/portal.rs"]
 mod portal;
+#[path = "../../../tests/support/wait.rs"]
+mod wait;
 
 use std::collections::HashMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use flowpipe_desktop::input::{InputDevice, LateReports, PlaceReports};
 use flowpipe_desktop::{Desktop, DesktopError};
 use mutter::Mutter;
 use mutter_pictures::shown;
 use portal::{Answers, MadeUpPortal, Properties};
+use wait::wait_for;
 use zbus::zvariant::Value;
 
 /// A portal that shows Mutter's monitor, whose places are in units of so many pixels.
@@ -35,14 +38,6 @@ fn portal(mutter: &Mutter, node: u32) -> MadeUpPortal {
         pipewire: Some(mutter.pipewire_socket()),
         ..Answers::default()
     })
-}
-
-fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !is_so() {
-        assert!(began.elapsed() < Duration::from_secs(60), "no {what}");
-        std::thread::sleep(Duration::from_millis(2));
-    }
 }
 
 fn reports(input: &mut dyn InputDevice) -> Box<dyn LateReports> {
@@ -71,20 +66,15 @@ fn a_person_is_noticed_through_a_portal_that_reports_the_pointer() {
             compositor.put(at).unwrap();
             wait_for("report", || {
                 let place = reports.place();
-                place.is_some_and(|it| it[0].abs_diff(at[0]) <= 1 && it[1].abs_diff(at[1]) <= 1)
+                place.filter(|it| it[0].abs_diff(at[0]) <= 1 && it[1].abs_diff(at[1]) <= 1)
             });
             assert!(!reports.was_moved(), "scale {scale}");
         }
         compositor.put([900, 700]).unwrap();
-        wait_for("a person", || reports.was_moved());
+        wait_for("a person", || reports.was_moved().then_some(()));
         // Nobody would be noticed any more.
         drop(cast);
-        let mut error = None;
-        wait_for("end", || {
-            error = input.put([300, 200]).err();
-            error.is_some()
-        });
-        let error = error.unwrap();
+        let error = wait_for("end", || input.put([300, 200]).err());
         assert!(matches!(error, DesktopError::Lost(_)), "{error}");
         let error = error.to_string();
         assert!(error.contains("does not report any more"), "{error}");
@@ -118,12 +108,12 @@ fn a_capture_sees_the_screen_by_the_session_of_the_mouse() {
         assert_eq!(picture, Some(1280 * 800 * 4));
         input.put(at).unwrap();
         compositor.put(at).unwrap();
-        wait_for("report", || reports.place() == Some(at));
+        wait_for("report", || reports.place().filter(|it| *it == at));
         assert!(!reports.was_moved());
     }
     for method in ["CreateSession", "Start"] {
         assert_eq!(portal.count(method), 1, "{:?}", portal.asked());
     }
     compositor.put([300, 200]).unwrap();
-    wait_for("a person", || reports.was_moved());
+    wait_for("a person", || reports.was_moved().then_some(()));
 }

@@ -7,6 +7,8 @@
 
 #[path = "made_up_portal/portal.rs"]
 mod portal;
+#[path = "../../../tests/support/wait.rs"]
+mod wait;
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
@@ -18,6 +20,7 @@ use std::time::{Duration, Instant};
 
 use flowpipe_desktop::{Desktop, DesktopError, Rect};
 use portal::{Answers, MadeUpPortal};
+use wait::wait_for;
 use zbus::blocking::{Connection, MessageIterator, connection::Builder};
 use zbus::fdo::RequestNameFlags;
 use zbus::message::Type;
@@ -39,17 +42,6 @@ fn connect(portal: &MadeUpPortal) -> Desktop {
 
 fn place(desktop: &Desktop) -> Result<Rect, DesktopError> {
     Ok(desktop.monitors()?[0].place)
-}
-
-fn wait_for<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
-    let began = Instant::now();
-    loop {
-        if let Some(answer) = ask() {
-            return answer;
-        }
-        assert!(began.elapsed() < Duration::from_secs(60), "no {what}");
-        std::thread::sleep(Duration::from_millis(2));
-    }
 }
 
 /// The sessions that were created, and the dialogs that were shown.
