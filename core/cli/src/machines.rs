@@ -455,3 +455,20 @@ fn stages_on(machines: &Machines, machine: usize) -> BTreeSet<usize> {
     let of_machine = of_stages.filter(|(_, it)| **it == machine);
     of_machine.map(|(stage, _)| stage).collect()
 }
+
+#[cfg(test)]
+mod testing {
+    use flowpipe_config::pipeline::{Machines, OnStop, Pipeline};
+
+    /// One without stages.
+    pub fn pipeline() -> Pipeline {
+        Pipeline {
+            name: String::new(),
+            stages: Vec::new(),
+            edges: Vec::new(),
+            on_stop: OnStop::Drain,
+            record: None,
+            machines: Machines::default(),
+        }
+    }
+}

@@ -275,20 +275,8 @@ pub fn send_last(to: &ObservationSender, report: &Report) {
 
 #[cfg(test)]
 mod tests {
-    use flowpipe_config::pipeline::{Machines, OnStop};
-
     use super::*;
-
-    fn pipeline() -> Pipeline {
-        Pipeline {
-            name: String::new(),
-            stages: Vec::new(),
-            edges: Vec::new(),
-            on_stop: OnStop::Drain,
-            record: None,
-            machines: Machines::default(),
-        }
-    }
+    use crate::machines::testing::pipeline;
 
     fn refusal(observations: &Observations, kind: Observation, body: &[u8]) -> String {
         let observed = Observed::Sent(kind, body);

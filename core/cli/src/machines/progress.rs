@@ -398,11 +398,11 @@ fn checked(mut snapshot: Snapshot, pipeline: &Pipeline) -> Option<Snapshot> {
 
 #[cfg(test)]
 mod tests {
-    use flowpipe_config::pipeline::{Machines, OnStop};
     use flowpipe_engine::report::{DurationBuckets, StageProgress, StageSnapshot};
     use flowpipe_machines::{Observation, Observed};
 
     use super::*;
+    use crate::machines::testing::pipeline;
 
     fn progress(counts: [u64; 2]) -> Progress {
         let stage = |count| StageProgress {
@@ -488,17 +488,6 @@ mod tests {
             snapshot,
         };
         serde_json::to_vec(&progress).unwrap()
-    }
-
-    fn pipeline() -> Pipeline {
-        Pipeline {
-            name: String::new(),
-            stages: Vec::new(),
-            edges: Vec::new(),
-            on_stop: OnStop::Drain,
-            record: None,
-            machines: Machines::default(),
-        }
     }
 
     #[test]
