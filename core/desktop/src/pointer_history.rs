@@ -17,8 +17,9 @@ use crate::rect::Rect;
 const TOLERANCE: f64 = 2.0;
 /// How long after the first place reports may still be of where the pointer was before.
 const BEFORE: Duration = Duration::from_secs(1);
-/// The longest pause without reports: a format that is agreed on again takes less.
-const PAUSE: Duration = Duration::from_millis(500);
+/// The longest pause without reports from a monitor. A format that is agreed on again takes less; on a busy machine that
+/// took over half a second.
+const PAUSE: Duration = Duration::from_secs(2);
 /// The most places that are kept. So many may be on their way until a report of the first of them comes.
 const CAPACITY: usize = 1 << 13;
 
@@ -36,8 +37,6 @@ struct State {
     monitors: Vec<Reports>,
     reported: Option<[i32; 2]>,
     was_moved: bool,
-    /// Since when no report can come from some monitor.
-    paused: Option<Instant>,
     end: Option<String>,
 }
 
@@ -48,6 +47,8 @@ struct Reports {
     monitor: Rect,
     /// The number of the first place that the next report may be of. `None`: none was reported yet.
     from: Option<usize>,
+    /// Since when no report can come.
+    paused: Option<Instant>,
 }
 
 impl PointerHistory {
@@ -56,6 +57,7 @@ impl PointerHistory {
         let reports = |monitor| Reports {
             monitor,
             from: None,
+            paused: None,
         };
         Self(Arc::new(Mutex::new(State {
             put: VecDeque::new(),
@@ -64,7 +66,6 @@ impl PointerHistory {
             monitors: monitors.into_iter().map(reports).collect(),
             reported: None,
             was_moved: false,
-            paused: None,
             end: None,
         })))
     }
@@ -135,7 +136,8 @@ impl PointerHistory {
     /// Why none comes any more.
     pub(crate) fn check(&self) -> Result<(), DesktopError> {
         let state = self.state();
-        let is_paused = state.paused.is_some_and(|since| since.elapsed() > PAUSE);
+        let mut pauses = state.monitors.iter().filter_map(|it| it.paused);
+        let is_paused = pauses.any(|since| since.elapsed() > PAUSE);
         match (&state.end, is_paused) {
             (Some(reason), _) => Err(over(reason)),
             (None, true) => Err(over(PAUSED)),
@@ -165,9 +167,12 @@ impl CursorReports for OfMonitor {
 
     fn run(&self, is_running: bool) {
         let mut state = self.0.state();
+        let Some(reports) = state.monitors.get_mut(self.1) else {
+            return;
+        };
         match is_running {
-            true => state.paused = None,
-            false => _ = state.paused.get_or_insert_with(Instant::now),
+            true => reports.paused = None,
+            false => _ = reports.paused.get_or_insert_with(Instant::now),
         }
     }
 
@@ -293,6 +298,30 @@ mod tests {
         history.report_place(1, [1300, 50], BEFORE * 100);
         assert!(history.was_moved());
         history.of_monitor(7).report([0.5, 0.5]);
+    }
+
+    #[test]
+    fn the_pause_of_one_monitor_lasts_while_others_run() {
+        let history = history();
+        let [left, right] = [0, 1].map(|it| history.of_monitor(it));
+        let pause_long_ago = |monitor: usize| {
+            history.of_monitor(monitor).run(false);
+            let long_ago = Instant::now().checked_sub(2 * PAUSE);
+            history.state().monitors[monitor].paused = long_ago;
+        };
+        left.run(false);
+        assert!(history.check().is_ok(), "a format is agreed on again");
+        pause_long_ago(0);
+        right.run(true);
+        left.run(false);
+        let error = history.check().unwrap_err().to_string();
+        assert!(error.contains(PAUSED), "{error}");
+        left.run(true);
+        assert!(history.check().is_ok());
+        right.end("first");
+        left.end("second");
+        let error = history.check().unwrap_err().to_string();
+        assert!(error.contains("(first)"), "{error}");
     }
 
     #[test]

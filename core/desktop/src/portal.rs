@@ -67,7 +67,7 @@ pub(crate) struct Portal {
     /// What the person has chosen, once asked.
     chosen: Mutex<Option<Arc<Chosen>>>,
     /// Whether nobody waits for the person any more.
-    is_over: OnceLock<IsOver>,
+    is_over: Arc<OnceLock<IsOver>>,
 }
 
 impl Portal {
@@ -101,7 +101,7 @@ impl Portal {
             tokens,
             reports_pointer: offer.reports_pointer(),
             chosen: Mutex::default(),
-            is_over: OnceLock::new(),
+            is_over: Arc::default(),
         }
     }
 
@@ -129,7 +129,7 @@ impl Portal {
                 SeenSession::Own(Arc::new(opened))
             }
         };
-        Ok(Arc::clone(chosen.insert(Arc::new(Chosen::new(opened)))))
+        Ok(Arc::clone(chosen.insert(self.choice(opened))))
     }
 
     /// The session of the mouse of this run, if it has one. While its person is asked, it is waited for. `was_shared`: whether
@@ -184,15 +184,17 @@ impl Portal {
             );
         }
         let session = Arc::new(session);
-        *chosen = Some(Arc::new(Chosen::new(SeenSession::Own(Arc::clone(
-            &session,
-        )))));
+        *chosen = Some(self.choice(SeenSession::Own(Arc::clone(&session))));
         Ok(session)
     }
 
     fn open(&self, for_use: Use) -> std::result::Result<PortalSession, String> {
         let bus = Bus::connect(self.address.as_deref()).map_err(|error| error.to_string())?;
         PortalSession::open(bus, for_use, &self.tokens, &|| self.is_over())
+    }
+
+    fn choice(&self, of: SeenSession) -> Arc<Chosen> {
+        Arc::new(Chosen::new(of, Arc::clone(&self.is_over)))
     }
 
     fn is_over(&self) -> bool {
@@ -241,15 +243,19 @@ impl Backend for Portal {
         Ok(vec![self.see(Chosen::monitor)?])
     }
 
-    /// Once the mouse was asked for.
+    /// Asks nobody: only `input` does.
     #[cfg(feature = "input")]
     fn key_code(&self, key: crate::key::Key) -> Result<Option<u8>> {
-        if self.controlled()?.controls_keys() {
-            return Ok(crate::key_code::of(key));
+        let chosen = self.chosen.lock().unwrap_or_else(PoisonError::into_inner);
+        match chosen.as_ref().and_then(|it| it.controlling()) {
+            Some(session) if session.controls_keys() => Ok(crate::key_code::of(key)),
+            Some(_) => Err(DesktopError::Unsupported(
+                "pressing keys (the desktop portal has no keyboard, or it was not allowed in its dialog)",
+            )),
+            None => Err(DesktopError::Unsupported(
+                "pressing keys (nobody was asked for the mouse and the keyboard)",
+            )),
         }
-        Err(DesktopError::Unsupported(
-            "pressing keys (the desktop portal has no keyboard, or it was not allowed in its dialog)",
-        ))
     }
 
     #[cfg(feature = "input")]

@@ -90,12 +90,15 @@ fn one_session_moves_presses_and_is_a_monitor() {
 }
 
 #[test]
-fn keys_that_were_not_allowed_are_not_pressed() {
+fn keys_have_codes_only_where_the_keyboard_was_allowed() {
     let portal = MadeUpPortal::start(Answers {
         devices: Value::new(2_u32),
         ..Answers::default()
     });
     let desktop = connect(&portal);
+    let error = desktop.key_code("F2").unwrap_err().to_string();
+    assert!(error.contains("nobody was asked"), "{error}");
+    assert_eq!(portal.asked(), [""; 0]);
     desktop.input().unwrap();
     let error = desktop.key_code("F2").unwrap_err().to_string();
     assert!(error.contains("was not allowed in its dialog"), "{error}");

@@ -4,7 +4,6 @@ use pipewire::spa::param::ParamType;
 use pipewire::spa::param::format::{FormatProperties, MediaSubtype, MediaType};
 use pipewire::spa::param::format_utils::parse_format;
 use pipewire::spa::param::video::{VideoFormat, VideoInfoRaw};
-use pipewire::spa::pod::deserialize::PodDeserializer;
 use pipewire::spa::pod::serialize::PodSerializer;
 use pipewire::spa::pod::{
     ChoiceValue, Object, Pod, Property, PropertyFlags, Value, object, property,
@@ -12,9 +11,10 @@ use pipewire::spa::pod::{
 #[cfg(feature = "input")]
 use pipewire::spa::sys::SPA_PARAM_BUFFERS_buffers;
 use pipewire::spa::sys::{
-    SPA_DATA_DmaBuf, SPA_DATA_MemFd, SPA_META_Header, SPA_META_VideoDamage,
-    SPA_PARAM_BUFFERS_dataType, SPA_PARAM_META_size, SPA_PARAM_META_type,
-    SPA_POD_PROP_FLAG_DONT_FIXATE, SPA_POD_PROP_FLAG_MANDATORY, spa_meta_header, spa_meta_region,
+    SPA_CHOICE_Enum as ENUM, SPA_CHOICE_None as NONE, SPA_DATA_DmaBuf, SPA_DATA_MemFd,
+    SPA_META_Header, SPA_META_VideoDamage, SPA_PARAM_BUFFERS_dataType, SPA_PARAM_META_size,
+    SPA_PARAM_META_type, SPA_POD_PROP_FLAG_DONT_FIXATE, SPA_POD_PROP_FLAG_MANDATORY,
+    SPA_TYPE_Choice as CHOICE, SPA_TYPE_Long as LONG, spa_meta_header, spa_meta_region,
 };
 use pipewire::spa::sys::{SPA_META_Cursor, spa_meta_bitmap, spa_meta_cursor};
 use pipewire::spa::utils::{Choice, ChoiceEnum, ChoiceFlags, Fraction, Rectangle, SpaTypes};
@@ -258,28 +258,43 @@ fn is_linear(format: &Pod) -> Result<bool, String> {
     let Some(modifier) = object.find_prop(key) else {
         return Ok(false);
     };
-    let read = PodDeserializer::deserialize_any_from(modifier.value().as_bytes());
-    let are_all_linear = match read.as_ref().map(|(_, value)| value) {
-        Ok(Value::Long(modifier)) => *modifier == LINEAR,
-        // Before the other side has made a buffer.
-        Ok(Value::Choice(ChoiceValue::Long(Choice(_, choice)))) => match choice {
-            ChoiceEnum::None(modifier) => *modifier == LINEAR,
-            ChoiceEnum::Enum {
-                default,
-                alternatives,
-            } => *default == LINEAR && alternatives.iter().all(|it| *it == LINEAR),
-            _ => false,
-        },
-        _ => false,
-    };
+    let are_all_linear = modifiers(modifier.value().as_bytes())
+        .is_some_and(|them| them.iter().all(|it| *it == LINEAR));
     match are_all_linear {
         true => Ok(true),
         false => Err("the compositor sends pictures as DMA-BUF that may not be rows".to_owned()),
     }
 }
 
+/// The modifiers of a value: one, or those that the other side chooses from before it has made a buffer. `None`: it is another
+/// value. The crate's own reader panics at malformed ones.
+fn modifiers(value: &[u8]) -> Option<Vec<i64>> {
+    let number =
+        |bytes: &[u8], at: usize| Some(u32::from_ne_bytes(*bytes.get(at..)?.first_chunk()?));
+    let size = usize::try_from(number(value, 0)?).ok()?;
+    let content = value.get(8..)?.get(..size)?;
+    let longs = match number(value, 4)? {
+        LONG => content.get(..8)?,
+        CHOICE => {
+            let [kind, _, size, of] = [0, 4, 8, 12].map(|at| number(content, at));
+            let longs = content.get(16..)?;
+            match (size?, of?, kind?) {
+                (8, LONG, NONE) => longs.get(..8)?,
+                (8, LONG, ENUM) => longs,
+                _ => return None,
+            }
+        }
+        _ => return None,
+    };
+    let (longs, rest) = longs.as_chunks();
+    let is_whole = rest.is_empty() && !longs.is_empty();
+    is_whole.then(|| longs.iter().map(|it| i64::from_ne_bytes(*it)).collect())
+}
+
 #[cfg(test)]
 mod tests {
+    use pipewire::spa::sys::{SPA_TYPE_Int, SPA_TYPE_Pointer, SPA_TYPE_String};
+
     use super::*;
 
     fn format(format: VideoFormat, width: u32, height: u32) -> Vec<u8> {
@@ -369,6 +384,33 @@ mod tests {
             let error = read(&with_modifier(other.clone())).unwrap_err();
             assert!(error.contains("may not be rows"), "{other:?}: {error}");
         }
+        // As no library writes them: the size, the type, and what follows.
+        let long = |it: i64| it.to_ne_bytes().to_vec();
+        let numbers = |them: &[u32]| {
+            them.iter()
+                .flat_map(|it| it.to_ne_bytes())
+                .collect::<Vec<_>>()
+        };
+        let (of_longs, any) = (LONG, ENUM);
+        for (kind, content) in [
+            (LONG, numbers(&[0])),
+            (LONG, Vec::new()),
+            (SPA_TYPE_String, Vec::new()),
+            (SPA_TYPE_Pointer, vec![0; 24]),
+            (CHOICE, numbers(&[any, 0])),
+            (CHOICE, numbers(&[any, 0, 0, of_longs])),
+            (CHOICE, numbers(&[any, 0, 8, of_longs])),
+            (CHOICE, numbers(&[any, 0, 4, SPA_TYPE_Int, 0])),
+            (
+                CHOICE,
+                [numbers(&[any, 0, 8, of_longs]), long(0), vec![0]].concat(),
+            ),
+        ] {
+            let header = numbers(&[content.len() as u32, kind]);
+            assert_eq!(modifiers(&[header, content].concat()), None, "{kind}");
+        }
+        let cut_off = numbers(&[8, LONG, 0]);
+        assert_eq!(modifiers(&cut_off), None);
         assert_eq!(offered(None, false).unwrap().len(), 1);
         let offered = offered(None, true).unwrap();
         let with_modifier: Vec<bool> = offered

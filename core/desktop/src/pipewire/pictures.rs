@@ -12,6 +12,8 @@ use pipewire::spa::sys::{
     SPA_META_HEADER_FLAG_CORRUPTED, SPA_META_Header, spa_buffer, spa_data, spa_meta_header,
 };
 
+use rustix::fs::fstat;
+
 use super::dma_buf::DmaBuf;
 use super::format::{self, Agreed};
 use super::metadata::{metadata, regions};
@@ -164,6 +166,7 @@ impl PictureReceiver {
                 plan.copy(agreed.layout, memory, chunk, &mut pixels)
             })
         } else if [SPA_DATA_MemFd, SPA_DATA_MemPtr].contains(&data.type_) && !data.data.is_null() {
+            check_file(data).map_err(Refusal::Picture)?;
             let (begin, length) = (data.data.cast::<u8>(), data.maxsize as usize);
             // SAFETY: the library has mapped as much. The compositor writes to it only after it was given back.
             let memory = unsafe { std::slice::from_raw_parts(begin, length) };
@@ -217,6 +220,28 @@ impl PictureReceiver {
         let copied =
             dma_buf.read(|memory| copy(memory.get(data.mapoffset as usize..).unwrap_or_default()));
         copied.map_err(Refusal::DmaBuf)?.map_err(Refusal::Picture)
+    }
+}
+
+/// Checks that the file of mapped memory has all that is to be read of it: beyond its end, reading would end this process.
+/// Compositors seal theirs, or never shrink them.
+fn check_file(data: &spa_data) -> Result<(), String> {
+    if data.type_ != SPA_DATA_MemFd {
+        return Ok(());
+    }
+    let file = RawFd::try_from(data.fd).unwrap_or(-1);
+    if file < 0 {
+        return Err("the compositor sends pictures in memory without a file".to_owned());
+    }
+    // SAFETY: the library holds it open as long as there is the buffer.
+    let file = unsafe { BorrowedFd::borrow_raw(file) };
+    let status = fstat(file);
+    let status =
+        status.map_err(|error| format!("the compositor's memory can't be measured: {error}"))?;
+    let end = u64::from(data.mapoffset) + u64::from(data.maxsize);
+    match u64::try_from(status.st_size).is_ok_and(|size| size >= end) {
+        true => Ok(()),
+        false => Err("the compositor's memory is smaller than its pictures".to_owned()),
     }
 }
 

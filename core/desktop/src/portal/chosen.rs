@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::session::{CAPTURE, PortalSession, end_of};
 use super::shared_session::SharedSession;
 use super::source::ChosenSource;
+use crate::backend::IsOver;
 use crate::error::{DesktopError, Result};
 use crate::monitor::Monitor;
 use crate::pipewire::{Cut, Newest, Pictures, Remote, Whole};
@@ -18,6 +19,8 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub(super) struct Chosen {
     /// It ends before its session.
     stream: Mutex<Option<Pictures>>,
+    /// Whether nobody waits for pictures any more.
+    is_over: Arc<OnceLock<IsOver>>,
     session: SeenSession,
     /// How many pixels of the first picture there were for one of the compositor's units, to the right.
     scale: OnceLock<f64>,
@@ -63,8 +66,10 @@ impl SeenSession {
 }
 
 impl Chosen {
-    pub(super) fn new(session: SeenSession) -> Self {
+    /// `is_over`: whether nobody waits for pictures any more.
+    pub(super) fn new(session: SeenSession, is_over: Arc<OnceLock<IsOver>>) -> Self {
         Self {
+            is_over,
             stream: Mutex::default(),
             session,
             scale: OnceLock::new(),
@@ -138,7 +143,8 @@ impl Chosen {
     /// Gives the newest picture; waits for the first one.
     fn see<T>(&self, give: impl FnOnce(&Whole) -> T) -> Result<T> {
         let newest = self.newest()?;
-        let has_ended = || self.session.has_ended();
+        let is_over = || self.is_over.get().is_some_and(|is_over| is_over());
+        let has_ended = || self.session.has_ended() || is_over();
         let given = newest.with(PATIENCE, has_ended, |_| true, give);
         if let SeenSession::Shared(session) = &self.session {
             session.note_picture();
