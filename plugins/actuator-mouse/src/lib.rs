@@ -67,6 +67,8 @@ struct Mechanism {
     player: Player,
     guard: Arc<Guard>,
     surroundings: Box<dyn Surroundings>,
+    /// Where each monitor was at the start, where the system reports it.
+    monitors: Option<Vec<Rect>>,
     /// The window that was brought to the front.
     raised: Option<WindowId>,
     /// Last, so that it watches until the end.
@@ -242,9 +244,12 @@ impl MouseActuator {
             )));
         }
         held.guard.begin(watched);
-        let surroundings = &held.surroundings;
+        let (surroundings, monitors) = (&held.surroundings, &held.monitors);
         let why_no_key = || surroundings.keyboard_trouble(watched?.window);
-        let why_not_now = || surroundings.trouble(&watched?);
+        let why_not_now = || match &watched {
+            Some(watched) => surroundings.trouble(watched),
+            None => monitors_trouble(&**surroundings, monitors.as_deref()),
+        };
         let asked = Asked {
             keys,
             why_no_key: &why_no_key,
@@ -308,6 +313,7 @@ impl Mechanism {
         Ok(Self {
             player: Player::new(mouse, Arc::clone(&guard), config),
             guard,
+            monitors: Surroundings::monitors(&desktop),
             surroundings: Box::new(desktop),
             raised: None,
             _watch: watch,
@@ -351,7 +357,10 @@ impl Mechanism {
             return Ok(Some(reason));
         }
         let Some(watched) = watched else {
-            return Ok(None);
+            return Ok(monitors_trouble(
+                &*self.surroundings,
+                self.monitors.as_deref(),
+            ));
         };
         if self.raised != Some(watched.window) {
             self.raise(&watched, acting)?;
@@ -374,6 +383,14 @@ impl Mechanism {
         self.raised = Some(watched.window);
         Ok(())
     }
+}
+
+/// Why nothing can be played where no window is captured: then only the monitors say where what was captured is. `before`:
+/// where they were at the start.
+fn monitors_trouble(surroundings: &dyn Surroundings, before: Option<&[Rect]>) -> Option<String> {
+    (surroundings.monitors()? != before?).then(|| {
+        "the monitors have changed since the start of the run: end it, and start it again".to_owned()
+    })
 }
 
 /// Why a frame was captured too long ago, or when it is unknown, if so.

@@ -17,6 +17,10 @@ pub trait Mouse: Send {
     fn place(&mut self) -> Result<Option<[i32; 2]>>;
     /// Puts the pointer somewhere.
     fn put(&mut self, at: [i32; 2]) -> Result<()>;
+    /// Gets ready to press keys, which may take a moment. Before what decides whether a key may be pressed.
+    fn prepare_keys(&mut self) -> Result<()> {
+        Ok(())
+    }
     /// Presses a button or a key.
     fn press(&mut self, input: Input) -> Result<()>;
     /// Looks whether what is pressed may stay so. An error means that it has to be released now.
@@ -115,16 +119,20 @@ impl Mouse for SystemMouse {
         Ok(self.device.put(at)?)
     }
 
-    fn press(&mut self, input: Input) -> Result<()> {
-        // With the device, the guardian ends too, and can't say why.
+    fn prepare_keys(&mut self) -> Result<()> {
         self.device.check()?;
-        if let Input::Key(_) = input
-            && self.device.prepare_keys()?
+        if self.device.prepare_keys()?
             && let (Some(guardian), Some(server)) =
                 (&mut self.guardian, self.device.display_server())
         {
             guardian.switch_to(server).map_err(unguarded)?;
         }
+        Ok(())
+    }
+
+    fn press(&mut self, input: Input) -> Result<()> {
+        // With the device, the guardian ends too, and can't say why.
+        self.device.check()?;
         if let Some(guardian) = &mut self.guardian {
             guardian.pressed(input).map_err(unguarded)?;
         }

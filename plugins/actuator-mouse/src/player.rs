@@ -83,6 +83,14 @@ impl Player {
         self.mouse.press(input)
     }
 
+    /// Gets ready to press keys.
+    ///
+    /// # Errors
+    /// When the mouse fails.
+    pub fn prepare_keys(&mut self) -> Result<()> {
+        self.mouse.prepare_keys()
+    }
+
     /// Releases a button or a key.
     ///
     /// # Errors

@@ -158,6 +158,8 @@ impl Playing<'_> {
                 self.release(mouse::button(*button))?;
             }
             Action::Key { name, .. } => {
+                // A keyboard that is new shows to other programs, which may come to the front.
+                self.player.prepare_keys()?;
                 self.player.check(acting, cancel)?;
                 let code = self.asked.keys.code(name)?;
                 let why_no_key = self.asked.why_no_key;

@@ -30,6 +30,8 @@ pub trait Surroundings: Send {
     fn pointer(&self) -> Option<[i32; 2]>;
     /// The rectangle around all monitors.
     fn screen(&self) -> Option<Rect>;
+    /// Where each monitor is, where the system reports it at once.
+    fn monitors(&self) -> Option<Vec<Rect>>;
 }
 
 impl Surroundings for Desktop {
@@ -113,5 +115,14 @@ impl Surroundings for Desktop {
 
     fn screen(&self) -> Option<Rect> {
         Self::screen(self).ok()
+    }
+
+    fn monitors(&self) -> Option<Vec<Rect>> {
+        // Where a person chooses what is seen, the answer may take as long, and another choice is another session.
+        if self.asks() {
+            return None;
+        }
+        let monitors = Self::monitors(self).ok()?;
+        Some(monitors.iter().map(|it| it.place).collect())
     }
 }

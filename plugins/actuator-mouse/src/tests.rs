@@ -64,6 +64,8 @@ enum Mischief {
     Frames,
     /// Nothing is ever passed on.
     Asleep,
+    /// The monitors change places after the first press.
+    Monitors,
     /// It can't be asked where the pointer is.
     Blind,
     /// The place of the pointer is reported late, as behind a window manager that looks at presses first.

@@ -75,6 +75,34 @@ fn clicks_chords_drags_and_keys_are_played_in_order() {
     assert_eq!((outcome.played, outcome.refused), (5, None));
 }
 
+/// Without a window, only the monitors say where the captured place is.
+#[test]
+fn nothing_is_pressed_after_the_monitors_have_changed() {
+    LOG.with_borrow_mut(|log| {
+        *log = MouseLog {
+            mischief: Mischief::Monitors,
+            ..MouseLog::default()
+        };
+    });
+    let config = json!({ "max_age_ms": 60_000, "any_window": true });
+    let mut harness = flowpipe_plugin::harness!(OnDesktop, config).unwrap();
+    let click = Action::click([5.0, 5.0]);
+    let clicks = Gestures::new(
+        "planner-test",
+        FrameNote::of("monitor 1"),
+        Rectangle::new(0.0, 0.0, 40.0, 10.0),
+        vec![Gesture::new("clicks", vec![click.clone(), click])],
+    );
+    for expected in ["5,5 down up 5,5", "5,5 down up 5,5"] {
+        let emitted = harness.send(1, GESTURES, &clicks).unwrap();
+        let outcome: GestureOutcome = serde_json::from_value(emitted[0].body.clone()).unwrap();
+        let refused = outcome.refused.unwrap_or_default();
+        assert!(refused.contains("monitors have changed"), "{refused}");
+        let events = LOG.with_borrow(|log| log.events.join(" "));
+        assert_eq!(events, expected);
+    }
+}
+
 #[test]
 fn what_is_down_at_the_end_goes_up() {
     let held = vec![

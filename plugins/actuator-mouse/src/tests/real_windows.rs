@@ -82,6 +82,7 @@ impl World for Table {
         let mouse = Box::new(ScreenMouse(table));
         Ok(Mechanism {
             player: Player::new(mouse, Arc::clone(&guard), config),
+            monitors: Surroundings::monitors(&desktop),
             surroundings: Box::new(desktop.clone()),
             raised: None,
             _watch: Watch::start(config, Arc::clone(&guard), Box::new(desktop), None, *host)?,

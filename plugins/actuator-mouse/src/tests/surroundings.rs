@@ -74,6 +74,19 @@ impl Surroundings for FakeDesktop {
     fn screen(&self) -> Option<Rect> {
         Some(self.0.lock().unwrap().screen)
     }
+
+    fn monitors(&self) -> Option<Vec<Rect>> {
+        let has_changed = LOG.with_borrow(|log| {
+            log.mischief == Mischief::Monitors && log.events.iter().any(|it| it.starts_with("down"))
+        });
+        let screen = self.0.lock().unwrap().screen;
+        let [left, right] = [0, 400].map(|x| Rect {
+            x,
+            width: 400,
+            ..screen
+        });
+        Some(if has_changed { vec![right, left] } else { vec![left, right] })
+    }
 }
 
 impl World for FakeDesktop {
@@ -82,6 +95,7 @@ impl World for FakeDesktop {
         let desktop = Self::default();
         Ok(Mechanism {
             player: Player::new(Box::new(RecordingMouse), Arc::clone(&guard), config),
+            monitors: desktop.monitors(),
             surroundings: Box::new(desktop.clone()),
             raised: None,
             // It sees the pointer where this test's mouse does not put it.
@@ -243,6 +257,10 @@ impl Surroundings for BlindDesktop {
 
     fn screen(&self) -> Option<Rect> {
         self.0.screen()
+    }
+
+    fn monitors(&self) -> Option<Vec<Rect>> {
+        self.0.monitors()
     }
 }
 
