@@ -71,10 +71,9 @@ impl Capabilities {
     };
     /// The desktop portal, where it does not report the pointer's place.
     pub const PORTAL: Self = Self::WLROOTS;
-    /// The crate xcap.
+    /// The crate xcap. It does not report the pointer's place: only the mouse knows it, during a stroke.
     pub const XCAP: Self = Self {
         windows: true,
-        pointer: true,
         ..Self::WLROOTS
     };
 
@@ -182,6 +181,7 @@ mod tests {
         assert_eq!(missing(Capabilities::X11), "");
         assert_eq!(missing(Capabilities::SWAY), "pointer hotkey covered");
         assert_eq!(missing(Capabilities::MUTTER), "hotkey covered");
+        assert_eq!(missing(Capabilities::XCAP), "pointer hotkey covered");
         let covered = |capabilities: Capabilities| capabilities.describe(Unreported::Covered);
         assert!(covered(Capabilities::SWAY).starts_with("panels"));
         assert!(covered(Capabilities::XCAP).starts_with("what covers"));

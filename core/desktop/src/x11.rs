@@ -184,7 +184,8 @@ impl Backend for X11 {
 
     #[cfg(feature = "input")]
     fn input(self: Arc<Self>) -> Result<Box<dyn crate::input::InputDevice>> {
-        Ok(Box::new(crate::input::system::SystemInput::new()?))
+        let input = crate::input::system::SystemInput::new(Some(&self.display))?;
+        Ok(Box::new(input))
     }
 
     fn gives_pixels_at_once(&self) -> bool {

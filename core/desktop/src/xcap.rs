@@ -89,7 +89,15 @@ impl Backend for Xcap {
 
     #[cfg(feature = "input")]
     fn input(self: Arc<Self>) -> Result<Box<dyn crate::input::InputDevice>> {
-        Ok(Box::new(crate::input::system::SystemInput::new()?))
+        // On Linux the mouse would be that of X11 programs alone, which knows neither Wayland's windows nor its pointer.
+        if cfg!(target_os = "linux") {
+            return Err(DesktopError::NoInput {
+                reason: "this desktop has neither wlroots' protocols, nor GNOME's interfaces, nor a portal that controls \
+                         the mouse"
+                    .to_owned(),
+            });
+        }
+        Ok(Box::new(crate::input::system::SystemInput::new(None)?))
     }
 
     fn grabber(self: Arc<Self>, _plain: bool) -> Result<Box<dyn Grab>> {

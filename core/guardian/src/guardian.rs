@@ -80,7 +80,7 @@ impl Guardian {
 /// `pressed`: what is pressed already.
 fn start(server: &DisplayServer, pressed: Pressed) -> Result<Process, GuardianError> {
     match server {
-        DisplayServer::X11 => Process::start(x11::Connection::open()?, pressed),
+        DisplayServer::X11 { display } => Process::start(x11::Connection::open(display)?, pressed),
         DisplayServer::Wlroots { socket, keyboard } => {
             let compositor = wlroots::Compositor::open(socket, keyboard.clone())?;
             Process::start(compositor, pressed)

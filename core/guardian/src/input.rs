@@ -22,8 +22,11 @@ pub const fn button_code(button: u8) -> u32 {
 /// A display server by what lets programs press and release.
 #[derive(Clone, Debug)]
 pub enum DisplayServer {
-    /// X11, by its extension XTEST, on the display that `DISPLAY` names.
-    X11,
+    /// X11, by its extension XTEST.
+    X11 {
+        /// The name of the display, such as `:0`.
+        display: String,
+    },
     /// Wayland, by wlroots' virtual pointer.
     #[cfg(unix)]
     Wlroots {

@@ -8,7 +8,8 @@
 //! ```no_run
 //! use flowpipe_guardian::{DisplayServer, Guardian, Input};
 //!
-//! let mut guardian = Guardian::start(DisplayServer::X11)?;
+//! let display = ":0".to_owned();
+//! let mut guardian = Guardian::start(DisplayServer::X11 { display })?;
 //! guardian.pressed(Input::Button(1))?;
 //! // Press and release the button.
 //! guardian.released(Input::Button(1));

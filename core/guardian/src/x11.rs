@@ -17,7 +17,7 @@ use crate::record::Pressed;
 use crate::release::Release;
 use crate::unsent::{NotSent, Unsent, wait_for_answers};
 
-/// A connection to the display that `DISPLAY` names, where enigo presses too.
+/// A connection to the display where enigo presses too.
 pub(crate) struct Connection {
     connection: RustConnection,
     /// XTEST's number on this server.
@@ -49,9 +49,9 @@ const GET_INPUT_FOCUS: u8 = 43;
 impl Connection {
     /// # Errors
     /// When the server can't be reached, or does not support XTEST.
-    pub(crate) fn open() -> Result<Self, GuardianError> {
+    pub(crate) fn open(display: &str) -> Result<Self, GuardianError> {
         let failed = |error: &dyn std::fmt::Display| GuardianError::Display(error.to_string());
-        let (connection, _) = x11rb::connect(None).map_err(|error| failed(&error))?;
+        let (connection, _) = x11rb::connect(Some(display)).map_err(|error| failed(&error))?;
         let extension = connection
             .extension_information(xtest::X11_EXTENSION_NAME)
             .map_err(|error| failed(&error))?

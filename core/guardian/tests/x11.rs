@@ -124,14 +124,15 @@ fn player() {
     if std::env::var_os("KEY").is_none() {
         return;
     }
-    let (connection, screen) = x11rb::connect(None).unwrap();
+    let display = std::env::var("DISPLAY").unwrap();
+    let (connection, screen) = x11rb::connect(Some(&display)).unwrap();
     let root = connection.setup().roots[screen].root;
     let input = |kind, detail| {
         let sent = connection.xtest_fake_input(kind, detail, 0, root, 0, 0, 0);
         sent.unwrap().check().unwrap();
     };
     let key: u8 = std::env::var("KEY").unwrap().parse().unwrap();
-    let mut guardian = Guardian::start(DisplayServer::X11).unwrap();
+    let mut guardian = Guardian::start(DisplayServer::X11 { display }).unwrap();
     println!("answer: {}", guardian.id());
     for line in std::io::stdin().lines() {
         let answer = match line.unwrap().as_str() {
@@ -484,10 +485,9 @@ fn what_a_process_pressed_is_released_before_its_core_is_dumped() {
 #[ignore = "measures"]
 fn what_a_press_costs() {
     let screen = Screen::start();
-    // SAFETY: no other thread reads the environment: this test runs alone.
-    unsafe { std::env::set_var("DISPLAY", screen.display()) };
+    let display = screen.display().to_owned();
     let began = Instant::now();
-    let mut guardian = Guardian::start(DisplayServer::X11).unwrap();
+    let mut guardian = Guardian::start(DisplayServer::X11 { display }).unwrap();
     println!("start: {:?}", began.elapsed());
     let began = Instant::now();
     for _ in 0..100_000 {

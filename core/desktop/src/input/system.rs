@@ -6,19 +6,27 @@ use crate::error::{DesktopError, Result};
 use crate::input::{DisplayServer, Input, InputDevice};
 
 /// The system's own mouse and keyboard.
-pub(crate) struct SystemInput(Enigo);
+pub(crate) struct SystemInput {
+    enigo: Enigo,
+    x11_display: Option<String>,
+}
 
 impl SystemInput {
-    pub(crate) fn new() -> Result<Self> {
+    /// `x11_display`: the name of the display under X11.
+    pub(crate) fn new(x11_display: Option<&str>) -> Result<Self> {
         let settings = Settings {
             // In milliseconds before every press and release; the pace is set elsewhere.
             linux_delay: 0,
+            x11_display: x11_display.map(str::to_owned),
             ..Settings::default()
         };
         let enigo = Enigo::new(&settings).map_err(|error| DesktopError::NoInput {
             reason: error.to_string(),
         })?;
-        Ok(Self(enigo))
+        Ok(Self {
+            enigo,
+            x11_display: x11_display.map(str::to_owned),
+        })
     }
 
     fn send(&mut self, input: Input, direction: Direction) -> Result<()> {
@@ -29,9 +37,9 @@ impl SystemInput {
                     3 => enigo::Button::Right,
                     _ => enigo::Button::Left,
                 };
-                self.0.button(button, direction)
+                self.enigo.button(button, direction)
             }
-            Input::Key(code) => self.0.raw(u16::from(code), direction),
+            Input::Key(code) => self.enigo.raw(u16::from(code), direction),
         }
         .map_err(|error| failed(&error))
     }
@@ -39,12 +47,12 @@ impl SystemInput {
 
 impl InputDevice for SystemInput {
     fn place(&mut self) -> Result<Option<[i32; 2]>> {
-        let place = self.0.location().map(|(x, y)| Some([x, y]));
+        let place = self.enigo.location().map(|(x, y)| Some([x, y]));
         place.map_err(|error| failed(&error))
     }
 
     fn put(&mut self, [x, y]: [i32; 2]) -> Result<()> {
-        let moved = self.0.move_mouse(x, y, Coordinate::Abs);
+        let moved = self.enigo.move_mouse(x, y, Coordinate::Abs);
         moved.map_err(|error| failed(&error))
     }
 
@@ -57,7 +65,8 @@ impl InputDevice for SystemInput {
     }
 
     fn display_server(&self) -> Option<DisplayServer> {
-        cfg!(target_os = "linux").then_some(DisplayServer::X11)
+        let display = self.x11_display.clone()?;
+        Some(DisplayServer::X11 { display })
     }
 }
 
