@@ -197,14 +197,14 @@ impl<R: Release> Guard<'_, R> {
     /// Whether the player is stopped, although its files are open, or the program that it waits for.
     fn is_stopped(&self) -> bool {
         let status = [self.status, self.host_status];
-        status.into_iter().flatten().any(says_stopped)
+        status.into_iter().flatten().any(reports_stopped)
     }
 }
 
-/// Whether a status says that a signal has stopped the process (Ctrl-Z) for an unknown time, or that it has crashed and
-/// its memory is being written to a file.
-fn says_stopped(status: BorrowedFd<'_>) -> bool {
-    const STOPPED: [&[u8]; 2] = [b"State:\tT ", b"CoreDumping:\t1"];
+/// Whether a status reports that a signal (Ctrl-Z) or a debugger has stopped the process for an unknown time, or that it has
+/// crashed and its memory is being written to a file.
+fn reports_stopped(status: BorrowedFd<'_>) -> bool {
+    const STOPPED: [&[u8]; 3] = [b"State:\tT ", b"State:\tt ", b"CoreDumping:\t1"];
     let mut text = [0_u8; 4096];
     let count = rustix::io::pread(status, &mut text, 0).unwrap_or(0);
     let text = text.get(..count).unwrap_or_default();

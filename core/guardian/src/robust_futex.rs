@@ -50,19 +50,13 @@ impl RobustFutex {
         // A list ends where it begins.
         let end = (&raw const list).expose_provenance();
         self.next.store(end, Ordering::SeqCst);
-        let is_registered = register(&raw const list);
-        if is_registered {
+        let _held = register(&raw const list).then(|| {
             // SAFETY: this only asks for a number.
             let thread = unsafe { libc::syscall(libc::SYS_gettid) };
             self.holder.store(thread as u32, Ordering::SeqCst);
-        }
+            Held(self)
+        });
         function();
-        if is_registered {
-            self.holder.store(0, Ordering::SeqCst);
-            self.wake();
-            // The list is gone with this function. The kernel never refuses.
-            register(std::ptr::null());
-        }
     }
 
     /// Waits until the thread that holds it dies or lets go, but no longer than this. Comes back at once when there is none.
@@ -96,6 +90,18 @@ impl RobustFutex {
     }
 }
 
+/// A futex that this thread holds. It is let go also when the function panics: the list is gone with the stack.
+struct Held<'a>(&'a RobustFutex);
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.0.holder.store(0, Ordering::SeqCst);
+        self.0.wake();
+        // The kernel never refuses.
+        register(std::ptr::null());
+    }
+}
+
 fn state(holder: u32) -> HolderState {
     if holder & libc::FUTEX_OWNER_DIED != 0 {
         HolderState::Dead
@@ -108,7 +114,8 @@ fn state(holder: u32) -> HolderState {
 
 /// Registers with the kernel what this thread holds. Returns whether the kernel supports it.
 fn register(list: *const List) -> bool {
-    // SAFETY: the kernel uses the list when this thread ends, and forgives one that is not there. `hold` keeps it as long.
+    // SAFETY: the kernel uses the list when this thread ends, and forgives one that is not there. `hold` keeps it as long as
+    // it is registered, also in a panic (`Held`).
     unsafe { libc::syscall(libc::SYS_set_robust_list, list, size_of::<List>()) == 0 }
 }
 
@@ -152,6 +159,15 @@ mod tests {
             drop(over);
             assert_eq!(futex.wait(&PATIENCE), HolderState::Absent);
         });
+    }
+
+    #[test]
+    fn a_holder_that_panics_lets_go() {
+        let record = Record::new(Pressed::default()).unwrap();
+        let futex = record.player();
+        let panicked = std::panic::AssertUnwindSafe(|| futex.hold(|| panic!("on purpose")));
+        assert!(std::panic::catch_unwind(panicked).is_err());
+        assert_eq!(futex.wait(&MOMENT), HolderState::Absent);
     }
 
     #[test]

@@ -344,13 +344,9 @@ mod tests {
         ]
         .concat();
         for (index, byte) in bytes.iter().enumerate() {
-            let is_there = index >= bytes.len() - 4;
             assert_eq!(events.read(&[*byte]), Ok(()));
-            assert_eq!(
-                events.awaited.get(),
-                u32::from(index + 1 < bytes.len() - 4),
-                "{is_there}"
-            );
+            let is_awaited = index + 1 < bytes.len() - 4;
+            assert_eq!(events.awaited.get(), u32::from(is_awaited), "{index}");
         }
         assert_eq!(events.read(&event(DISPLAY, ERROR, b"")), Err(Errno::PROTO));
         let [object, _] = header(3, 0, 0);

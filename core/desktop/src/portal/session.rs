@@ -159,14 +159,15 @@ impl PortalSession {
         }
         opening.select(SCREEN_CAST, "SelectSources", &path, sources)?;
         let results = opening.start(main, &path)?;
-        if let Some(token) = results.get("restore_token").and_then(text) {
-            tokens.keep(for_use, token);
-        }
         let devices = if controls { devices(&results)? } else { 0 };
         if controls && devices & POINTER == 0 {
             return Err("the mouse was not allowed in the dialog of the desktop portal".to_owned());
         }
         let source = placed(ChosenSource::of(&results, types)?);
+        // A choice that can't be used is not restored: the person is asked again.
+        if let Some(token) = results.get("restore_token").and_then(text) {
+            tokens.keep(for_use, token);
+        }
         Ok(Self {
             #[cfg(feature = "input")]
             server: None,
