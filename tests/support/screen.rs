@@ -13,32 +13,17 @@ mod pictures;
 #[path = "screen/windows.rs"]
 mod windows;
 
+#[path = "wait.rs"]
+mod wait;
+
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 
 use x11rb::connection::Connection as _;
 use x11rb::protocol::xproto::{AtomEnum, ConnectionExt as _, Window};
 use x11rb::rust_connection::RustConnection;
 
-/// Long enough for the slowest machine; no test passes by waiting.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// Asks again until there is an answer.
-///
-/// # Panics
-/// When there is none for a minute.
-pub fn wait_for<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
-    let began = Instant::now();
-    loop {
-        if let Some(answer) = ask() {
-            return answer;
-        }
-        assert!(began.elapsed() < PATIENCE, "no {what} within {PATIENCE:?}");
-        sleep(Duration::from_millis(2));
-    }
-}
+pub use wait::wait_for;
 
 /// An X server of its own on a free display. It ends when it is dropped.
 pub struct Screen {

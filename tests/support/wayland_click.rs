@@ -6,23 +6,16 @@
 )]
 #![allow(dead_code, reason = "each test file uses some of it")]
 
-use std::time::{Duration, Instant};
+#[path = "wait.rs"]
+mod wait;
+
+use std::time::Duration;
 
 use flowpipe_desktop::input::{Input, InputDevice};
 
-use crate::wayland_window::{LEFT, PointerEvent, WaylandWindow};
+pub use wait::wait_for;
 
-/// Asks until there is an answer.
-pub fn wait_for<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
-    let began = Instant::now();
-    loop {
-        if let Some(answer) = ask() {
-            return answer;
-        }
-        assert!(began.elapsed() < Duration::from_secs(60), "no {what}");
-        std::thread::sleep(Duration::from_millis(2));
-    }
-}
+use crate::wayland_window::{LEFT, PointerEvent, WaylandWindow};
 
 /// Gives a session that has no keyboard one, as long as a device stays: presses a key until a window gets it. Some
 /// compositors report the first keyboard only when a key is pressed on it, and programs ask for its keys then.

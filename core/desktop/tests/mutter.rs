@@ -203,6 +203,8 @@ fn nothing_is_left_of_a_grabber_and_a_pointer() {
         .output()
         .unwrap();
     assert!(ran.status.success(), "{ran:#?}");
+    let printed = String::from_utf8_lossy(&ran.stdout);
+    assert!(printed.contains("test result: ok. 1 passed"), "{printed}");
 }
 
 #[test]
