@@ -27,7 +27,7 @@ ARROWS = {
     # Files and pages.
     "output": [],
     "terminal": [],
-    "recording": ["output"],
+    "recording": ["abi", "output"],
     "report": ["message", "puzzle", "recording", "terminal"],
     # Puzzles and algorithms.
     "puzzle": ["message"],

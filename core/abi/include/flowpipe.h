@@ -279,6 +279,59 @@ typedef struct flowpipe_frames {
   uint8_t *(*write)(flowpipe_frame_t **frame);                                /* frame_write */
 } flowpipe_frames_t;
 
+/* ------------------------------------------- extension of the host: buffers */
+
+/* Buffers of any media type: audio, tensors, depth, text, bytes. A buffer is memory of the host like a
+ * frame's, with elements in place of pixels: the same handle in the same slots of messages.
+ * host->get_extension(host, FLOWPIPE_EXTENSION_BUFFER) is a flowpipe_buffers_t, or NULL in older hosts.
+ *
+ * frame_ref, frame_unref, frame_read and frame_write, and those of flowpipe.frames/1, do with a buffer what
+ * they do with a frame. frame_info of a buffer gives its size, and 0 for format, width, height and stride.
+ * A stage gets buffers only from inputs that declare them (see "carries" of the manifest). */
+#define FLOWPIPE_EXTENSION_BUFFER "flowpipe.buffer/1"
+
+/* The type of an element. Elements are little-endian. */
+typedef uint32_t flowpipe_element_t;
+#define FLOWPIPE_ELEMENT_U8 1
+#define FLOWPIPE_ELEMENT_I8 2
+#define FLOWPIPE_ELEMENT_U16 3
+#define FLOWPIPE_ELEMENT_I16 4
+#define FLOWPIPE_ELEMENT_U32 5
+#define FLOWPIPE_ELEMENT_I32 6
+#define FLOWPIPE_ELEMENT_U64 7
+#define FLOWPIPE_ELEMENT_I64 8
+#define FLOWPIPE_ELEMENT_F16 9 /* IEEE 754 */
+#define FLOWPIPE_ELEMENT_F32 10
+#define FLOWPIPE_ELEMENT_F64 11
+
+#define FLOWPIPE_BUFFER_MAX_RANK 8
+#define FLOWPIPE_BUFFER_MAX_SIZE UINT64_C(0x40000000) /* bytes */
+#define FLOWPIPE_MEDIA_TYPE_CAPACITY 64               /* bytes, with the NUL */
+
+/* The layout of a buffer: elements without gaps, the last dimension varies fastest. */
+typedef struct flowpipe_buffer_info {
+  uint32_t struct_size;
+  flowpipe_element_t element;
+  uint32_t rank; /* the number of dimensions; 0: one element */
+  uint32_t reserved;
+  uint64_t shape[FLOWPIPE_BUFFER_MAX_RANK]; /* elements of each dimension, at least 1; from rank on 0 */
+  uint64_t size; /* total bytes = the product of the shape and the element's bytes; create ignores it */
+  char media_type[FLOWPIPE_MEDIA_TYPE_CAPACITY]; /* NUL-terminated: "audio/pcm", "text/plain",
+                                                    "application/octet-stream"; lower case, no parameters */
+} flowpipe_buffer_info_t;
+
+/* The table is valid as long as the process. [any-thread] */
+typedef struct flowpipe_buffers {
+  uint32_t struct_size;
+  uint32_t reserved;
+  /* Allocates a buffer with one reference. Its bytes are unspecified. NULL if the info is invalid or memory
+   * is short. */
+  flowpipe_frame_t *(*create)(const flowpipe_host_t *host, const flowpipe_buffer_info_t *info);
+  /* Fills in *info; set info->struct_size first. FLOWPIPE_OK, FLOWPIPE_WRONG_TYPE if the frame is a picture,
+   * or FLOWPIPE_ERROR if struct_size is too small. */
+  flowpipe_status_t (*info)(const flowpipe_frame_t *frame, flowpipe_buffer_info_t *info);
+} flowpipe_buffers_t;
+
 /* ------------------------------------------------------------------- stage */
 
 /* A stage, created by the factory. `data` is private to the plugin. */
@@ -383,10 +436,15 @@ typedef struct flowpipe_check {
  *     "deterministic": true, "panic": "unwind",
  *     "effects": [ { "effect": "writes-files", "key": "log", "doc": "writes a log to {log}" } ] }
  * role is capture, vision, solver, planner, actuator, check or stage. A stage without inputs is a source.
- * A port may have two more keys:
+ * A port may have more keys:
  *   optional  an input that a pipeline may leave unconnected; one input at least is connected.
  *   check     an output whose messages need a check: the name of a stage of the role check that judges this
  *             schema. A run does not start without it.
+ *   carries   what its messages have in the slot "frame": "nothing", "picture", a pattern of buffers, or an
+ *             array of these. Default: [ "nothing", "picture" ]. A pattern is an object; every key is
+ *             optional: { "media_type": "audio/pcm", "element": "f32", "shape": [ "any", 2 ] }. An asterisk
+ *             in place of the part after the slash matches any. A run starts if the two ends of each edge
+ *             can agree; a message with something else is refused.
  * supports (optional) lists for users what the stage accepts, where its role leaves a choice.
  *
  * declared_by_config (optional): true if the config of a stage declares what it is, for stages that run

@@ -3,12 +3,14 @@
 //! The header is the specification; its comments state when each function may be called, on which thread, and the owner
 //! of each value. This file repeats its layout, and a test compiles the header with the system's C compiler to check
 //! that the two are equal. There are no dependencies here, and no logic but the names of
-//! [`EffectKind`]s.
+//! [`EffectKind`]s and the rules of a [`BufferInfo`].
 
+mod buffer;
 mod effect;
 
 use core::ffi::{c_char, c_void};
 
+pub use buffer::{Element, InvalidBuffer, UnknownElement, is_media_type};
 pub use effect::{EffectKind, UnknownEffect};
 
 /// "FLOWPIPE" read as a little-endian number.
@@ -312,6 +314,75 @@ pub struct Frames {
     pub read: unsafe extern "C" fn(*const Frame) -> *const u8,
     /// As [`Host::frame_write`].
     pub write: unsafe extern "C" fn(*mut *mut Frame) -> *mut u8,
+}
+
+/// The id of the host's extension [`Buffers`].
+pub const EXTENSION_BUFFER: &core::ffi::CStr = c"flowpipe.buffer/1";
+
+/// The number of an [`Element`] type.
+pub type ElementNumber = u32;
+/// Unsigned, 1 byte.
+pub const ELEMENT_U8: ElementNumber = 1;
+/// Signed, 1 byte.
+pub const ELEMENT_I8: ElementNumber = 2;
+/// Unsigned, 2 bytes.
+pub const ELEMENT_U16: ElementNumber = 3;
+/// Signed, 2 bytes.
+pub const ELEMENT_I16: ElementNumber = 4;
+/// Unsigned, 4 bytes.
+pub const ELEMENT_U32: ElementNumber = 5;
+/// Signed, 4 bytes.
+pub const ELEMENT_I32: ElementNumber = 6;
+/// Unsigned, 8 bytes.
+pub const ELEMENT_U64: ElementNumber = 7;
+/// Signed, 8 bytes.
+pub const ELEMENT_I64: ElementNumber = 8;
+/// IEEE 754, 2 bytes.
+pub const ELEMENT_F16: ElementNumber = 9;
+/// IEEE 754, 4 bytes.
+pub const ELEMENT_F32: ElementNumber = 10;
+/// IEEE 754, 8 bytes.
+pub const ELEMENT_F64: ElementNumber = 11;
+
+/// The most dimensions of a buffer.
+pub const BUFFER_MAX_RANK: usize = 8;
+/// The most bytes of a buffer.
+pub const BUFFER_MAX_SIZE: u64 = 1 << 30;
+/// Bytes of a buffer's media type, with the NUL.
+pub const MEDIA_TYPE_CAPACITY: usize = 64;
+
+/// The layout of a buffer.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BufferInfo {
+    /// Bytes of this struct.
+    pub struct_size: u32,
+    /// The type of its elements.
+    pub element: ElementNumber,
+    /// The number of dimensions; 0: one element.
+    pub rank: u32,
+    /// Zero.
+    pub reserved: u32,
+    /// The elements of each dimension; the last one varies fastest.
+    pub shape: [u64; BUFFER_MAX_RANK],
+    /// Bytes in all.
+    pub size: u64,
+    /// NUL-terminated, such as `audio/pcm`.
+    pub media_type: [u8; MEDIA_TYPE_CAPACITY],
+}
+
+/// Buffers: memory like a frame's with elements in place of pixels. The table is valid as long as the process.
+/// [any-thread]
+#[repr(C)]
+pub struct Buffers {
+    /// Bytes of this struct.
+    pub struct_size: u32,
+    /// Zero.
+    pub reserved: u32,
+    /// A new buffer with one reference, or null.
+    pub create: unsafe extern "C" fn(*const Host, *const BufferInfo) -> *mut Frame,
+    /// The layout; [`WRONG_TYPE`] if the frame is a picture.
+    pub info: unsafe extern "C" fn(*const Frame, *mut BufferInfo) -> Status,
 }
 
 /// One running stage. A null slot refuses the stage.

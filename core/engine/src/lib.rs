@@ -12,7 +12,7 @@
 pub mod check;
 mod edge;
 pub mod numbers;
-pub mod pixels;
+pub mod payload;
 pub mod report;
 pub mod run;
 pub mod stepped;

@@ -131,7 +131,7 @@ impl Observer for Emissions {
     fn message(&self, stage: usize, port: usize, message: &Arc<Message>) {
         let mut messages = lock(&self.messages);
         messages.count += 1;
-        let pixels = message.frame().map_or(0, |frame| frame.shape().size());
+        let pixels = message.frame().map_or(0, Frame::size);
         messages.bytes = messages.bytes.saturating_add(message.json().len() + pixels);
         if messages.count > MOST_MESSAGES || messages.bytes > MOST_BYTES {
             self.is_too_much.store(true, Ordering::Relaxed);
@@ -282,7 +282,8 @@ impl SteppedRun {
         message.frame = frame;
         self.judge(from, &message)?;
         if !self.takes(to, &message) {
-            return Err(format!("the input does not take {schema}"));
+            let content = message.content();
+            return Err(format!("the input does not take {schema} with {content}"));
         }
         self.waiting.push_back((to, Arc::new(message)));
         self.drain();
@@ -448,8 +449,9 @@ impl SteppedRun {
                 let stage = self.plan.stages[from.stage].clone();
                 let taker = &self.plan.stages[to.stage].settings.name;
                 let text = format!(
-                    "it emitted {}, which {taker} does not take",
-                    message.schema()
+                    "it emitted {} with {}, which {taker} does not take",
+                    message.schema(),
+                    message.content()
                 );
                 self.fail(&stage, text);
                 continue;

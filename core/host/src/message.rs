@@ -4,6 +4,7 @@ use std::ffi::{CStr, CString};
 use std::sync::Arc;
 
 use flowpipe_abi as abi;
+use flowpipe_config::manifest::Content;
 use flowpipe_config::pipeline::PortRef;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -19,7 +20,7 @@ pub struct Message {
     pub schema: Arc<CStr>,
     /// Its JSON.
     pub body: Document,
-    /// Its pixels.
+    /// Its picture or buffer.
     pub frame: Option<Frame>,
     /// Where it comes from.
     pub lineage: Lineage,
@@ -126,10 +127,16 @@ impl Message {
         self.body.read()
     }
 
-    /// The pixels, if it has some.
+    /// The picture or buffer, if it has one.
     #[must_use]
     pub fn frame(&self) -> Option<&Frame> {
         self.frame.as_ref()
+    }
+
+    /// What it carries besides its JSON.
+    #[must_use]
+    pub fn content(&self) -> Content<'_> {
+        self.frame.as_ref().map_or(Content::Nothing, Frame::content)
     }
 
     /// The stage and the output that emitted it.

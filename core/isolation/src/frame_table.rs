@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, Weak};
 
 use flowpipe_host::frame::memory::{Access, Block};
 use flowpipe_host::frame::pool::Pool;
-use flowpipe_host::frame::{Frame, Shape};
+use flowpipe_host::frame::{Frame, Layout};
 use flowpipe_sync::lock;
 
 use crate::protocol::WireFrame;
@@ -65,16 +65,17 @@ impl FrameTable {
             ));
         }
         let mut table = lock(&self.table);
-        table.check_room(frame.shape().size())?;
+        table.check_room(frame.size())?;
         let shared = table.share(frame);
         shared.ok_or_else(|| io::ErrorKind::ConnectionAborted.into())
     }
 
     /// Allocates a frame that the process can write, with a handle. `None`: the process is over its limits, or memory
     /// is short.
-    pub(crate) fn create(&self, shape: Shape) -> Option<SharedFrame> {
-        lock(&self.table).check_room(shape.size()).ok()?;
-        let frame = Frame::new(&self.own, shape, 0)?;
+    pub(crate) fn create(&self, layout: impl Into<Layout>) -> Option<SharedFrame> {
+        let layout = layout.into();
+        lock(&self.table).check_room(layout.size()).ok()?;
+        let frame = Frame::new(&self.own, layout, 0)?;
         lock(&self.table).share(frame)
     }
 
@@ -116,7 +117,7 @@ impl FrameTable {
         })?;
         let mut table = lock(&self.table);
         // Without room for it the copy is not kept for the next time.
-        let has_room = table.check_bytes(copy.shape().size()).is_ok();
+        let has_room = table.check_bytes(copy.size()).is_ok();
         if let Some(reference) = table.frames.get_mut(&handle) {
             reference.emitted = has_room.then(|| copy.clone());
         }
@@ -169,7 +170,7 @@ impl Table {
     fn check_bytes(&self, size: usize) -> io::Result<()> {
         let frames = self.frames.values();
         let frames = frames.flat_map(|it| std::iter::once(&it.frame).chain(&it.emitted));
-        let used: u64 = frames.map(|frame| frame.shape().size() as u64).sum();
+        let used: u64 = frames.map(|frame| frame.size() as u64).sum();
         match used + size as u64 <= MOST_BYTES {
             true => Ok(()),
             false => Err(over_limit(format!("{} GiB of frames", MOST_BYTES >> 30))),
@@ -193,7 +194,7 @@ impl Table {
         let is_new = self.known.insert(block.id, Arc::downgrade(block)).is_none();
         let wire = WireFrame {
             handle,
-            shape: frame.info().into(),
+            layout: *frame.layout(),
             block: block.id,
             is_new,
         };
@@ -265,11 +266,11 @@ mod tests {
         assert_eq!((sealed.access(), pool.live(1)), (Access::Read, 1));
         // SAFETY: as above.
         unsafe { block.pointer().write_bytes(8, 512) };
-        assert!(first.pixels().iter().all(|&pixel| pixel == 7));
+        assert!(first.bytes().iter().all(|&pixel| pixel == 7));
         let again = frames.emit(writable.handle, false, &pool, 1).unwrap();
         assert_eq!(again.as_abi(), first.as_abi(), "unwritten: the same copy");
         let second = frames.emit(writable.handle, true, &pool, 1).unwrap();
-        assert_eq!((first.pixels()[511], second.pixels()[511]), (7, 8));
+        assert_eq!((first.bytes()[511], second.bytes()[511]), (7, 8));
         drop((first, again, second));
         assert_eq!(pool.statistics().live, 1);
         frames.release(writable.handle);
@@ -324,7 +325,7 @@ mod tests {
             ..shape_info()
         };
         let large = Frame::new(&pool, Shape::new(&info).unwrap(), 0).unwrap();
-        let size = large.shape().size() as u64;
+        let size = large.size() as u64;
         for _ in 0..MOST_BYTES / size {
             frames.share(large.clone()).unwrap();
         }

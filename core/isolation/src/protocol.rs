@@ -2,6 +2,7 @@
 //! connection carries requests that any thread of the plugin may send at any time.
 
 use flowpipe_abi as abi;
+use flowpipe_host::frame::Layout;
 use flowpipe_host::stage_clock::ClockSource;
 use serde::{Deserialize, Serialize};
 
@@ -74,7 +75,7 @@ pub(crate) enum Request {
     /// The body is the text.
     Log(abi::Level),
     /// Requests a frame that the stage can write. The host replies with [`NewFrameReply`].
-    NewFrame(WireShape),
+    NewFrame(Layout),
     Release(u64),
     /// Ends the run; the body is the reason. The host sends an empty reply.
     End(abi::Ending),
@@ -136,43 +137,9 @@ pub(crate) struct WireMessage {
 pub(crate) struct WireFrame {
     /// The id of this reference.
     pub handle: u64,
-    pub shape: WireShape,
+    pub layout: Layout,
     /// The block with its pixels.
     pub block: u64,
     /// The block's file is sent too.
     pub is_new: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct WireShape {
-    pub format: abi::Format,
-    pub width: u32,
-    pub height: u32,
-    pub stride: u64,
-    pub size: u64,
-}
-
-impl From<abi::FrameInfo> for WireShape {
-    fn from(info: abi::FrameInfo) -> Self {
-        Self {
-            format: info.format,
-            width: info.width,
-            height: info.height,
-            stride: info.stride,
-            size: info.size,
-        }
-    }
-}
-
-impl From<WireShape> for abi::FrameInfo {
-    fn from(shape: WireShape) -> Self {
-        Self {
-            struct_size: size_of::<Self>() as u32,
-            format: shape.format,
-            width: shape.width,
-            height: shape.height,
-            stride: shape.stride,
-            size: shape.size,
-        }
-    }
 }

@@ -6,7 +6,6 @@ use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::time::Instant;
 
-use flowpipe_host::frame::Shape;
 use flowpipe_host::table::run_extension;
 use flowpipe_host::table::{self, Host};
 
@@ -45,10 +44,7 @@ fn answer_all(wire: &mut Wire, frames: &FrameTable, host: &Arc<Host>) -> io::Res
                 }
                 table::write_log(host.name(), level, &text());
             }
-            Request::NewFrame(shape) => {
-                let shape = Shape::new(&shape.into());
-                answer(wire, frames, shape.and_then(|shape| frames.create(shape)))?;
-            }
+            Request::NewFrame(layout) => answer(wire, frames, frames.create(layout))?,
             Request::Release(handle) => frames.release(handle),
             Request::End(how) => {
                 run_extension::end_run(host, how, text().into_owned());
@@ -82,12 +78,13 @@ mod tests {
     use flowpipe_host::frame::pool::Pool;
     use flowpipe_host::stage_clock::StageClock;
     use flowpipe_host::table::Services;
+    use serde_json::json;
 
     use super::*;
     use crate::{Program, process};
 
-    #[test]
-    fn malformed_input_ends_the_process() {
+    /// How a process ends that sends these bytes.
+    fn death(bytes: &[u8]) -> String {
         let program = Program {
             path: "/bin/sh".into(),
             arguments: vec!["-c".into(), "exec sleep 60".into()],
@@ -100,12 +97,41 @@ mod tests {
         });
         let host = Host::new("a-stage", 0, services, StageClock::Run);
         let mut theirs = UnixStream::from(ends.their_side);
-        theirs.write_all(&[255; 16]).unwrap();
+        theirs.write_all(bytes).unwrap();
         serve(ends.side, &FrameTable::new(), &host, &child);
-        let death = child.reap();
+        child.reap().text
+    }
+
+    #[test]
+    fn malformed_input_ends_the_process() {
+        let death = death(&[255; 16]);
         assert!(
-            death.text.contains("for an invalid packet: too long"),
+            death.contains("for an invalid packet: too long"),
             "{death:?}"
         );
+    }
+
+    /// The functions of the process check a layout before they send it.
+    #[test]
+    fn a_layout_that_is_none_ends_the_process() {
+        let buffer = |media_type: &str, element: u32, shape: &[u64]| json!({ "buffer": { "media_type": media_type, "element": element, "shape": shape } });
+        for layout in [
+            buffer("audio/pcm", 99, &[1]),
+            buffer("audio/pcm", 1, &[0]),
+            buffer("audio/pcm", 1, &[1; 9]),
+            buffer("audio/pcm", 8, &[u64::MAX, u64::MAX]),
+            buffer("audio/pcm", 1, &[(1 << 30) + 1]),
+            buffer("Audio", 1, &[1]),
+            json!({ "picture": { "format": 0, "width": 8, "height": 8, "stride": 8 } }),
+            json!({ "picture": { "format": 5, "width": 8, "height": 8, "stride": 7 } }),
+        ] {
+            let head = json!({ "NewFrame": layout }).to_string();
+            let lengths = [head.len() as u32, 0].map(u32::to_le_bytes).concat();
+            let death = death(&[&lengths[..], head.as_bytes()].concat());
+            assert!(
+                death.contains("for an invalid packet: the layout is none of"),
+                "{head}: {death}"
+            );
+        }
     }
 }

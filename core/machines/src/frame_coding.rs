@@ -1,34 +1,27 @@
 //! Frames of one edge as bytes: only what has changed since the frame before.
 //!
 //! Both ends keep the last frame of the edge. A link delivers all messages of an edge in order and once, so that both keep
-//! the same. A frame is divided into tiles of [`TILE_BYTES`] by [`TILE_ROWS`]; the last ones of a row and of a column may be
-//! smaller. Bytes are compressed with LZ4 where that makes them smaller and the connection is slower than LZ4.
+//! the same. A picture is divided into tiles ([`crate::frame_tiles`]); the last ones of a row and of a column may be
+//! smaller. A buffer is sent whole. Bytes are compressed with LZ4 where that makes them smaller and the connection is slower than LZ4.
 
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use flowpipe_abi as abi;
-use flowpipe_host::frame::{Frame, Shape};
+use flowpipe_host::frame::{Frame, Layout, Shape};
 use lz4::block::{CompressionMode, compress, decompress_to_buffer};
 use serde::{Deserialize, Serialize};
 
+use crate::frame_tiles::Grid;
 use crate::shared_memory::{SharedBlock, Sharing};
 
-/// Bytes from left to right: 64 pixels of four bytes.
-const TILE_BYTES: usize = 256;
-/// Rows from top to bottom.
-const TILE_ROWS: usize = 64;
 /// The largest frame, in bytes: 8K with four bytes for each pixel. A short message can describe a larger one.
 pub(crate) const MOST_FRAME_BYTES: usize = 128 << 20;
 
 /// How the bytes of a frame are coded, and its layout: what is in front of them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FrameHead {
-    format: abi::Format,
-    width: u32,
-    height: u32,
-    stride: u64,
+    layout: Layout,
     content: Content,
     /// Whether the bytes, without the list of tiles, are compressed.
     is_compressed: bool,
@@ -37,7 +30,7 @@ pub(crate) struct FrameHead {
 /// What the bytes contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Content {
-    /// All rows.
+    /// All of them.
     Whole,
     /// The tiles that differ from the frame with this number on this edge: a bit for each tile, and then the bytes of each
     /// whose bit is set, row by row. None differs: nothing.
@@ -104,12 +97,9 @@ pub(crate) struct FrameDecoder {
 }
 
 impl FrameHead {
-    fn new(shape: Shape, content: Content, is_compressed: bool) -> Self {
+    fn new(layout: Layout, content: Content, is_compressed: bool) -> Self {
         Self {
-            format: shape.format,
-            width: shape.width,
-            height: shape.height,
-            stride: shape.stride,
+            layout,
             content,
             is_compressed,
         }
@@ -135,12 +125,12 @@ impl FrameEncoder {
     ) -> (Option<FrameHead>, Vec<u8>, Cow<'a, [u8]>) {
         match (frame, shared) {
             (Some(frame), Some(block)) => {
-                let head = self.encode_shared(frame.shape(), block);
+                let head = self.encode_shared(*frame.layout(), block);
                 (Some(head), Vec::new(), Cow::default())
             }
             (Some(frame), None) => {
-                let (head, list, pixels) = self.encode(frame.shape(), frame.pixels());
-                (Some(head), list, pixels)
+                let (head, list, bytes) = self.encode(*frame.layout(), frame.bytes());
+                (Some(head), list, bytes)
             }
             (None, _) => (None, Vec::new(), Cow::default()),
         }
@@ -149,11 +139,19 @@ impl FrameEncoder {
     /// The head of the next frame, and its bytes in two parts: the list of tiles, and what may be compressed.
     pub(crate) fn encode<'a>(
         &mut self,
-        shape: Shape,
+        layout: impl Into<Layout>,
         pixels: &'a [u8],
     ) -> (FrameHead, Vec<u8>, Cow<'a, [u8]>) {
-        let (content, list, bytes) = match &mut self.last {
-            Some((before, kept)) if *before == shape && kept.len() == pixels.len() => {
+        let layout = layout.into();
+        let (content, list, bytes) = match (layout, &mut self.last) {
+            // Buffers have no tiles: a chunk of audio has little in common with the one before.
+            (Layout::Buffer(_), last) => {
+                *last = None;
+                (Content::Whole, Vec::new(), Cow::from(pixels))
+            }
+            (Layout::Picture(shape), Some((before, kept)))
+                if *before == shape && kept.len() == pixels.len() =>
+            {
                 let since = self.count;
                 match changed(shape, kept, pixels) {
                     Some((list, bytes)) => (Content::Changed { since }, list, bytes.into()),
@@ -163,8 +161,8 @@ impl FrameEncoder {
                     }
                 }
             }
-            _ => {
-                self.last = Some((shape, pixels.to_vec()));
+            (Layout::Picture(shape), last) => {
+                *last = Some((shape, pixels.to_vec()));
                 (Content::Whole, Vec::new(), Cow::from(pixels))
             }
         };
@@ -174,16 +172,16 @@ impl FrameEncoder {
             false => None,
         };
         let compressed = compressed.filter(|it| it.len() < bytes.len());
-        let head = FrameHead::new(shape, content, compressed.is_some());
+        let head = FrameHead::new(layout, content, compressed.is_some());
         (head, list, compressed.map_or(bytes, Cow::from))
     }
 
     /// The head of the next frame, which is in memory that the receiver may read. It has to stay there until the receiver has
     /// finished its message.
-    pub(crate) fn encode_shared(&mut self, shape: Shape, block: SharedBlock) -> FrameHead {
+    pub(crate) fn encode_shared(&mut self, layout: Layout, block: SharedBlock) -> FrameHead {
         self.last = None;
         self.count += 1;
-        FrameHead::new(shape, Content::Shared(block), false)
+        FrameHead::new(layout, Content::Shared(block), false)
     }
 
     /// The last frame was not sent: the next one is whole.
@@ -201,24 +199,17 @@ impl FrameDecoder {
         head: &FrameHead,
         bytes: &[u8],
         sharing: &Sharing,
-    ) -> Option<(Shape, Arc<Vec<u8>>)> {
-        let shape = Shape::new(&abi::FrameInfo {
-            struct_size: size_of::<abi::FrameInfo>() as u32,
-            format: head.format,
-            width: head.width,
-            height: head.height,
-            stride: head.stride,
-            size: 0,
-        })?;
-        if shape.size() > MOST_FRAME_BYTES {
+    ) -> Option<(Layout, Arc<Vec<u8>>)> {
+        let layout = head.layout;
+        if layout.size() > MOST_FRAME_BYTES {
             return None;
         }
-        let pixels = match (head.content, &mut self.last) {
-            (Content::Whole, _) => {
-                let expected = shape.size();
+        let bytes = match (head.content, layout, &mut self.last) {
+            (Content::Whole, _, _) => {
+                let expected = layout.size();
                 Arc::new(unpacked(bytes, expected, head.is_compressed)?)
             }
-            (Content::Changed { since }, Some((before, kept)))
+            (Content::Changed { since }, Layout::Picture(shape), Some((before, kept)))
                 if since == self.count && *before == shape =>
             {
                 let grid = Grid::of(shape);
@@ -238,19 +229,22 @@ impl FrameDecoder {
                 }
                 kept.clone()
             }
-            (Content::Changed { .. }, _) => return None,
-            (Content::Shared(block), last) => {
+            (Content::Changed { .. }, _, _) => return None,
+            (Content::Shared(block), _, last) => {
                 // The sender has counted it, too.
                 self.count += 1;
                 *last = None;
-                let copied = sharing.copy(block, shape.size());
-                let pixels = Arc::new(copied.filter(|_| bytes.is_empty())?);
-                return Some((shape, pixels));
+                let copied = sharing.copy(block, layout.size());
+                let copied = Arc::new(copied.filter(|_| bytes.is_empty())?);
+                return Some((layout, copied));
             }
         };
         self.count += 1;
-        self.last = Some((shape, pixels.clone()));
-        Some((shape, pixels))
+        self.last = match layout {
+            Layout::Picture(shape) => Some((shape, bytes.clone())),
+            Layout::Buffer(_) => None,
+        };
+        Some((layout, bytes))
     }
 }
 
@@ -292,62 +286,15 @@ fn unpacked(bytes: &[u8], expected: usize, is_compressed: bool) -> Option<Vec<u8
     (length == expected).then_some(unpacked)
 }
 
-/// The tiles of a frame, from left to right and then down.
-#[derive(Clone, Copy)]
-struct Grid {
-    stride: usize,
-    height: usize,
-}
-
-impl Grid {
-    fn of(shape: Shape) -> Self {
-        Self {
-            // A frame is smaller than the memory of a process.
-            stride: usize::try_from(shape.stride).unwrap_or(usize::MAX),
-            height: shape.height as usize,
-        }
-    }
-
-    fn columns(self) -> usize {
-        self.stride.div_ceil(TILE_BYTES)
-    }
-
-    fn count(self) -> usize {
-        self.columns() * self.height.div_ceil(TILE_ROWS)
-    }
-
-    /// Bytes of the list, with a bit for each tile.
-    fn list_length(self) -> usize {
-        self.count().div_ceil(8)
-    }
-
-    /// The tiles of a list. `None`: it has bits without tiles.
-    fn listed(self, list: &[u8]) -> Option<Vec<usize>> {
-        let is_set = |tile: &usize| list[tile / 8] & (1 << (tile % 8)) != 0;
-        let beyond = (self.count()..list.len() * 8).any(|tile| is_set(&tile));
-        (!beyond).then(|| (0..self.count()).filter(is_set).collect())
-    }
-
-    /// The bytes of a tile in the frame, row by row.
-    fn rows(self, tile: usize) -> impl Iterator<Item = Range<usize>> {
-        let [down, across] = [tile / self.columns(), tile % self.columns()];
-        let left = across * TILE_BYTES;
-        let right = (left + TILE_BYTES).min(self.stride);
-        let rows = down * TILE_ROWS..((down + 1) * TILE_ROWS).min(self.height);
-        rows.map(move |row| row * self.stride + left..row * self.stride + right)
-    }
-
-    /// Bytes of a tile.
-    fn length(self, tile: usize) -> usize {
-        self.rows(tile).map(|row| row.len()).sum()
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use flowpipe_abi as abi;
+    use flowpipe_host::frame::BufferLayout;
     use proptest::prelude::*;
+    use serde_json::json;
 
     use super::*;
+    use crate::frame_tiles::{TILE_BYTES, TILE_ROWS};
 
     fn shape(width: u32, height: u32, stride: u64) -> Shape {
         Shape {
@@ -363,6 +310,16 @@ mod tests {
         (head, [&list[..], &bytes].concat())
     }
 
+    /// As [`FrameDecoder::decode`], of a head that was sent.
+    fn decoded(
+        decoder: &mut FrameDecoder,
+        head: &FrameHead,
+        bytes: &[u8],
+    ) -> Option<(Layout, Arc<Vec<u8>>)> {
+        let head = serde_json::from_value(serde_json::to_value(head).unwrap()).ok()?;
+        decoder.decode(&head, bytes, &Sharing::default())
+    }
+
     /// What is sent for a frame, and that it arrives.
     fn sent(
         encoder: &mut FrameEncoder,
@@ -374,10 +331,32 @@ mod tests {
         let arrived = decoder.decode(&head, &bytes, &Sharing::default());
         assert_eq!(
             arrived,
-            Some((shape, Arc::new(pixels.to_vec()))),
+            Some((shape.into(), Arc::new(pixels.to_vec()))),
             "{head:?}"
         );
         (head, bytes.len())
+    }
+
+    #[test]
+    fn buffers_are_sent_whole() {
+        let info = abi::BufferInfo::new("audio/pcm", abi::Element::F32, &[480, 2]).unwrap();
+        let layout = Layout::from(BufferLayout::new(&info).unwrap());
+        let (mut encoder, mut decoder) = (FrameEncoder::new(true), FrameDecoder::default());
+        for value in [0, 0, 7] {
+            let (head, list, bytes) = encoder.encode(layout, &[value; 3840]);
+            assert_eq!((head.content, list.len()), (Content::Whole, 0));
+            assert!(head.is_compressed && bytes.len() < 100);
+            let decoded = decoder.decode(&head, &bytes, &Sharing::default());
+            assert_eq!(decoded, Some((layout, Arc::new(vec![value; 3840]))));
+        }
+        // A picture after buffers is whole again.
+        let shape = shape(10, 10, 10);
+        sent(&mut encoder, &mut decoder, shape, &[1; 100]);
+        let (head, _) = sent(&mut encoder, &mut decoder, shape, &[1; 100]);
+        assert!(matches!(head.content, Content::Changed { .. }));
+        // Tiles of a buffer are nothing that a sender sends.
+        let tiles = FrameHead::new(layout, head.content, false);
+        assert!(decoder.decode(&tiles, &[], &Sharing::default()).is_none());
     }
 
     #[test]
@@ -481,10 +460,25 @@ mod tests {
         for (head, bytes) in [
             bad(&|head, _| head.content = Content::Changed { since: 0 }),
             bad(&|head, _| head.content = Content::Whole),
-            bad(&|head, _| head.width = 299),
-            bad(&|head, _| head.height = 4),
-            bad(&|head, _| head.height = u32::MAX),
-            bad(&|head, _| head.format = 99),
+            bad(&|head, _| {
+                head.layout = Shape {
+                    width: 299,
+                    ..shape
+                }
+                .into()
+            }),
+            bad(&|head, _| head.layout = Shape { height: 4, ..shape }.into()),
+            bad(&|head, _| {
+                let height = u32::MAX;
+                head.layout = Shape { height, ..shape }.into();
+            }),
+            bad(&|head, _| {
+                head.layout = Shape {
+                    format: 99,
+                    ..shape
+                }
+                .into()
+            }),
             bad(&|_, bytes| bytes.truncate(0)),
             bad(&|_, bytes| bytes.push(0)),
             // A tile that is not there, all tiles, and none.
@@ -493,14 +487,19 @@ mod tests {
             bad(&|_, bytes| bytes[0] = 0),
             // As large as a frame can be, of a few bytes.
             bad(&|head, _| {
-                (head.width, head.height, head.stride) = (1 << 15, 1 << 15, 1 << 15);
+                let (width, height, stride) = (1 << 15, 1 << 15, 1 << 15);
+                let format = shape.format;
+                let large = Shape {
+                    format,
+                    width,
+                    height,
+                    stride,
+                };
+                head.layout = large.into();
                 (head.content, head.is_compressed) = (Content::Whole, true);
             }),
         ] {
-            assert!(
-                decoder.decode(&head, &bytes, &Sharing::default()).is_none(),
-                "{head:?}"
-            );
+            assert!(decoded(&mut decoder, &head, &bytes).is_none(), "{head:?}");
         }
         let (_, arrived) = decoder
             .decode(&second.0, &second.1, &Sharing::default())
@@ -554,18 +553,23 @@ mod tests {
             first in prop::collection::vec(any::<u8>(), 0..64),
             bytes in prop::collection::vec(any::<u8>(), 0..64),
             width in 0_u32..40, height in 0_u32..40, stride in 0_u64..80,
-            since in 0_u64..3, is_whole: bool, is_compressed: bool,
+            since in 0_u64..3, is_picture: bool, is_whole: bool, is_compressed: bool,
         ) {
             let mut decoder = FrameDecoder::default();
             let content = match is_whole {
                 true => Content::Whole,
                 false => Content::Changed { since },
             };
-            let head = FrameHead {
-                format: abi::FORMAT_GREY8, width, height, stride, content, is_compressed,
+            let layout = match is_picture {
+                true => json!({ "picture": { "format": abi::FORMAT_GREY8, "width": width, "height": height, "stride": stride } }),
+                false => json!({ "buffer": { "media_type": "a/b", "element": height % 13, "shape": [width, stride] } }),
             };
-            let _ = decoder.decode(&FrameHead { content: Content::Whole, ..head.clone() }, &first, &Sharing::default());
-            let _ = decoder.decode(&head, &bytes, &Sharing::default());
+            let Ok(layout) = serde_json::from_value(layout) else {
+                return Ok(());
+            };
+            let whole = FrameHead::new(layout, Content::Whole, is_compressed);
+            let _ = decoder.decode(&whole, &first, &Sharing::default());
+            let _ = decoder.decode(&FrameHead { content, ..whole }, &bytes, &Sharing::default());
         }
     }
 }

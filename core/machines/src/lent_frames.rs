@@ -24,7 +24,7 @@ impl LentFrames {
 
     /// Keeps the frame of a message.
     pub(crate) fn keep(&mut self, number: u64, frame: Frame) {
-        self.bytes += frame.pixels().len();
+        self.bytes += frame.size();
         self.frames.insert(number, frame);
     }
 
@@ -32,7 +32,7 @@ impl LentFrames {
     pub(crate) fn take(&mut self, first: u64, last: u64) -> Vec<Frame> {
         let taken = take_range(&mut self.frames, first, last);
         let taken: Vec<_> = taken.into_iter().map(|(_, frame)| frame).collect();
-        let bytes: usize = taken.iter().map(|frame| frame.pixels().len()).sum();
+        let bytes: usize = taken.iter().map(|frame| frame.size()).sum();
         self.bytes = self.bytes.saturating_sub(bytes);
         taken
     }

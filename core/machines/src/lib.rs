@@ -15,6 +15,7 @@ mod bridge;
 mod common_clock;
 mod control;
 mod frame_coding;
+mod frame_tiles;
 mod lent_frames;
 mod observations;
 mod peer;

@@ -225,9 +225,12 @@ mod tests {
             stride: 4,
         };
         let pixels = [1, 2, 3, 4, 5, 6, 7, 8];
-        message.frame = Frame::from_pixels(&Pool::new(1), shape, 0, &pixels);
+        message.frame = Frame::from_bytes(&Pool::new(1), shape, 0, &pixels);
         let arrived = decode(&encode(&message), AHEAD).unwrap();
-        assert_eq!(arrived.pixels, Some((shape, Arc::new(pixels.to_vec()))));
+        assert_eq!(
+            arrived.pixels,
+            Some((shape.into(), Arc::new(pixels.to_vec())))
+        );
         assert_eq!(arrived.captured, None, "it is the message itself");
     }
 

@@ -8,6 +8,7 @@ use flowpipe_message::{FRAME, FrameNote};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::buffer::Buffer;
 use crate::cancel::Cancel;
 use crate::error::{Error, Result};
 use crate::frame::Frame;
@@ -108,6 +109,21 @@ impl<'a> Context<'a> {
         self.emit_with(port, body, Some(frame), captured_ns)
     }
 
+    /// Sends a message with a buffer, on a port that [carries](crate::Port::carrying) it. `captured_ns`: when it was
+    /// captured by the host's clock.
+    ///
+    /// # Errors
+    /// As [`Context::emit`].
+    pub fn emit_buffer<T: Serialize>(
+        &mut self,
+        port: usize,
+        body: &T,
+        buffer: &Buffer,
+        captured_ns: i64,
+    ) -> Result<()> {
+        self.emit_with(port, body, Some(buffer.as_frame()), captured_ns)
+    }
+
     fn emit_with<T: Serialize>(
         &mut self,
         port: usize,
@@ -117,7 +133,7 @@ impl<'a> Context<'a> {
     ) -> Result<()> {
         self.buffer.clear();
         serde_json::to_writer(&mut *self.buffer, body)?;
-        self.emit_buffer(port, frame, captured_ns)
+        self.emit_written(port, frame, captured_ns)
     }
 
     /// Sends a message whose last field is `null` in `body`, with a text in its place: one line of JSON that was read.
@@ -134,10 +150,10 @@ impl<'a> Context<'a> {
         self.buffer.clear();
         serde_json::to_writer(&mut *self.buffer, body)?;
         set_last(self.buffer, text)?;
-        self.emit_buffer(port, None, 0)
+        self.emit_written(port, None, 0)
     }
 
-    fn emit_buffer(&mut self, port: usize, frame: Option<&Frame>, captured_ns: i64) -> Result<()> {
+    fn emit_written(&mut self, port: usize, frame: Option<&Frame>, captured_ns: i64) -> Result<()> {
         let json = std::mem::take(self.buffer);
         let sent = self.emit_text(port, std::ptr::null(), &json, frame, captured_ns);
         *self.buffer = json;
@@ -275,11 +291,17 @@ impl<'a> Message<'a> {
             .map_err(|error| Error::bad_message(format!("not a {}: {error}", self.schema())))
     }
 
-    /// Its pixels, if any: a new reference, not a copy.
+    /// Its pixels, if any: a new reference, not a copy. On ports that carry [buffers](Self::buffer) it may be one of them.
     #[must_use]
     pub fn frame(&self) -> Option<Frame> {
         // SAFETY: null or live while the message is.
         unsafe { Frame::from_borrowed(self.host.handle(), self.raw.frame) }
+    }
+
+    /// Its buffer, if any: a new reference, not a copy. `None`: it has none, or pixels.
+    #[must_use]
+    pub fn buffer(&self) -> Option<Buffer> {
+        self.frame().and_then(Buffer::of)
     }
 
     /// Its number.

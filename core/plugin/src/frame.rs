@@ -1,11 +1,11 @@
-//! Pictures in the host's memory.
+//! Pictures in the host's memory, and the references to them.
 
 use std::mem::ManuallyDrop;
 
 use flowpipe_abi as abi;
 
 use crate::error::{Error, Result};
-use crate::handle::{Handle, revoked};
+use crate::handle::{Handle, Lasting, revoked};
 
 /// The layout of a pixel. There is no further one without a new major version of the SDK: a vision has to know each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -36,7 +36,8 @@ pub struct PixelInfo {
     pub stride: usize,
 }
 
-/// One reference to a frame. Cloning adds a reference and copies no pixels.
+/// One reference to a frame. Cloning adds a reference and copies no pixels. In messages of a port that carries
+/// [buffers](crate::Buffer) it may be one of those: then it has no [`Self::info`].
 ///
 /// It may be kept anywhere, also after its stage was destroyed. With a host that is older than `flowpipe.frames/1`, a
 /// frame has no pixels then, and its memory leaks; slices from before stay valid.
@@ -49,8 +50,8 @@ pub struct Frame {
 /// The source of a frame's functions.
 #[derive(Clone, Copy)]
 enum Functions {
-    /// A static table of the process.
-    Lasting(&'static abi::Frames),
+    /// Static tables of the process.
+    Lasting(Lasting),
     /// In the host's table, until it is revoked.
     OfHost(Handle),
 }
@@ -62,7 +63,7 @@ unsafe impl Sync for Frame {}
 
 impl Functions {
     fn of(host: Handle) -> Self {
-        host.frames().map_or(Self::OfHost(host), Self::Lasting)
+        host.lasting().map_or(Self::OfHost(host), Self::Lasting)
     }
 }
 
@@ -138,12 +139,12 @@ impl Frame {
         unsafe { Self::borrowed(Functions::of(host), raw) }
     }
 
-    /// As [`Self::from_borrowed`], with a static table of functions.
+    /// As [`Self::from_borrowed`], with static tables of functions.
     ///
     /// # Safety
-    /// `raw` is null or a live frame of that table.
+    /// `raw` is null or a live frame of those tables.
     pub(crate) unsafe fn from_borrowed_lasting(
-        functions: &'static abi::Frames,
+        functions: Lasting,
         raw: *mut abi::Frame,
     ) -> Option<Self> {
         // SAFETY: by the contract above.
@@ -172,7 +173,7 @@ impl Frame {
             return None;
         }
         match self.functions {
-            Functions::Lasting(table) => Some(lasting(table)),
+            Functions::Lasting(tables) => Some(lasting(tables.frames)),
             Functions::OfHost(host) => host.call(of_host),
         }
     }
@@ -197,12 +198,35 @@ impl Frame {
         Some(info)
     }
 
+    /// The layout of a buffer. `None`: it is a picture.
+    pub(crate) fn buffer_info(&self) -> Option<abi::BufferInfo> {
+        let Functions::Lasting(Lasting { buffers, .. }) = self.functions else {
+            return None;
+        };
+        let table = buffers.filter(|_| !self.raw.is_null())?;
+        let mut info = abi::BufferInfo {
+            struct_size: size_of::<abi::BufferInfo>() as u32,
+            element: 0,
+            rank: 0,
+            reserved: 0,
+            shape: [0; abi::BUFFER_MAX_RANK],
+            size: 0,
+            media_type: [0; abi::MEDIA_TYPE_CAPACITY],
+        };
+        // SAFETY: the frame is live while `self` holds its reference; `info` states its size.
+        let status = unsafe { (table.info)(self.raw, &raw mut info) };
+        (status == abi::OK).then_some(info)
+    }
+
     /// The layout of the pixels.
     ///
     /// # Errors
-    /// When the host uses a format that this SDK does not know.
+    /// When it is a buffer, or the host uses a format that this SDK does not know.
     pub fn info(&self) -> Result<PixelInfo> {
         let info = self.raw_info().ok_or_else(revoked)?;
+        if info.format == 0 {
+            return Err(Error::bad_message("a buffer where a picture is expected"));
+        }
         let format = Format::from_abi(info.format).ok_or_else(|| {
             Error::bad_message(format!("a frame of an unknown format ({})", info.format))
         })?;

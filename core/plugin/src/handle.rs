@@ -13,7 +13,15 @@ use crate::error::Error;
 pub(crate) struct Handle {
     slot: &'static Slot<abi::Host>,
     generation: u32,
-    frames: Option<&'static abi::Frames>,
+    lasting: Option<Lasting>,
+}
+
+/// The tables of functions that work also after the host is revoked.
+#[derive(Clone, Copy)]
+pub(crate) struct Lasting {
+    pub frames: &'static abi::Frames,
+    /// `None`: the host is older.
+    pub buffers: Option<&'static abi::Buffers>,
 }
 
 /// Slots that are not granted now. They are never freed: there are as many as there were hosts at once.
@@ -30,11 +38,14 @@ impl Handle {
         // SAFETY: by the contract above. Every function of the table that a handle reaches is tagged [any-thread] in
         // flowpipe.h, and a slot that is free is not granted.
         unsafe {
-            let frames = extension(raw, abi::EXTENSION_FRAMES);
+            let lasting = extension(raw, abi::EXTENSION_FRAMES).map(|frames| Lasting {
+                frames,
+                buffers: extension(raw, abi::EXTENSION_BUFFER),
+            });
             Self {
                 generation: slot.grant(raw),
                 slot,
-                frames,
+                lasting,
             }
         }
     }
@@ -53,9 +64,9 @@ impl Handle {
         self.slot.enter(self.generation).map(|it| function(&it))
     }
 
-    /// The frame functions that work also after it is revoked, if the host has them.
-    pub(crate) fn frames(self) -> Option<&'static abi::Frames> {
-        self.frames
+    /// The functions that work also after it is revoked, if the host has them.
+    pub(crate) fn lasting(self) -> Option<Lasting> {
+        self.lasting
     }
 }
 

@@ -2,6 +2,7 @@
 
 use flowpipe_abi as abi;
 
+use crate::buffer::{Buffer, Element};
 use crate::error::{Error, Result};
 use crate::frame::{Format, Frame};
 use crate::handle::{Handle, extension, revoked};
@@ -107,6 +108,29 @@ impl Host {
             ))),
             None => Err(revoked()),
         }
+    }
+
+    /// Allocates a buffer from the host's pool. `media_type`: such as `audio/pcm`, in lower case without parameters.
+    /// `shape`: the elements of each dimension, of which the last one varies fastest. Its bytes are unspecified at
+    /// first.
+    ///
+    /// # Errors
+    /// When the layout is invalid, memory is short, the host is older than `flowpipe.buffer/1`, or the stage was
+    /// destroyed.
+    pub fn new_buffer(&self, media_type: &str, element: Element, shape: &[u64]) -> Result<Buffer> {
+        let info = abi::BufferInfo::new(media_type, element, shape)
+            .map_err(|error| Error::new(format!("this is no layout of a buffer: {error}")))?;
+        let buffers = self.0.lasting().and_then(|tables| tables.buffers);
+        let buffers = buffers.ok_or_else(|| Error::new("this host is older than buffers"))?;
+        let created = self.0.call(|table| {
+            // SAFETY: the table is valid, and `info` is borrowed for the call only.
+            let raw = unsafe { (buffers.create)(table, &raw const info) };
+            // SAFETY: a buffer that `create` returns has one reference, which this handle owns.
+            unsafe { Frame::from_owned(self.0, raw) }
+        });
+        let frame = created.ok_or_else(revoked)?;
+        let short = || Error::new(format!("the host has no memory for a buffer {info}"));
+        frame.and_then(Buffer::of).ok_or_else(short)
     }
 
     /// Whether the run ends for another reason than the end of its sources. A stage with effects stops then. Also true

@@ -47,8 +47,8 @@
 //! - [`tally`]: answers of solvers that enumerate solutions.
 //! - [`stage`]: the general trait behind the roles, for other stages. [`message`]: messages that belong to no domain.
 //!   [`acting`]: the context of what acts.
-//! - [`effects`]: what a stage declares to do to the world.
-//! - [`host`], [`frame`], [`context`], [`cancel`], [`watch`], [`error`]: what a stage uses.
+//! - [`effects`]: what a stage declares to do to the world. [`carried`]: what the messages of its ports carry.
+//! - [`host`], [`frame`], [`buffer`], [`context`], [`cancel`], [`watch`], [`error`]: what a stage uses.
 //! - [`mod@harness`]: runs a stage without a pipeline, for tests.
 //! - [`export!`]: the C side.
 //!
@@ -56,13 +56,15 @@
 //! The host calls the methods of one instance one at a time. *The stage's thread* runs the work of a stage: `process`,
 //! `reset`, and the methods of the roles. *The control thread* creates, activates, saves, loads, deactivates and drops
 //! stages, never while the stage's thread is in a call of that stage. Neither is the same thread for ever. A [`Host`],
-//! a [`Frame`] and, during its call, a [`Cancel`] may be used on any thread.
+//! a [`Frame`], a [`Buffer`] and, during its call, a [`Cancel`] may be used on any thread.
 
 pub mod acting;
 #[cfg(feature = "flowfree")]
 pub mod actuator;
+pub mod buffer;
 pub mod cancel;
 pub mod capture;
+pub mod carried;
 pub mod check;
 pub mod context;
 pub mod effects;
@@ -94,8 +96,10 @@ pub mod watch;
 pub use acting::Acting;
 #[cfg(feature = "flowfree")]
 pub use actuator::{Actuator, Played};
+pub use buffer::{Buffer, BufferElement, Element};
 pub use cancel::Cancel;
 pub use capture::{Capture, FrameSink};
+pub use carried::{BufferPattern, Carried};
 pub use check::{Check, Judgement};
 pub use context::{Context, Message};
 pub use effects::{Effect, EffectKind};

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::carried::Carried;
 use crate::context::{Context, Message};
 use crate::effects::Effect;
 use crate::error::Result;
@@ -231,6 +232,9 @@ pub struct Port {
     /// The check that its messages need: the name of a [`Check`](crate::Check). A run does not start without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub check: Option<String>,
+    /// What its messages carry: one of these. Empty: a picture or nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub carries: Vec<Carried>,
 }
 
 impl Port {
@@ -242,6 +246,7 @@ impl Port {
             schema: schema.to_owned(),
             optional: false,
             check: None,
+            carries: Vec::new(),
         }
     }
 
@@ -249,6 +254,21 @@ impl Port {
     #[must_use]
     pub fn checked_by(mut self, check: &str) -> Self {
         self.check = Some(check.to_owned());
+        self
+    }
+
+    /// The same port, whose messages carry one of these. A run starts if the two ends of each edge can agree, and a
+    /// message that carries something else is refused.
+    ///
+    /// ```
+    /// # use flowpipe_plugin::{BufferPattern, Carried, Element, Port};
+    /// let stereo = BufferPattern::of("audio/pcm").element(Element::F32).shape(&[None, Some(2)]);
+    /// Port::new("out", "example.sound/1").carrying([stereo.clone()]);
+    /// Port::new("in", "example.sound/1").carrying([Carried::Nothing, stereo.into()]);
+    /// ```
+    #[must_use]
+    pub fn carrying<C: Into<Carried>>(mut self, carried: impl IntoIterator<Item = C>) -> Self {
+        self.carries = carried.into_iter().map(Into::into).collect();
         self
     }
 

@@ -286,7 +286,7 @@ impl DroppedLineages {
     }
 }
 
-/// The position of a message's pixels, if they are not stored beside it.
+/// The position of a message's picture or buffer, if it is not stored beside it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PictureNote {
     /// The stage that emitted the message.
@@ -299,6 +299,9 @@ pub struct PictureNote {
     /// pixels, because it could not keep up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub same_as: Option<(Name, Name, u64)>,
+    /// Whether it is a buffer.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_buffer: bool,
 }
 
 /// A problem of the run.

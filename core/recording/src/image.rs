@@ -3,8 +3,9 @@
 //! Source: <https://docs.foxglove.dev/docs/visualization/message-schemas/raw-image>.
 
 use prost::Message as _;
-use prost_types::field_descriptor_proto::{Label, Type};
-use prost_types::{DescriptorProto, FieldDescriptorProto, FileDescriptorProto, FileDescriptorSet};
+use prost_types::field_descriptor_proto::Type;
+
+use crate::protobuf;
 
 /// The layout of a pixel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,68 +94,27 @@ struct RawImage {
 /// A longer side, in pixels, is no screen's: work on a picture can take memory for each of its columns and rows.
 pub(crate) const LONGEST_SIDE: u32 = 1 << 15;
 
-/// Field 6, bytes.
-const DATA_KEY: u8 = 6 << 3 | 2;
-
 impl Pixels<'_> {
     /// Writes the message to `buffer`, whose content is replaced. `unix_ns`: when the picture was captured.
     pub(crate) fn encode(&self, frame_id: &str, unix_ns: u64, buffer: &mut Vec<u8>) {
         let head = RawImage {
-            timestamp: Some(prost_types::Timestamp {
-                seconds: i64::try_from(unix_ns / 1_000_000_000).unwrap_or(i64::MAX),
-                // Less than a second.
-                nanos: i32::try_from(unix_ns % 1_000_000_000).unwrap_or(0),
-            }),
+            timestamp: Some(protobuf::timestamp(unix_ns)),
             width: self.width,
             height: self.height,
             encoding: self.encoding.word().to_owned(),
             step: self.stride,
             frame_id: frame_id.to_owned(),
         };
-        buffer.clear();
-        buffer.reserve(head.encoded_len() + self.bytes.len() + 16);
-        // Writing to a vector can't fail.
-        let _ = head.encode(buffer);
-        buffer.push(DATA_KEY);
-        prost::encoding::encode_varint(self.bytes.len() as u64, buffer);
-        buffer.extend_from_slice(self.bytes);
+        protobuf::encode(&head, self.bytes, buffer);
     }
 
     /// Reads a message of [`Self::encode`].
     pub(crate) fn decode(message: &[u8]) -> Result<Pixels<'_>, String> {
-        let wrong = |what: &str| what.to_owned();
-        let mut rest = message;
-        let mut bytes = None;
-        // The pixels are borrowed; the fields before them are the head.
-        let mut head_length = message.len();
-        while !rest.is_empty() {
-            let at = message.len() - rest.len();
-            let key = prost::encoding::decode_varint(&mut rest).map_err(|e| e.to_string())?;
-            let length = match key & 7 {
-                5 => 4,
-                1 => 8,
-                2 => prost::encoding::decode_varint(&mut rest).map_err(|e| e.to_string())?,
-                0 => {
-                    prost::encoding::decode_varint(&mut rest).map_err(|e| e.to_string())?;
-                    0
-                }
-                _ => return Err(wrong("not Protocol Buffers")),
-            };
-            let length = usize::try_from(length).unwrap_or(usize::MAX);
-            let field = rest
-                .get(..length)
-                .ok_or_else(|| wrong("it ends in the middle"))?;
-            rest = rest.get(length..).unwrap_or_default();
-            if key == u64::from(DATA_KEY) {
-                bytes = Some(field);
-                head_length = at;
-            }
-        }
-        let head = RawImage::decode(message.get(..head_length).unwrap_or_default())
-            .map_err(|error| error.to_string())?;
+        let (head, bytes) = protobuf::split(message)?;
+        let head = RawImage::decode(head).map_err(|error| error.to_string())?;
         let encoding = Encoding::of(&head.encoding)
             .ok_or_else(|| format!("pixels of a kind unknown here: {:?}", head.encoding))?;
-        let bytes = bytes.ok_or_else(|| wrong("it has no pixels"))?;
+        let bytes = bytes.ok_or("it has no pixels")?;
         let row = u64::from(head.width) * u64::from(encoding.bytes_per_pixel());
         let size = u64::from(head.step) * u64::from(head.height);
         if row == 0 || u64::from(head.step) < row || size != bytes.len() as u64 || size == 0 {
@@ -182,61 +142,19 @@ impl Pixels<'_> {
     }
 }
 
-/// The schema, as MCAP wants it: a `FileDescriptorSet` with everything that it needs.
+/// The schema, as MCAP wants it.
 pub(crate) fn descriptor() -> Vec<u8> {
-    let field =
-        |name: &str, number: i32, kind: Type, type_name: Option<&str>| FieldDescriptorProto {
-            name: Some(name.to_owned()),
-            number: Some(number),
-            label: Some(Label::Optional as i32),
-            r#type: Some(kind as i32),
-            type_name: type_name.map(str::to_owned),
-            json_name: Some(name.to_owned()),
-            ..FieldDescriptorProto::default()
-        };
-    let timestamp = FileDescriptorProto {
-        name: Some("google/protobuf/timestamp.proto".to_owned()),
-        package: Some("google.protobuf".to_owned()),
-        message_type: vec![DescriptorProto {
-            name: Some("Timestamp".to_owned()),
-            field: vec![
-                field("seconds", 1, Type::Int64, None),
-                field("nanos", 2, Type::Int32, None),
-            ],
-            ..DescriptorProto::default()
-        }],
-        syntax: Some("proto3".to_owned()),
-        ..FileDescriptorProto::default()
-    };
-    let image = FileDescriptorProto {
-        name: Some("foxglove/RawImage.proto".to_owned()),
-        package: Some("foxglove".to_owned()),
-        dependency: vec!["google/protobuf/timestamp.proto".to_owned()],
-        message_type: vec![DescriptorProto {
-            name: Some("RawImage".to_owned()),
-            field: vec![
-                field(
-                    "timestamp",
-                    1,
-                    Type::Message,
-                    Some(".google.protobuf.Timestamp"),
-                ),
-                field("frame_id", 7, Type::String, None),
-                field("width", 2, Type::Fixed32, None),
-                field("height", 3, Type::Fixed32, None),
-                field("encoding", 4, Type::String, None),
-                field("step", 5, Type::Fixed32, None),
-                field("data", 6, Type::Bytes, None),
-            ],
-            ..DescriptorProto::default()
-        }],
-        syntax: Some("proto3".to_owned()),
-        ..FileDescriptorProto::default()
-    };
-    FileDescriptorSet {
-        file: vec![timestamp, image],
-    }
-    .encode_to_vec()
+    let stamp = Some(protobuf::TIMESTAMP);
+    let fields = vec![
+        protobuf::field("timestamp", 1, Type::Message, stamp),
+        protobuf::field("frame_id", 7, Type::String, None),
+        protobuf::field("width", 2, Type::Fixed32, None),
+        protobuf::field("height", 3, Type::Fixed32, None),
+        protobuf::field("encoding", 4, Type::String, None),
+        protobuf::field("step", 5, Type::Fixed32, None),
+        protobuf::field("data", protobuf::DATA, Type::Bytes, None),
+    ];
+    protobuf::descriptor("foxglove", "RawImage", fields)
 }
 
 #[cfg(test)]

@@ -1,23 +1,39 @@
-//! Pictures packed in memory, until the recorder decides whether to write them.
+//! Pictures and buffers packed in memory, until the recorder decides whether to write them.
 
+use flowpipe_abi::Element;
 use serde::{Deserialize, Serialize};
 
 use crate::image::{Encoding, LONGEST_SIDE, Pixels};
+use crate::payload::{Elements, Payload, PayloadKind, layout};
 
-/// A picture, packed without loss (LZ4).
+/// A picture or a buffer, packed without loss (LZ4).
 #[derive(Clone, Debug)]
 pub struct Packed {
-    encoding: Encoding,
-    width: u32,
-    height: u32,
-    stride: u32,
+    layout: PackedLayout,
     length: usize,
     bytes: Vec<u8>,
 }
 
-/// The layout of a packed picture, to send it elsewhere with [`Packed::bytes`].
+/// The layout of a packed picture or buffer, to send it elsewhere with [`Packed::bytes`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PackedLayout {
+#[serde(rename_all = "kebab-case")]
+pub enum PackedLayout {
+    /// Of a picture.
+    Picture(PackedPicture),
+    /// Of a buffer.
+    Buffer {
+        /// The media type.
+        media_type: String,
+        /// The type of the elements.
+        element: String,
+        /// The elements of each dimension.
+        shape: Vec<u64>,
+    },
+}
+
+/// The layout of a packed picture.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PackedPicture {
     encoding: String,
     width: u32,
     height: u32,
@@ -28,16 +44,13 @@ pub struct PackedLayout {
 const MOST_PACKED: usize = 255;
 
 impl Packed {
-    /// Packs a picture. `None`: it is larger than LZ4's limit of about 2 GB.
+    /// Packs a picture or a buffer. `None`: it is larger than LZ4's limit of about 2 GB.
     #[must_use]
-    pub fn new(pixels: &Pixels<'_>) -> Option<Self> {
-        let bytes = lz4::block::compress(pixels.bytes, None, false).ok()?;
+    pub fn new(payload: &Payload<'_>) -> Option<Self> {
+        let bytes = lz4::block::compress(payload.bytes(), None, false).ok()?;
         Some(Self {
-            encoding: pixels.encoding,
-            width: pixels.width,
-            height: pixels.height,
-            stride: pixels.stride,
-            length: pixels.bytes.len(),
+            layout: PackedLayout::of(payload),
+            length: payload.bytes().len(),
             bytes,
         })
     }
@@ -56,60 +69,118 @@ impl Packed {
 
     /// Its layout.
     #[must_use]
-    pub fn layout(&self) -> PackedLayout {
-        PackedLayout {
-            encoding: self.encoding.word().to_owned(),
-            width: self.width,
-            height: self.height,
-            stride: self.stride,
-        }
+    pub fn layout(&self) -> &PackedLayout {
+        &self.layout
     }
 
-    /// A picture that was packed elsewhere. `None`: the layout is not one of a picture, or the bytes are too few for it.
+    /// A picture or a buffer that was packed elsewhere. `None`: the layout is invalid, or the bytes are too few for it.
     #[must_use]
-    pub fn from_elsewhere(layout: &PackedLayout, bytes: Vec<u8>) -> Option<Self> {
-        let encoding = Encoding::of(&layout.encoding)?;
-        let row = layout.width.checked_mul(encoding.bytes_per_pixel())?;
-        let length = usize::try_from(layout.stride).ok()?;
-        let length = length.checked_mul(usize::try_from(layout.height).ok()?)?;
-        let is_picture = row > 0
-            && layout.stride >= row
-            && length > 0
-            && layout.width.max(layout.height) <= LONGEST_SIDE
-            && length / MOST_PACKED <= bytes.len();
-        is_picture.then_some(Self {
-            encoding,
-            width: layout.width,
-            height: layout.height,
-            stride: layout.stride,
+    pub fn from_elsewhere(layout: PackedLayout, bytes: Vec<u8>) -> Option<Self> {
+        let length = layout.length()?;
+        (length / MOST_PACKED <= bytes.len()).then_some(Self {
+            layout,
             length,
             bytes,
         })
     }
 
-    /// Unpacks the picture and passes it to `read`.
+    /// Unpacks it and passes it to `read`.
     ///
     /// # Errors
     /// When memory is short, or when it was packed elsewhere and is malformed.
-    pub fn unpack<T>(&self, read: impl FnOnce(&Pixels<'_>) -> T) -> std::io::Result<T> {
+    pub fn unpack<T>(&self, read: impl FnOnce(&Payload<'_>) -> T) -> std::io::Result<T> {
         let length = i32::try_from(self.length).ok();
         let bytes = lz4::block::decompress(&self.bytes, length)?;
-        if bytes.len() != self.length {
-            let what = "its pixels do not fit its layout";
-            return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, what));
+        let payload = self.layout.payload(&bytes);
+        let payload = payload.filter(|_| bytes.len() == self.length);
+        let malformed = || {
+            let what = "its bytes do not fit its layout";
+            std::io::Error::new(std::io::ErrorKind::InvalidData, what)
+        };
+        Ok(read(&payload.ok_or_else(malformed)?))
+    }
+}
+
+impl PackedLayout {
+    /// Whether it is that of a picture or of a buffer.
+    #[must_use]
+    pub fn kind(&self) -> PayloadKind {
+        match self {
+            Self::Picture(_) => PayloadKind::Picture,
+            Self::Buffer { .. } => PayloadKind::Buffer,
         }
-        Ok(read(&Pixels {
-            encoding: self.encoding,
-            width: self.width,
-            height: self.height,
-            stride: self.stride,
-            bytes: &bytes,
-        }))
+    }
+
+    fn of(payload: &Payload<'_>) -> Self {
+        match payload {
+            Payload::Picture(pixels) => Self::Picture(PackedPicture {
+                encoding: pixels.encoding.word().to_owned(),
+                width: pixels.width,
+                height: pixels.height,
+                stride: pixels.stride,
+            }),
+            Payload::Buffer(elements) => {
+                let info = elements.info();
+                Self::Buffer {
+                    media_type: info.media_type().unwrap_or_default().to_owned(),
+                    element: info.element().map_or("", Element::as_str).to_owned(),
+                    shape: info.shape().to_vec(),
+                }
+            }
+        }
+    }
+
+    /// Bytes of what has this layout. `None`: it is invalid.
+    fn length(&self) -> Option<usize> {
+        match self {
+            Self::Picture(picture) => {
+                let encoding = Encoding::of(&picture.encoding)?;
+                let row = picture.width.checked_mul(encoding.bytes_per_pixel())?;
+                let length = usize::try_from(picture.stride).ok()?;
+                let length = length.checked_mul(usize::try_from(picture.height).ok()?)?;
+                let is_picture = row > 0
+                    && picture.stride >= row
+                    && length > 0
+                    && picture.width.max(picture.height) <= LONGEST_SIDE;
+                is_picture.then_some(length)
+            }
+            Self::Buffer {
+                media_type,
+                element,
+                shape,
+            } => {
+                let info = layout(media_type, element, shape).ok()?;
+                usize::try_from(info.size).ok()
+            }
+        }
+    }
+
+    /// Bytes with this layout. `None`: they do not fit it.
+    fn payload<'a>(&self, bytes: &'a [u8]) -> Option<Payload<'a>> {
+        match self {
+            Self::Picture(picture) => Some(Payload::Picture(Pixels {
+                encoding: Encoding::of(&picture.encoding)?,
+                width: picture.width,
+                height: picture.height,
+                stride: picture.stride,
+                bytes,
+            })),
+            Self::Buffer {
+                media_type,
+                element,
+                shape,
+            } => {
+                let info = layout(media_type, element, shape).ok()?;
+                Elements::new(&info, bytes).map(Payload::Buffer)
+            }
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use flowpipe_abi::BufferInfo;
+
     use super::*;
 
     #[test]
@@ -122,29 +193,61 @@ mod tests {
             stride: 200,
             bytes: &bytes,
         };
+        let pixels = Payload::Picture(pixels);
         let packed = Packed::new(&pixels).unwrap();
         assert!(packed.size() < bytes.len() / 4);
         assert!(packed.unpack(|unpacked| *unpacked == pixels).unwrap());
-        let sent = Packed::from_elsewhere(&packed.layout(), packed.bytes().to_vec()).unwrap();
-        assert!(sent.unpack(|unpacked| *unpacked == pixels).unwrap());
+        let sent = Packed::from_elsewhere(packed.layout().clone(), packed.bytes().to_vec());
+        assert!(
+            sent.unwrap()
+                .unpack(|unpacked| *unpacked == pixels)
+                .unwrap()
+        );
+    }
+
+    #[test]
+    fn an_unpacked_buffer_is_unchanged() {
+        let info = BufferInfo::new("audio/pcm", Element::F32, &[100, 2]).unwrap();
+        let bytes = vec![3; 800];
+        let buffer = Payload::Buffer(Elements::new(&info, &bytes).unwrap());
+        let packed = Packed::new(&buffer).unwrap();
+        assert!(packed.size() < 100);
+        assert!(packed.unpack(|unpacked| *unpacked == buffer).unwrap());
+        let with_shape = |count: u64| {
+            let mut layout = packed.layout().clone();
+            if let PackedLayout::Buffer { shape, .. } = &mut layout {
+                shape[0] = count;
+            }
+            Packed::from_elsewhere(layout, packed.bytes().to_vec())
+        };
+        assert!(with_shape(100).unwrap().unpack(|it| *it == buffer).unwrap());
+        for other in [99, 101] {
+            assert!(
+                with_shape(other).unwrap().unpack(|_| ()).is_err(),
+                "{other}"
+            );
+        }
+        // None, and more than can be in so many bytes.
+        for other in [0, 1 << 20, u64::MAX] {
+            assert!(with_shape(other).is_none(), "{other}");
+        }
     }
 
     #[test]
     fn a_malformed_picture_of_elsewhere_is_refused() {
-        let layout = PackedLayout {
+        let layout = PackedPicture {
             encoding: "bgra8".to_owned(),
             width: 50,
             height: 30,
             stride: 200,
         };
         let bytes = vec![7; 1_000];
-        let refused = |layout: &PackedLayout, bytes: &[u8]| {
-            Packed::from_elsewhere(layout, bytes.to_vec()).is_none()
+        let elsewhere = |layout: &PackedPicture, bytes: &[u8]| {
+            Packed::from_elsewhere(PackedLayout::Picture(layout.clone()), bytes.to_vec())
         };
-        assert!(!refused(&layout, &bytes));
-        let sent = Packed::from_elsewhere(&layout, bytes.clone()).unwrap();
+        let sent = elsewhere(&layout, &bytes).unwrap();
         assert!(sent.unpack(|_| ()).is_err(), "it is not LZ4");
-        let changes: [fn(&mut PackedLayout); 6] = [
+        let changes: [fn(&mut PackedPicture); 6] = [
             |it| it.encoding.clear(),
             |it| it.width = 0,
             |it| it.width = u32::MAX,
@@ -156,7 +259,7 @@ mod tests {
         for change in changes {
             let mut other = layout.clone();
             change(&mut other);
-            assert!(refused(&other, &bytes), "{other:?}");
+            assert!(elsewhere(&other, &bytes).is_none(), "{other:?}");
         }
         // Another picture, packed well, with a layout that it does not have.
         let pixels = Pixels {
@@ -166,11 +269,13 @@ mod tests {
             stride: 100,
             bytes: &[3; 1_000],
         };
-        let packed = Packed::new(&pixels).unwrap();
+        let packed = Packed::new(&Payload::Picture(pixels)).unwrap();
         for height in [9, 11] {
-            let mut layout = packed.layout();
+            let PackedLayout::Picture(mut layout) = packed.layout().clone() else {
+                panic!("it is a picture");
+            };
             layout.height = height;
-            let sent = Packed::from_elsewhere(&layout, packed.bytes().to_vec()).unwrap();
+            let sent = elsewhere(&layout, packed.bytes()).unwrap();
             assert!(sent.unpack(|_| ()).is_err(), "{height}");
         }
     }

@@ -4,6 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use flowpipe_abi::BufferInfo;
+
 use crate::bodies::{Bodies, Body};
 use crate::budget::{self, Limits};
 use crate::chunk::ChunkStore;
@@ -14,6 +16,7 @@ use crate::file::RecordingFile;
 use crate::image::Pixels;
 use crate::message::RecordedMessage;
 use crate::name::Name;
+use crate::payload::{Payload, PayloadKind};
 use crate::pictures::{Picture, Pictures};
 use crate::scan::{EntryPlace, Scan, Wanted};
 use crate::topic::Topic;
@@ -249,24 +252,47 @@ impl Recording {
         self.bodies.get(message.body)
     }
 
+    /// Whether a message came with a picture or a buffer, recorded or not. `None`: with neither.
+    #[must_use]
+    pub fn payload_kind(&self, topic: &Topic, sequence: u64) -> Option<PayloadKind> {
+        self.pictures.get(topic, sequence).map(|(kind, _)| *kind)
+    }
+
+    /// The layout of a message's buffer. `None`: it has none, or it was left out or is malformed.
+    #[must_use]
+    pub fn buffer_info(&self, topic: &Topic, sequence: u64) -> Option<&BufferInfo> {
+        let (place, number) = self.stored_at(topic, sequence, PayloadKind::Buffer)?;
+        match self.pictures.get(&place, number)? {
+            (_, Picture::Stored { info, .. }) => info.as_deref(),
+            _ => None,
+        }
+    }
+
     /// Whether a message came with pixels, recorded or not.
     #[must_use]
     pub fn has_pixels(&self, topic: &Topic, sequence: u64) -> bool {
-        self.pictures.get(topic, sequence).is_some()
+        self.payload_kind(topic, sequence) == Some(PayloadKind::Picture)
     }
 
-    /// Whether the recorder left out the pixels of a message, and recorded that it did.
+    /// Whether the recorder left out the picture or buffer of a message, and recorded that it did.
     #[must_use]
     pub fn is_left_out(&self, topic: &Topic, sequence: u64) -> bool {
         let picture = self.pictures.get(topic, sequence);
-        matches!(picture, Some(Picture::LeftOut))
+        matches!(picture, Some((_, Picture::LeftOut)))
     }
 
     /// The message beside which the pixels of this one are stored: itself, or the first of the same picture. `None`:
     /// they were left out, or it has none.
     #[must_use]
     pub fn picture_of(&self, topic: &Topic, sequence: u64) -> Option<(Topic, u64)> {
-        match self.pictures.get(topic, sequence)? {
+        self.stored_at(topic, sequence, PayloadKind::Picture)
+    }
+
+    /// The message beside which the picture or buffer of this one is stored.
+    fn stored_at(&self, topic: &Topic, sequence: u64, wanted: PayloadKind) -> Option<(Topic, u64)> {
+        let (kind, picture) = self.pictures.get(topic, sequence)?;
+        match picture {
+            _ if *kind != wanted => None,
             Picture::Stored { .. } => Some((topic.clone(), sequence)),
             Picture::SameAs(other) => Some((**other).clone()),
             Picture::LeftOut => None,
@@ -283,17 +309,48 @@ impl Recording {
         sequence: u64,
         read: impl FnOnce(&Pixels<'_>) -> T,
     ) -> Result<Option<T>, ReadError> {
-        let Some((place, number)) = self.picture_of(topic, sequence) else {
+        if !self.has_pixels(topic, sequence) {
+            return Ok(None);
+        }
+        let read = |payload: &Payload<'_>| match payload {
+            Payload::Picture(pixels) => Some(read(pixels)),
+            Payload::Buffer(_) => None,
+        };
+        self.payload(topic, sequence, read).map(Option::flatten)
+    }
+
+    /// Passes the picture or buffer of a message to `read`. `Ok(None)`: it has none, or it was left out.
+    ///
+    /// # Errors
+    /// When that part of the file is damaged.
+    pub fn payload<T>(
+        &self,
+        topic: &Topic,
+        sequence: u64,
+        read: impl FnOnce(&Payload<'_>) -> T,
+    ) -> Result<Option<T>, ReadError> {
+        let Some(kind) = self.payload_kind(topic, sequence) else {
             return Ok(None);
         };
-        let Some(Picture::Stored {
-            chunk,
-            offset,
-            length,
-        }) = self.pictures.get(&place, number)
+        let Some((place, number)) = self.stored_at(topic, sequence, kind) else {
+            return Ok(None);
+        };
+        let Some((
+            stored_kind,
+            Picture::Stored {
+                chunk,
+                offset,
+                length,
+                ..
+            },
+        )) = self.pictures.get(&place, number)
         else {
             return Ok(None);
         };
+        // The note of a recording may be wrong.
+        if *stored_kind != kind {
+            return Ok(None);
+        }
         let wrong = |what: String| ReadError::Picture {
             topic: topic.to_string(),
             sequence,
@@ -303,7 +360,7 @@ impl Recording {
             let message = content
                 .get(*offset..offset + length)
                 .ok_or_else(|| "it is outside of its chunk".to_owned())?;
-            Pixels::decode(message).map(|pixels| read(&pixels))
+            Payload::decode(kind, message).map(|payload| read(&payload))
         });
         read.flatten().map(Some).map_err(wrong)
     }

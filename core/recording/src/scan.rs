@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use flowpipe_abi::BufferInfo;
 use mcap::records::{MessageHeader, Record, op};
 use serde::de::DeserializeOwned;
 
@@ -16,6 +17,7 @@ use crate::file::{FileRecord, RecordingFile, Records};
 use crate::json_memory::json_memory;
 use crate::message::{Output, RecordedMessage};
 use crate::name::Names;
+use crate::payload::{Elements, PayloadKind};
 use crate::pictures::{Picture, Pictures};
 use crate::record::{parse, record};
 use crate::topic::ChannelKind;
@@ -55,6 +57,8 @@ struct Channel {
     kind: ChannelKind,
     /// Of a channel of messages.
     output: Option<Arc<Output>>,
+    /// Of a channel of buffers: the layout of the last one.
+    layout: Option<Arc<BufferInfo>>,
 }
 
 /// As [`Place`], in less memory.
@@ -214,7 +218,10 @@ impl Scan {
                 let schema = self.schemas.get(&channel.schema_id).cloned();
                 if let Some(mut kind) = ChannelKind::of(&channel.topic, &channel.metadata) {
                     let mut size = ROW + kind.name().len();
-                    if let ChannelKind::Messages(topic) | ChannelKind::Pictures(topic) = &mut kind {
+                    if let ChannelKind::Messages(topic)
+                    | ChannelKind::Pictures(topic)
+                    | ChannelKind::Buffers(topic) = &mut kind
+                    {
                         size += self.names.share(&mut topic.stage);
                         size += self.names.share(&mut topic.port);
                     }
@@ -227,7 +234,13 @@ impl Scan {
                         })),
                         _ => None,
                     };
-                    self.channels.insert(channel.id, Channel { kind, output });
+                    let layout = None;
+                    let channel_of_kind = Channel {
+                        kind,
+                        output,
+                        layout,
+                    };
+                    self.channels.insert(channel.id, channel_of_kind);
                 }
             }
             _ => {}
@@ -247,15 +260,24 @@ impl Scan {
                 let message = output.map(|output| self.emitted(stored, output));
                 message.transpose()?.flatten().map(Entry::Message)
             }
-            ChannelKind::Pictures(topic) => {
+            ChannelKind::Pictures(topic) | ChannelKind::Buffers(topic) => {
+                let payload = match &channel.kind {
+                    ChannelKind::Buffers(_) => PayloadKind::Buffer,
+                    _ => PayloadKind::Picture,
+                };
                 let (topic, sequence) = (topic.clone(), u64::from(stored.header.sequence));
                 self.take(stored, ROW)?;
+                let info = match payload {
+                    PayloadKind::Buffer => self.layout(stored)?,
+                    PayloadKind::Picture => None,
+                };
                 let picture = Picture::Stored {
                     chunk: stored.place.at,
                     offset: end - data.len(),
                     length: data.len(),
+                    info,
                 };
-                self.pictures.insert(topic, sequence, picture);
+                self.pictures.insert(topic, sequence, payload, picture);
                 return Ok(());
             }
             ChannelKind::PictureNotes => {
@@ -299,6 +321,25 @@ impl Scan {
             });
         }
         Ok(())
+    }
+
+    /// The layout of a buffer. Equal ones that follow each other on a channel share their memory.
+    fn layout(&mut self, stored: &Stored<'_>) -> Result<Option<Arc<BufferInfo>>, Fault> {
+        let Ok(elements) = Elements::decode(stored.data) else {
+            // The error is reported when it is read.
+            return Ok(None);
+        };
+        let channel = self.channels.get(&stored.header.channel_id);
+        let last = channel.and_then(|channel| channel.layout.clone());
+        if let Some(last) = last.filter(|last| **last == *elements.info()) {
+            return Ok(Some(last));
+        }
+        self.take(stored, ROW)?;
+        let layout = Arc::new(*elements.info());
+        if let Some(channel) = self.channels.get_mut(&stored.header.channel_id) {
+            channel.layout = Some(layout.clone());
+        }
+        Ok(Some(layout))
     }
 
     /// Reads an entry, if it fits. `beside`: its memory besides its content. `None`: it is malformed.

@@ -20,6 +20,8 @@ pub(crate) enum ChannelKind {
     Messages(Topic),
     /// Pictures of an output.
     Pictures(Topic),
+    /// Buffers of an output.
+    Buffers(Topic),
     /// [`crate::entry::Call`].
     Calls,
     /// [`crate::entry::Dropped`].
@@ -66,6 +68,7 @@ impl ChannelKind {
         match self {
             Self::Messages(topic) => topic.to_string(),
             Self::Pictures(topic) => format!("{topic}/image"),
+            Self::Buffers(topic) => format!("{topic}/buffer"),
             Self::Calls => CALLS.into(),
             Self::Drops => "/flowpipe/drops".into(),
             Self::Problems => "/flowpipe/problems".into(),
@@ -78,7 +81,7 @@ impl ChannelKind {
 
     pub(crate) fn metadata(&self) -> BTreeMap<String, String> {
         let mut metadata = BTreeMap::from([(KIND_KEY.to_owned(), self.word().to_owned())]);
-        if let Self::Messages(topic) | Self::Pictures(topic) = self {
+        if let Self::Messages(topic) | Self::Pictures(topic) | Self::Buffers(topic) = self {
             metadata.insert(STAGE.to_owned(), String::from(&topic.stage));
             metadata.insert(PORT.to_owned(), String::from(&topic.port));
         }
@@ -91,6 +94,7 @@ impl ChannelKind {
         Some(match metadata.get(KIND_KEY)?.as_str() {
             "messages" => Self::Messages(topic()?),
             "pictures" => Self::Pictures(topic()?),
+            "buffers" => Self::Buffers(topic()?),
             "calls" => Self::Calls,
             "drops" => Self::Drops,
             "problems" => Self::Problems,
@@ -106,6 +110,7 @@ impl ChannelKind {
         match self {
             Self::Messages(_) => "messages",
             Self::Pictures(_) => "pictures",
+            Self::Buffers(_) => "buffers",
             Self::Calls => "calls",
             Self::Drops => "drops",
             Self::Problems => "problems",

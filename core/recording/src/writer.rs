@@ -14,6 +14,7 @@ use crate::entry::{self, About, Call, Change, Dropped, DroppedLineages, PictureN
 use crate::error::WriteError;
 use crate::image::{self, Pixels};
 use crate::name::Name;
+use crate::payload::{BUFFER_SCHEMA, Payload, PayloadKind, buffer_descriptor};
 use crate::topic::{ChannelKind, Topic};
 
 /// JSON Schemas of the messages, by schema id.
@@ -127,8 +128,7 @@ impl<W: Write> Writer<W> {
         Ok(self.mcap.write_to_known_channel(&header, body.as_bytes())?)
     }
 
-    /// Adds the pixels of a message. A picture that is stored already only gets a note of its position. Returns whether
-    /// they were stored.
+    /// Adds the pixels of a message: see [`Self::payload`].
     ///
     /// # Errors
     /// When they can't be written.
@@ -137,17 +137,39 @@ impl<W: Write> Writer<W> {
         topic: &Topic,
         sequence: u64,
         pixels: &Pixels<'_>,
+        times: (i64, i64),
+    ) -> Result<bool, WriteError> {
+        self.payload(topic, sequence, &Payload::Picture(*pixels), times)
+    }
+
+    /// Adds the picture or buffer of a message. One that is stored already only gets a note of its position. Returns
+    /// whether it was stored.
+    ///
+    /// # Errors
+    /// When it can't be written.
+    pub fn payload(
+        &mut self,
+        topic: &Topic,
+        sequence: u64,
+        payload: &Payload<'_>,
         (at_ns, captured_ns): (i64, i64),
     ) -> Result<bool, WriteError> {
-        let hash = pixels.hash();
+        let hash = payload.hash();
         if let Some((stored, number)) = self.stored.get(&hash) {
             let same_as = Some((stored.stage.clone(), stored.port.clone(), *number));
-            self.picture_note(topic, sequence, same_as, at_ns)?;
+            self.picture_note(topic, sequence, payload.kind(), same_as, at_ns)?;
             return Ok(false);
         }
-        let channel = self.channel(ChannelKind::Pictures(topic.clone()), image::SCHEMA)?;
+        let channel = match payload.kind() {
+            PayloadKind::Picture => {
+                self.channel(ChannelKind::Pictures(topic.clone()), image::SCHEMA)?
+            }
+            PayloadKind::Buffer => {
+                self.channel(ChannelKind::Buffers(topic.clone()), BUFFER_SCHEMA)?
+            }
+        };
         let mut buffer = std::mem::take(&mut self.buffer);
-        pixels.encode(&topic.stage, self.unix(captured_ns), &mut buffer);
+        payload.encode(&topic.stage, self.unix(captured_ns), &mut buffer);
         let header = MessageHeader {
             channel_id: channel,
             sequence: wrapped(sequence),
@@ -161,18 +183,25 @@ impl<W: Write> Writer<W> {
         Ok(true)
     }
 
-    /// Records that the pixels of a message were dropped.
+    /// Records that the picture or buffer of a message was dropped.
     ///
     /// # Errors
     /// When it can't be written.
-    pub fn left_out(&mut self, topic: &Topic, sequence: u64, at_ns: i64) -> Result<(), WriteError> {
-        self.picture_note(topic, sequence, None, at_ns)
+    pub fn left_out(
+        &mut self,
+        topic: &Topic,
+        sequence: u64,
+        kind: PayloadKind,
+        at_ns: i64,
+    ) -> Result<(), WriteError> {
+        self.picture_note(topic, sequence, kind, None, at_ns)
     }
 
     fn picture_note(
         &mut self,
         topic: &Topic,
         sequence: u64,
+        kind: PayloadKind,
         same_as: Option<(Name, Name, u64)>,
         at_ns: i64,
     ) -> Result<(), WriteError> {
@@ -181,6 +210,7 @@ impl<W: Write> Writer<W> {
             port: topic.port.clone(),
             sequence,
             same_as,
+            is_buffer: kind == PayloadKind::Buffer,
         };
         self.entry(ChannelKind::PictureNotes, entry::PICTURE, &note, at_ns)
     }
@@ -308,16 +338,18 @@ impl<W: Write> Writer<W> {
         if let Some((_, channel)) = known.find(|(known, _)| known == schema) {
             return Ok(*channel);
         }
-        let pictures = matches!(kind, ChannelKind::Pictures(_));
-        let (encoding, schema_encoding) = match pictures {
-            true => ("protobuf", "protobuf"),
-            false => ("json", "jsonschema"),
+        let descriptor = match kind {
+            ChannelKind::Pictures(_) => Some(image::descriptor()),
+            ChannelKind::Buffers(_) => Some(buffer_descriptor()),
+            _ => None,
         };
-        let schema_id = match pictures {
-            true => self
-                .mcap
-                .add_schema(schema, schema_encoding, &image::descriptor())?,
-            false => {
+        let (encoding, schema_encoding) = match descriptor {
+            Some(_) => ("protobuf", "protobuf"),
+            None => ("json", "jsonschema"),
+        };
+        let schema_id = match &descriptor {
+            Some(descriptor) => self.mcap.add_schema(schema, schema_encoding, descriptor)?,
+            None => {
                 let text = self.schemas.get(schema).map_or(ANY, String::as_str);
                 self.mcap
                     .add_schema(schema, schema_encoding, text.as_bytes())?

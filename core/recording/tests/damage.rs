@@ -30,6 +30,17 @@ fn a_whole_recording_is_read() {
     assert_eq!(recording.picture_of(&screen, 3), Some((screen.clone(), 1)));
     let shade = |number| recording.pixels(&screen, number, |pixels| pixels.bytes[0]);
     assert_eq!((shade(3).unwrap(), shade(4).unwrap()), (Some(1), Some(4)));
+    let vision = Topic::new("vision", "out");
+    let info = recording.buffer_info(&vision, 3).unwrap();
+    assert_eq!(info.to_string(), "audio/pcm i16 [8, 1]");
+    let sound = |number| recording.payload(&vision, number, |payload| payload.bytes().to_vec());
+    assert_eq!(sound(3).unwrap(), Some(vec![1; 16]));
+    assert_eq!(sound(4).unwrap(), Some(vec![4; 16]));
+    // It is no picture, and a picture is no buffer.
+    assert!(!recording.has_pixels(&vision, 3));
+    assert_eq!(recording.picture_of(&vision, 3), None);
+    assert_eq!(recording.pixels(&vision, 3, |_| ()).unwrap(), None);
+    assert_eq!(recording.buffer_info(&screen, 3), None);
     let Entry::Message(first) = &recording.entries()[0] else {
         panic!("a message comes first");
     };

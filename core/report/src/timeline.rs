@@ -77,7 +77,7 @@ impl Timeline {
             let is_known =
                 |call: &&Call| call.worker < workers && call.plugin < about.plugins.len();
             for call in calls.filter(is_known) {
-                let span = timeline.span(call, &lineage, story);
+                let span = timeline.span(call, &lineage, recording, story);
                 let lane = lanes.entry((call.worker, call.plugin)).or_default();
                 lane.push(span);
             }
@@ -89,13 +89,22 @@ impl Timeline {
         timeline
     }
 
-    fn span(&mut self, call: &Call, lineage: &Lineage<'_>, story: &Story) -> Span {
+    fn span(
+        &mut self,
+        call: &Call,
+        lineage: &Lineage<'_>,
+        recording: &Recording,
+        story: &Story,
+    ) -> Span {
         let words = call.emitted.iter().filter_map(|emitted| {
             let topic = Topic::new(call.stage.clone(), emitted.port.clone());
-            let words = story.words.get(&(topic, emitted.sequence))?;
+            let buffer = recording.buffer_info(&topic, emitted.sequence);
+            let buffer = buffer.map(|info| format!("a buffer {info}"));
+            let words = story.words.get(&(topic, emitted.sequence)).cloned();
+            let words = words.or(buffer)?;
             // A stage of several outputs names the output.
             Some(match emitted.port.as_str() {
-                "out" => words.clone(),
+                "out" => words,
                 port => format!("{port}: {words}"),
             })
         });

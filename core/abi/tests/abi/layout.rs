@@ -86,6 +86,23 @@ fn constants(slots: &mut Slots) {
         ("FLOWPIPE_ACCEPT", abi::ACCEPT),
         ("FLOWPIPE_WEAK", abi::WEAK),
         ("FLOWPIPE_REFUSE", abi::REFUSE),
+        ("FLOWPIPE_ELEMENT_U8", abi::ELEMENT_U8),
+        ("FLOWPIPE_ELEMENT_I8", abi::ELEMENT_I8),
+        ("FLOWPIPE_ELEMENT_U16", abi::ELEMENT_U16),
+        ("FLOWPIPE_ELEMENT_I16", abi::ELEMENT_I16),
+        ("FLOWPIPE_ELEMENT_U32", abi::ELEMENT_U32),
+        ("FLOWPIPE_ELEMENT_I32", abi::ELEMENT_I32),
+        ("FLOWPIPE_ELEMENT_U64", abi::ELEMENT_U64),
+        ("FLOWPIPE_ELEMENT_I64", abi::ELEMENT_I64),
+        ("FLOWPIPE_ELEMENT_F16", abi::ELEMENT_F16),
+        ("FLOWPIPE_ELEMENT_F32", abi::ELEMENT_F32),
+        ("FLOWPIPE_ELEMENT_F64", abi::ELEMENT_F64),
+        ("FLOWPIPE_BUFFER_MAX_RANK", abi::BUFFER_MAX_RANK as u32),
+        ("FLOWPIPE_BUFFER_MAX_SIZE", abi::BUFFER_MAX_SIZE as u32),
+        (
+            "FLOWPIPE_MEDIA_TYPE_CAPACITY",
+            abi::MEDIA_TYPE_CAPACITY as u32,
+        ),
     ] {
         constant(slots, c, rust.into());
     }
@@ -217,6 +234,27 @@ fn structs(slots: &mut Slots) {
     );
     layout!(
         slots,
+        "flowpipe_buffer_info_t" = abi::BufferInfo {
+            struct_size,
+            element,
+            rank,
+            reserved,
+            shape,
+            size,
+            media_type
+        }
+    );
+    layout!(
+        slots,
+        "flowpipe_buffers_t" = abi::Buffers {
+            struct_size,
+            reserved,
+            create,
+            info
+        }
+    );
+    layout!(
+        slots,
         "flowpipe_stage_t" = abi::Stage {
             struct_size,
             reserved,
@@ -312,13 +350,14 @@ fn compile(arguments: &[&str]) {
 }
 
 /// The texts that both sides must agree on: the C name of each, and Rust's value.
-fn ids() -> [(&'static str, &'static str); 11] {
+fn ids() -> [(&'static str, &'static str); 12] {
     let text = |id: &'static std::ffi::CStr| id.to_str().expect("ASCII");
     [
         ("FLOWPIPE_FACTORY_STAGES", text(abi::FACTORY_STAGES)),
         ("FLOWPIPE_EXTENSION_RUN", text(abi::EXTENSION_RUN)),
         ("FLOWPIPE_EXTENSION_STATE", text(abi::EXTENSION_STATE)),
         ("FLOWPIPE_EXTENSION_FRAMES", text(abi::EXTENSION_FRAMES)),
+        ("FLOWPIPE_EXTENSION_BUFFER", text(abi::EXTENSION_BUFFER)),
         ("FLOWPIPE_EXTENSION_CHECK", text(abi::EXTENSION_CHECK)),
         ("FLOWPIPE_EFFECT_READS_FILES", abi::EFFECT_READS_FILES),
         ("FLOWPIPE_EFFECT_WRITES_FILES", abi::EFFECT_WRITES_FILES),
@@ -428,6 +467,8 @@ fn header_names_every_field_that_rust_names() {
         ("typedef struct flowpipe_process {", 4),
         ("struct flowpipe_host {", 26),
         ("struct flowpipe_stage {", 9),
+        ("typedef struct flowpipe_buffer_info {", 7),
+        ("typedef struct flowpipe_buffers {", 4),
         ("typedef struct flowpipe_stage_factory {", 5),
         ("typedef struct flowpipe_entry {", 8),
     ] {

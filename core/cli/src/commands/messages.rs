@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 
+use flowpipe_abi::Element;
 use flowpipe_recording::{Entry, Limits, RecordedMessage, Recording};
 use flowpipe_terminal::plain_stdout;
 use serde::Serialize;
@@ -21,6 +22,19 @@ struct MessageLine<'a> {
     /// When it was emitted, in nanoseconds since the start of the run.
     at_ns: i64,
     body: Box<RawValue>,
+    /// Of a buffer that was recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    buffer: Option<BufferLine<'a>>,
+}
+
+/// What a message carries besides its body.
+#[derive(Serialize)]
+struct BufferLine<'a> {
+    media_type: &'a str,
+    element: &'a str,
+    shape: &'a [u64],
+    /// In bytes.
+    size: u64,
 }
 
 pub fn run(args: &args::Messages) -> Result<Ended, Failure> {
@@ -78,6 +92,7 @@ fn line(message: &RecordedMessage, recording: &Recording) -> serde_json::Result<
         Ok(body) => body,
         Err(_) => serde_json::value::to_raw_value(&*recording.body(message))?,
     };
+    let buffer = recording.buffer_info(message.topic(), message.sequence());
     serde_json::to_string(&MessageLine {
         stage: message.topic().stage.as_str(),
         port: message.topic().port.as_str(),
@@ -85,5 +100,11 @@ fn line(message: &RecordedMessage, recording: &Recording) -> serde_json::Result<
         sequence: message.sequence(),
         at_ns: message.at_ns(),
         body,
+        buffer: buffer.map(|info| BufferLine {
+            media_type: info.media_type().unwrap_or_default(),
+            element: info.element().map_or("", Element::as_str),
+            shape: info.shape(),
+            size: info.size,
+        }),
     })
 }

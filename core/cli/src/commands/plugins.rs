@@ -175,7 +175,13 @@ fn ports(ports: &[Port]) -> String {
     if ports.is_empty() {
         return "nothing".to_owned();
     }
-    let port = |port: &Port| format!("{}: {}", escape(&port.name), escape(&port.schema));
+    let port = |port: &Port| {
+        let carries = match port.carries.is_default() {
+            true => String::new(),
+            false => format!(" with {}", escape(&port.carries.to_string())),
+        };
+        format!("{}: {}{carries}", escape(&port.name), escape(&port.schema))
+    };
     ports.iter().map(port).collect::<Vec<_>>().join(", ")
 }
 

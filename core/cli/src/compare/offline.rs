@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use flowpipe_config::effects::EffectKind;
-use flowpipe_config::manifest::{Manifest, Port};
+use flowpipe_config::manifest::{Carried, Manifest, Port};
 use flowpipe_config::pipeline::{Contestant, Edge, OnError, OnStop, Pipeline, Stage, WhenFull};
 use flowpipe_config::reader::cycle::blocking_cycles;
 use flowpipe_host::catalogue::Catalogue;
@@ -300,6 +300,7 @@ fn source(
         schema: output::schema(recording, &topic).unwrap_or("*").to_owned(),
         optional: false,
         check: None,
+        carries: Carried::anything(),
     };
     for edge in leaving {
         let input = &receivers.manifests[edge.to.stage].inputs[edge.to.port];

@@ -62,7 +62,7 @@ pub fn without_samples(manifest: &Manifest, boards: &[SampleBoard]) -> Vec<Strin
 
 #[cfg(test)]
 mod tests {
-    use flowpipe_config::manifest::Port;
+    use flowpipe_config::manifest::{Carried, Port};
     use flowpipe_puzzle::message::{SIGHTING, SOLVED};
 
     use super::*;
@@ -76,6 +76,7 @@ mod tests {
                     schema: gives.into(),
                     optional: false,
                     check: None,
+                    carries: Carried::default(),
                 }],
                 ..Manifest::default()
             };

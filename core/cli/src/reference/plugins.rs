@@ -80,7 +80,11 @@ fn ports(ports: &[Port]) -> String {
             ),
         };
         let optional = if port.optional { " (optional)" } else { "" };
-        format!("{} {schema}{optional}", code(&port.name))
+        let carries = match port.carries.is_default() {
+            true => String::new(),
+            false => format!(" with {}", prose(&port.carries.to_string())),
+        };
+        format!("{} {schema}{carries}{optional}", code(&port.name))
     };
     match ports {
         [] => "none".to_owned(),

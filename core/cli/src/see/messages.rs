@@ -1,5 +1,6 @@
 //! The messages that a vision plugin without sightings emits on a picture.
 
+use flowpipe_host::frame::Frame;
 use flowpipe_host::message::Message;
 use flowpipe_message::{OVERLAY, Overlay};
 use flowpipe_terminal::{counted, escape, escape_block};
@@ -38,7 +39,7 @@ impl PictureMessages {
             self.overlay = Some(message.without_frame());
         }
         if self.kept.len() < MOST_MESSAGES {
-            let shape = message.frame().map(|frame| frame.shape());
+            let shape = message.frame().and_then(Frame::picture);
             self.kept.push(EmittedMessage {
                 message: message.without_frame(),
                 size: shape.map(|shape| [shape.width, shape.height]),

@@ -30,7 +30,7 @@ pub fn png(picture: &Frame, answer: &VisionAnswer<'_>) -> Result<Vec<u8>, String
 
 /// A copy, with opaque pixels.
 fn pixels(picture: &Frame) -> Result<Pixels, String> {
-    let shape = picture.shape();
+    let shape = picture.picture().ok_or("a buffer in place of a picture")?;
     let (step, [red, green, blue]) = match shape.format {
         abi::FORMAT_BGRA8 => (4, [2, 1, 0]),
         abi::FORMAT_RGBA8 => (4, [0, 1, 2]),
@@ -40,7 +40,7 @@ fn pixels(picture: &Frame) -> Result<Pixels, String> {
         other => return Err(format!("a picture of the unknown format {other}")),
     };
     let row_bytes = shape.width as usize * step;
-    let rows = picture.pixels().chunks(shape.stride.max(1) as usize);
+    let rows = picture.bytes().chunks(shape.stride.max(1) as usize);
     let pixels = rows.flat_map(|row| row[..row_bytes.min(row.len())].chunks_exact(step));
     let rgba = pixels.flat_map(|pixel| [pixel[red], pixel[green], pixel[blue], u8::MAX]);
     Ok(Pixels {

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use serde_json::{Map, Value};
 
 use super::read::check_ports;
-use super::{Manifest, Port};
+use super::{Carried, Manifest, Port};
 use crate::manifest::effects::{Effect, EffectKind, Effects};
 
 /// The most ports of one direction that a config may declare.
@@ -50,6 +50,8 @@ pub struct DeclaredPort<'a> {
     pub optional: bool,
     /// The check that messages of this output need, by its plugin's name.
     pub check: Option<&'a str>,
+    /// What its messages carry, as it is written.
+    pub carries: Option<&'a Value>,
     /// The file with the JSON Schema of its messages.
     pub file: Option<&'a str>,
     /// The JSON Schema of its messages: given in the config, or read from the file.
@@ -154,18 +156,29 @@ impl<'m, 'c> Declaration<'m, 'c> {
                 ports.len()
             ));
         }
+        for port in &ports {
+            let carried = port.carried();
+            carried.map_err(|reason| format!("the {name} {:?}: {reason}", port.name))?;
+        }
         let ports: Vec<_> = ports.iter().map(DeclaredPort::port).collect();
         check_ports(&ports, name)
     }
 }
 
 impl DeclaredPort<'_> {
+    fn carried(&self) -> Result<Carried, String> {
+        self.carries
+            .map_or_else(|| Ok(Carried::default()), Carried::read)
+    }
+
     fn port(&self) -> Port {
         Port {
             name: self.name.to_owned(),
             schema: self.schema.to_owned(),
             optional: self.optional,
             check: self.check.map(str::to_owned),
+            // `check_ports` reports what can't be read.
+            carries: self.carried().unwrap_or_default(),
         }
     }
 }
@@ -176,6 +189,7 @@ fn declared_port<'a>((name, declared): (&'a String, &'a Value)) -> Option<Declar
         schema: declared.get("schema")?.as_str()?,
         optional: declared.get("optional").and_then(Value::as_bool) == Some(true),
         check: declared.get("check").and_then(Value::as_str),
+        carries: declared.get("carries").filter(|it| !it.is_null()),
         file: declared.get("file").and_then(Value::as_str),
         json_schema: declared.get("json_schema").filter(|it| !it.is_null()),
     })
@@ -254,6 +268,9 @@ mod tests {
         let checked = json!({ "outputs": { "out": { "schema": "x.a/1", "check": "check-x" } } });
         let stage = open.with_config(&checked);
         assert_eq!(stage.outputs[0].check.as_deref(), Some("check-x"));
+        let carrying = json!({ "outputs": { "out": { "schema": "*", "carries": "picture" } } });
+        let stage = open.with_config(&carrying);
+        assert_eq!(stage.outputs[0].carries.to_string(), "a picture");
         // Without a declaration, the manifest's word stays.
         let stage = open.with_config(&json!({ "command": ["a"] }));
         assert_eq!(*stage, open);
@@ -291,6 +308,11 @@ mod tests {
         assert_eq!(bad, "the input name \"In\" is not a name");
         let bad = refused(json!({ "outputs": { "out": { "schema": "x" } } }));
         assert!(bad.contains("neither `*` nor like"), "{bad}");
+        let bad = refused(json!({ "outputs": { "out": { "schema": "*", "carries": "sound" } } }));
+        assert!(
+            bad.starts_with("the output \"out\": `carries` has"),
+            "{bad}"
+        );
         let bad = refused(json!({ "outputs": { "out": {} } }));
         assert_eq!(bad, "an output without a schema id is declared");
         let many: Map<_, _> = (0..65)

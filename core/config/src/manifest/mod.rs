@@ -1,5 +1,6 @@
 //! The manifest: what a plugin declares about a stage before it is created.
 
+mod carried;
 mod declaration;
 pub mod effects;
 mod read;
@@ -7,6 +8,7 @@ mod schema_text;
 
 use std::borrow::Cow;
 
+pub use carried::{Carried, Content};
 pub use declaration::{Declaration, DeclaredPort, Direction};
 use jsonschema::{PatternOptions, ValidationError, Validator};
 pub use read::{read_accepted_manifest, read_manifest};
@@ -55,7 +57,7 @@ pub struct Manifest {
     pub panic: String,
 }
 
-/// An input or output. Two are equal if their names and schemas are: then plugins fit in one place.
+/// An input or output. Two are equal if their names, schemas and contents are: then plugins fit in one place.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Port {
     /// Its name.
@@ -68,6 +70,9 @@ pub struct Port {
     /// The check that messages of this output need, by its plugin's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<String>,
+    /// What its messages carry besides their JSON.
+    #[serde(default, skip_serializing_if = "Carried::is_default")]
+    pub carries: Carried,
 }
 
 /// The most bytes of a compiled pattern in a schema.
@@ -152,14 +157,14 @@ fn forbids(schema: &Value) -> bool {
 
 impl PartialEq for Port {
     fn eq(&self, other: &Self) -> bool {
-        self.name == other.name && self.schema == other.schema
+        self.name == other.name && self.schema == other.schema && self.carries == other.carries
     }
 }
 
 impl Eq for Port {}
 
 impl Port {
-    /// Whether this output can be connected to that input. A run checks each message of an output of any schema.
+    /// Whether the schema of this output can be that of that input. A run checks each message of an output of any schema.
     #[must_use]
     pub fn meets(&self, input: &Self) -> bool {
         self.schema == input.schema || self.schema == "*" || input.schema == "*"

@@ -119,6 +119,7 @@ mod tests {
             ports(r#"{"name":"in","schema":"*"},{"name":"in","schema":"x/1"}"#)
                 .contains("two inputs")
         );
+        assert!(ports(r#"{"name":"in","schema":"*","carries":"sound"}"#).contains("\"sound\""));
         let config = |schema: &str| {
             reason(&format!(
                 r#"{{"name":"a","role":"stage","config":{schema}}}"#

@@ -188,6 +188,13 @@ pub enum Problem {
         takes: String,
         hint: Option<String>,
     },
+    #[error("`{from}` carries {gives}, but `{to}` carries {takes}")]
+    ContentsDoNotMeet {
+        from: String,
+        gives: String,
+        to: String,
+        takes: String,
+    },
     #[error("more than one {direction} of `{stage}` fits here: {}", list(.ports))]
     AmbiguousPort {
         stage: String,
@@ -335,6 +342,9 @@ impl Problem {
                 "plugins that race must have the same ports and the same schemas"
             }
             Self::AmbiguousPort { example, .. } => return Some(format!("name one: {example}")),
+            Self::ContentsDoNotMeet { .. } => {
+                "let both ends declare the same with `carries`, or put a stage between them that converts"
+            }
             Self::SourceFed { plugin, key, .. } => {
                 return Some(format!(
                     "the plugin `{plugin}` has no inputs; leave `{key}` out"

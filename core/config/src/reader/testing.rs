@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{ConfigError, Expressions, NoFiles, Plugins, Surroundings, read_tested};
-use crate::manifest::Manifest;
+use crate::manifest::{Carried, Manifest};
 use crate::pipeline::Pipeline;
 use crate::reader::pipeline_test::PipelineTest;
 
@@ -165,6 +165,15 @@ pub(crate) fn plugins() -> FakePlugins {
         checked("keys", &["out keys/1", "also keys/1"], "check-clicks"),
         checked("painter", &["out lines/1"], "check-lines"),
         optional("player", &["clicks clicks/1", "strokes strokes/1"]),
+        carrying(
+            manifest("microphone", &[], &["out sound/1"], empty.clone()),
+            &json!({ "media_type": "audio/pcm", "element": "f32", "shape": ["any", 2] }),
+        ),
+        carrying(
+            manifest("decoder", &["in sound/1"], &["out sound/1"], empty.clone()),
+            &json!(["nothing", { "media_type": "audio/ogg" }]),
+        ),
+        manifest("oscilloscope", &["in sound/1"], &[], empty),
     ])
 }
 
@@ -182,6 +191,14 @@ fn optional(name: &str, inputs: &[&str]) -> Manifest {
     let mut manifest = manifest(name, inputs, &[], json!({ "type": "object" }));
     for input in &mut manifest.inputs {
         input.optional = true;
+    }
+    manifest
+}
+
+/// The same plugin, all ports of which carry this.
+fn carrying(mut manifest: Manifest, carried: &Value) -> Manifest {
+    for port in manifest.inputs.iter_mut().chain(&mut manifest.outputs) {
+        port.carries = Carried::read(carried).unwrap();
     }
     manifest
 }

@@ -215,7 +215,23 @@ impl Wiring<'_, '_, '_> {
         );
         let (outputs, inputs) = (outputs?, inputs?);
         let pairs = fitting(giver, &outputs, taker, &inputs);
-        match pairs.as_slice() {
+        let agrees = |&(output, input): &(usize, usize)| {
+            let (output, input) = (&giver.outputs[output], &taker.inputs[input]);
+            output.carries.meets(&input.carries)
+        };
+        let agreeing: Vec<_> = pairs.iter().copied().filter(agrees).collect();
+        if let (Some(&(output, input)), []) = (pairs.first(), agreeing.as_slice()) {
+            let (output, input) = (&giver.outputs[output], &taker.inputs[input]);
+            let problem = Problem::ContentsDoNotMeet {
+                from: format!("{from_name}.{}", output.name),
+                gives: output.carries.to_string(),
+                to: format!("{to_name}.{}", input.name),
+                takes: input.carries.to_string(),
+            };
+            findings.report(&source.span, problem);
+            return None;
+        }
+        match agreeing.as_slice() {
             &[(output, input)] => Some((
                 PortRef {
                     stage: from,

@@ -4,6 +4,7 @@ use std::ffi::CStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use flowpipe_config::manifest::Content;
 use flowpipe_host::message::Message;
 
 use crate::edge::fed_input::FedInput;
@@ -116,9 +117,9 @@ impl OutEdge {
         !counts.closed && counts.outstanding() > 0
     }
 
-    /// Why its receiver does not take messages of a schema. `None`: it takes them.
-    pub(crate) fn refusal(&self, schema: &CStr) -> Option<String> {
-        self.fed.refusal(schema)
+    /// Why its receiver does not take messages of a schema with this content. `None`: it takes them.
+    pub(crate) fn refusal(&self, schema: &CStr, content: Content<'_>) -> Option<String> {
+        self.fed.refusal(schema, content)
     }
 
     /// Returns false the first time that the receiver is gone.

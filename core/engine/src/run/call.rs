@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use flowpipe_abi as abi;
+use flowpipe_config::manifest::Content;
 use flowpipe_config::pipeline::PortRef;
 use flowpipe_host::call::{CallContext, Cancellation};
 use flowpipe_host::document::{Document, DocumentError};
@@ -212,12 +213,21 @@ impl Context<'_> {
                     "a message of schema {given:?} where {schema:?} is declared"
                 )));
             }
-            (None, Some(given)) => match port.fed.refusal(given) {
-                Some(why) => return Err(refuse(why)),
-                None => Arc::from(given),
-            },
+            (None, Some(given)) => Arc::from(given),
             (None, None) => return Err(refuse("a message without a schema".into())),
         };
+        // SAFETY: the ABI demands null or a reference that the plugin holds and keeps.
+        let frame = unsafe {
+            let borrowed = std::mem::ManuallyDrop::new(Frame::from_abi(output.frame));
+            (*borrowed).clone()
+        };
+        let content = frame.as_ref().map_or(Content::Nothing, Frame::content);
+        port.check_content(content).map_err(refuse)?;
+        if (port.schema.is_none() || port.fed.may_refuse(content))
+            && let Some(why) = port.fed.refusal(&schema, content)
+        {
+            return Err(refuse(why));
+        }
         let body = if output.json.is_null() {
             Document::empty()
         } else {
@@ -225,11 +235,6 @@ impl Context<'_> {
             let json =
                 unsafe { std::slice::from_raw_parts(output.json.cast::<u8>(), output.json_length) };
             Document::unchecked(json).map_err(not_a_document)?
-        };
-        // SAFETY: the ABI demands null or a reference that the plugin holds and keeps.
-        let frame = unsafe {
-            let borrowed = std::mem::ManuallyDrop::new(Frame::from_abi(output.frame));
-            (*borrowed).clone()
         };
         let mut lineage = self.lineage(frame.is_some(), output.captured_ns);
         if self.descent.origin.is_none() && frame.is_some() {

@@ -236,6 +236,19 @@ pub(crate) fn check_edges(pipeline: &Pipeline, manifests: &[&Manifest]) -> Resul
             );
             return Err(misfit(receiver, reason));
         }
+        if !output.carries.meets(&input.carries) {
+            let giver = pipeline.stages.get(from.stage);
+            let reason = format!(
+                "input \"{}\" carries {}, but output \"{}\" of stage \"{}\" carries {}: let both declare the same with \
+                 `carries`, or put a stage between them that converts",
+                input.name,
+                input.carries,
+                output.name,
+                giver.map_or("?", |stage| &stage.name),
+                output.carries
+            );
+            return Err(misfit(receiver, reason));
+        }
         if edge.queue.capacity == 0 {
             return Err(misfit(
                 receiver,

@@ -8,9 +8,10 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
 
 use flowpipe_abi as abi;
+use flowpipe_config::manifest::Content;
 use flowpipe_config::pipeline::{Edge, Pipeline, PortRef, Queue, WhenFull};
 use flowpipe_host::document::Document;
-use flowpipe_host::frame::{Frame, Shape};
+use flowpipe_host::frame::{Frame, Layout};
 use flowpipe_host::message::{CapturedMessage, Hops, Lineage, MOST_HOPS, Message, Origin};
 use flowpipe_recording::LATEST_TIME;
 use flowpipe_sync::lock;
@@ -90,7 +91,7 @@ pub struct ArrivedMessage {
     /// Its JSON.
     pub json: Vec<u8>,
     /// Its pixels: their layout and bytes.
-    pub pixels: Option<(Shape, Arc<Vec<u8>>)>,
+    pub pixels: Option<(Layout, Arc<Vec<u8>>)>,
     /// Its number, from 1.
     pub sequence: u64,
     /// The frame that it descends from.
@@ -394,15 +395,20 @@ impl IncomingEdge {
             }
             None => text(&arrived.schema)?,
         };
-        if let Some(why) = self.sender.refusal(&schema) {
+        let content = arrived
+            .pixels
+            .as_ref()
+            .map_or(Content::Nothing, |(layout, _)| layout.content());
+        port.check_content(content)?;
+        if let Some(why) = self.sender.refusal(&schema, content) {
             return Err(why);
         }
         let lineage = self.lineage(&arrived)?;
-        let frame = arrived.pixels.map(|(shape, pixels)| {
+        let frame = arrived.pixels.map(|(layout, bytes)| {
             let owner = self.stage.index as u32;
             let pool = &self.stage.run.services.pool;
-            let frame = Frame::from_pixels(pool, shape, owner, &pixels);
-            frame.ok_or("its pixels do not fit its layout, or memory is short")
+            let frame = Frame::from_bytes(pool, layout, owner, &bytes);
+            frame.ok_or("its bytes do not fit its layout, or memory is short")
         });
         Ok(Message {
             schema,

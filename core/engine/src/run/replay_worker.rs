@@ -65,8 +65,9 @@ pub(crate) fn run(
                     tracing::warn!(
                         stage = stage.settings.name,
                         input = stage.input_name(port),
-                        "it took a message of schema {}, which is not that of the input: the call is skipped",
-                        message.schema()
+                        "it took a message of schema {} with {}, which the input does not take: the call is skipped",
+                        message.schema(),
+                        message.content()
                     );
                     replay.skip(stage, number, call, false);
                     continue;

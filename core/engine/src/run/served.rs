@@ -8,6 +8,7 @@ use std::mem::ManuallyDrop;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 
 use flowpipe_abi as abi;
+use flowpipe_config::manifest::Content;
 use flowpipe_config::pipeline::{Pipeline, PortRef, Stage};
 use flowpipe_host::call::{CallContext, CallHandle, Cancellation};
 use flowpipe_host::catalogue::{Catalogue, Found};
@@ -111,13 +112,19 @@ impl WorkerHost {
         &self.pool
     }
 
-    /// Whether an input of a stage takes messages of a schema.
+    /// Whether an input of a stage takes messages of a schema with this content.
     #[must_use]
-    pub fn takes(&self, place: WorkerPlace, port: usize, schema: &CStr) -> bool {
+    pub fn takes(
+        &self,
+        place: WorkerPlace,
+        port: usize,
+        schema: &CStr,
+        content: Content<'_>,
+    ) -> bool {
         let found = self.found.get(place.stage);
         let found = found.and_then(|plugins| plugins.get(place.plugin));
         let input = found.and_then(|found| found.manifest.inputs.get(port));
-        input.is_some_and(|input| InputPort::new(input).takes(schema))
+        input.is_some_and(|input| InputPort::new(input).takes(schema, content))
     }
 
     /// Creates and activates an instance. Call it while [`Self::control_calls`] are locked. `run`: the run of the machine

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use flowpipe_abi as abi;
-use flowpipe_config::manifest::Manifest;
+use flowpipe_config::manifest::{Carried, Content, Manifest};
 use flowpipe_config::pipeline::{self, PortRef};
 use flowpipe_host::catalogue::Found;
 use flowpipe_host::instance::Limits;
@@ -88,10 +88,28 @@ pub(crate) struct OutputPort {
     pub name: String,
     /// `None`: the plugin names the schema of each message.
     pub schema: Option<Arc<CStr>>,
+    /// What its messages may carry.
+    pub carries: Carried,
     /// What judges its messages, if the schema is known.
     pub checks: SchemaChecks,
-    /// Where its messages go. Of interest if the plugin names their schemas.
+    /// Where its messages go. Of interest if the plugin names their schemas, or what they carry is declared.
     pub fed: FedInputs,
+}
+
+impl OutputPort {
+    /// Checks that a message of this output may carry this.
+    ///
+    /// # Errors
+    /// Why not, as the rest of a sentence about the stage.
+    pub(crate) fn check_content(&self, content: Content<'_>) -> Result<(), String> {
+        let carries = &self.carries;
+        match carries.allows(content) {
+            true => Ok(()),
+            false => Err(format!(
+                "a message with {content} where `carries` declares {carries}"
+            )),
+        }
+    }
 }
 
 /// Whether a stage's loop continues.
@@ -112,6 +130,7 @@ impl Stage {
         let output = |port: &flowpipe_config::manifest::Port| OutputPort {
             name: port.name.clone(),
             schema: fed_input::schema(port),
+            carries: port.carries.clone(),
             checks: run.checks.of(&port.schema),
             fed: FedInputs::default(),
         };
@@ -259,7 +278,7 @@ impl Stage {
     /// Whether an input takes a message. False: it has no such input.
     pub(crate) fn takes(&self, port: usize, message: &Message) -> bool {
         let input = self.inputs.get(port);
-        input.is_some_and(|input| input.takes(&message.schema))
+        input.is_some_and(|input| input.takes(&message.schema, message.content()))
     }
 
     /// The plugin name of a contestant.

@@ -301,7 +301,7 @@ impl Observer for Watcher {
             hops: lineage.hops.iter().map(|hop| hop.stage).collect(),
             pixels: message
                 .frame()
-                .map(|frame| (frame.pixels().as_ptr() as usize, frame.pixels()[0])),
+                .map(|frame| (frame.bytes().as_ptr() as usize, frame.bytes()[0])),
         });
     }
 

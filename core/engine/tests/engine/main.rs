@@ -14,6 +14,7 @@ mod isolated;
 mod manifests;
 
 mod bad_plugins;
+mod buffers;
 mod flow;
 mod graphs;
 #[cfg(unix)]

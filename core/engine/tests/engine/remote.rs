@@ -40,7 +40,7 @@ fn arrived(message: &Message) -> ArrivedMessage {
         json: message.json().as_bytes().to_vec(),
         pixels: message
             .frame()
-            .map(|frame| (frame.shape(), Arc::new(frame.pixels().to_vec()))),
+            .map(|frame| (*frame.layout(), Arc::new(frame.bytes().to_vec()))),
         sequence: lineage.sequence,
         origin: lineage.origin,
         captured: ancestor.map(|it| {

@@ -1,5 +1,6 @@
-//! Frames: pictures in the host's memory, counted and recycled.
+//! Frames: pictures and buffers in the host's memory, counted and recycled.
 
+pub mod layout;
 #[cfg(unix)]
 pub mod memory;
 pub mod pool;
@@ -10,24 +11,10 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use flowpipe_abi as abi;
+use flowpipe_config::manifest::Content;
 
+pub use crate::frame::layout::{BufferLayout, Layout, Shape};
 use crate::frame::pool::{Memory, Pool};
-
-/// The layout of a picture in memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape {
-    /// One of the ABI's formats (`flowpipe_abi::FORMAT_…`).
-    pub format: abi::Format,
-    /// Pixels from left to right, at least 1.
-    pub width: u32,
-    /// Rows from top to bottom, at least 1.
-    pub height: u32,
-    /// Bytes from one row to the next.
-    pub stride: u64,
-}
-
-/// The largest allowed picture in bytes: 16,384 x 16,384 pixels of 4 bytes.
-const LARGEST: u64 = 1 << 30;
 
 /// One reference to a frame.
 ///
@@ -38,7 +25,7 @@ pub struct Frame(Arc<Counted>);
 /// The target of the ABI's frame pointer.
 #[derive(Debug)]
 struct Counted {
-    shape: Shape,
+    layout: Layout,
     memory: ManuallyDrop<Memory>,
     /// The stage that allocated it.
     owner: u32,
@@ -47,57 +34,13 @@ struct Counted {
     is_dropped: bool,
 }
 
-impl Shape {
-    /// Reads a shape from the ABI; a stride of 0 becomes rows without gaps.
-    ///
-    /// `None` if it is invalid: an unknown format, no pixels, rows that overlap, more than 1 GiB.
-    #[must_use]
-    pub fn new(info: &abi::FrameInfo) -> Option<Self> {
-        let row = u64::from(info.width) * bytes_per_pixel(info.format)?;
-        let stride = if info.stride == 0 { row } else { info.stride };
-        let size = stride.checked_mul(u64::from(info.height))?;
-        (row > 0 && stride >= row && size > 0 && size <= LARGEST).then_some(Self {
-            format: info.format,
-            width: info.width,
-            height: info.height,
-            stride,
-        })
-    }
-
-    /// Bytes in all.
-    #[must_use]
-    pub fn size(&self) -> usize {
-        // At most LARGEST, checked when the shape was created.
-        usize::try_from(self.stride * u64::from(self.height)).unwrap_or(usize::MAX)
-    }
-
-    fn info(&self) -> abi::FrameInfo {
-        abi::FrameInfo {
-            struct_size: size_of::<abi::FrameInfo>() as u32,
-            format: self.format,
-            width: self.width,
-            height: self.height,
-            stride: self.stride,
-            size: self.size() as u64,
-        }
-    }
-}
-
-fn bytes_per_pixel(format: abi::Format) -> Option<u64> {
-    match format {
-        abi::FORMAT_BGRA8 | abi::FORMAT_RGBA8 => Some(4),
-        abi::FORMAT_BGR8 | abi::FORMAT_RGB8 => Some(3),
-        abi::FORMAT_GREY8 => Some(1),
-        _ => None,
-    }
-}
-
 impl Frame {
     /// A frame from the pool, its bytes unspecified. `None` when memory is short.
-    pub fn new(pool: &Arc<Pool>, shape: Shape, owner: u32) -> Option<Self> {
-        let memory = pool.take(shape.size(), owner)?;
+    pub fn new(pool: &Arc<Pool>, layout: impl Into<Layout>, owner: u32) -> Option<Self> {
+        let layout = layout.into();
+        let memory = pool.take(layout.size(), owner)?;
         let counted = Counted {
-            shape,
+            layout,
             memory: ManuallyDrop::new(memory),
             owner,
             pool: ManuallyDrop::new(pool.clone()),
@@ -112,31 +55,58 @@ impl Frame {
         self.0.pool.share();
     }
 
-    /// A frame with these pixels, from the pool. `None` when memory is short, or when the shape has another size.
-    pub fn from_pixels(pool: &Arc<Pool>, shape: Shape, owner: u32, pixels: &[u8]) -> Option<Self> {
-        if pixels.len() != shape.size() {
+    /// A frame with these bytes, from the pool. `None` when memory is short, or when the layout has another size.
+    pub fn from_bytes(
+        pool: &Arc<Pool>,
+        layout: impl Into<Layout>,
+        owner: u32,
+        bytes: &[u8],
+    ) -> Option<Self> {
+        let layout = layout.into();
+        if bytes.len() != layout.size() {
             return None;
         }
-        let frame = Self::new(pool, shape, owner)?;
+        let frame = Self::new(pool, layout, owner)?;
         let target = frame.0.memory.pointer();
         // SAFETY: both hold `size` bytes, and a new frame overlaps no other.
-        unsafe { target.copy_from_nonoverlapping(NonNull::from(pixels).cast(), shape.size()) };
+        unsafe { target.copy_from_nonoverlapping(NonNull::from(bytes).cast(), bytes.len()) };
         Some(frame)
     }
 
-    /// The layout of the pixels.
+    /// The layout of the bytes.
     #[must_use]
-    pub fn shape(&self) -> Shape {
-        self.0.shape
+    pub fn layout(&self) -> &Layout {
+        &self.0.layout
     }
 
-    /// The pixels.
+    /// The layout of the pixels. `None`: it is a buffer.
     #[must_use]
-    pub fn pixels(&self) -> &[u8] {
-        let Counted { memory, shape, .. } = &*self.0;
+    pub fn picture(&self) -> Option<Shape> {
+        match self.0.layout {
+            Layout::Picture(shape) => Some(shape),
+            Layout::Buffer(_) => None,
+        }
+    }
+
+    /// What a message with it carries.
+    #[must_use]
+    pub fn content(&self) -> Content<'_> {
+        self.0.layout.content()
+    }
+
+    /// Bytes in all.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.0.layout.size()
+    }
+
+    /// The pixels, or the elements.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        let Counted { memory, layout, .. } = &*self.0;
         // SAFETY: the memory holds `size` initialised bytes as long as a reference exists, and
         // nothing writes while there is more than one reference.
-        unsafe { std::slice::from_raw_parts(memory.pointer().as_ptr(), shape.size()) }
+        unsafe { std::slice::from_raw_parts(memory.pointer().as_ptr(), layout.size()) }
     }
 
     /// The pointer for the ABI. The reference stays with `self`.
@@ -164,10 +134,10 @@ impl Frame {
 
     /// The layout, as the ABI's struct.
     pub fn info(&self) -> abi::FrameInfo {
-        self.shape().info()
+        self.0.layout.info()
     }
 
-    /// The pixels, to write. When other references exist, this becomes a copy first. `None` when
+    /// The bytes, to write. When other references exist, this becomes a copy first. `None` when
     /// memory is short.
     pub fn write(&mut self) -> Option<NonNull<u8>> {
         // What the last other holder read is over before this one writes: `get_mut` synchronizes with its drop.
@@ -177,13 +147,13 @@ impl Frame {
         Some(self.0.memory.pointer())
     }
 
-    /// A frame with the same pixels, from this pool. `None` when memory is short.
+    /// A frame with the same layout and bytes, from this pool. `None` when memory is short.
     pub fn copy(&self, pool: &Arc<Pool>, owner: u32) -> Option<Self> {
-        let Counted { memory, shape, .. } = &*self.0;
-        let copy = Self::new(pool, *shape, owner)?;
+        let Counted { memory, layout, .. } = &*self.0;
+        let copy = Self::new(pool, *layout, owner)?;
         let target = copy.0.memory.pointer();
         // SAFETY: both hold `size` bytes, and a new frame overlaps no other.
-        unsafe { target.copy_from_nonoverlapping(memory.pointer(), shape.size()) };
+        unsafe { target.copy_from_nonoverlapping(memory.pointer(), layout.size()) };
         Some(copy)
     }
 

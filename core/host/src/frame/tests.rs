@@ -65,7 +65,7 @@ fn writing_a_shared_frame_copies() {
     unsafe { mine.write().unwrap().as_ptr().write(9) };
     assert_ne!(mine.as_abi(), other.as_abi());
     assert_eq!(
-        (other.pixels()[0], mine.pixels()[0], mine.pixels()[1]),
+        (other.bytes()[0], mine.bytes()[0], mine.bytes()[1]),
         (7, 9, 7)
     );
     drop((mine, other));
@@ -79,7 +79,7 @@ const THREADS: usize = 4;
 const ROUNDS: usize = if cfg!(miri) { 8 } else { 1000 };
 
 fn fill(frame: &mut Frame, value: u8) {
-    let size = frame.shape().size();
+    let size = frame.size();
     // SAFETY: this reference is the only one to these bytes.
     unsafe { frame.write().unwrap().as_ptr().write_bytes(value, size) };
 }
@@ -95,7 +95,7 @@ fn references_are_counted_across_threads() {
             scope.spawn(move || {
                 for _ in 0..ROUNDS {
                     let other = shared.clone();
-                    assert_eq!(other.pixels(), [7; 128]);
+                    assert_eq!(other.bytes(), [7; 128]);
                 }
             });
         }
@@ -114,10 +114,10 @@ fn a_write_in_place_follows_the_last_read() {
         fill(&mut mine, 1);
         let theirs = mine.clone();
         std::thread::scope(|scope| {
-            scope.spawn(move || assert_eq!(theirs.pixels(), [1; 128]));
+            scope.spawn(move || assert_eq!(theirs.bytes(), [1; 128]));
             // Into a copy while the reader has its reference, and then in place.
             fill(&mut mine, 2);
-            assert_eq!(mine.pixels(), [2; 128], "round {round}");
+            assert_eq!(mine.bytes(), [2; 128], "round {round}");
         });
     }
     assert_eq!(pool.statistics().live, 0);
@@ -134,7 +134,7 @@ fn both_owners_of_a_frame_may_write() {
                 let mut mine = first.clone();
                 scope.spawn(move || {
                     fill(&mut mine, value);
-                    assert_eq!(mine.pixels(), [value; 128]);
+                    assert_eq!(mine.bytes(), [value; 128]);
                 });
             }
             drop(first);
@@ -154,7 +154,7 @@ fn memory_moves_between_threads() {
                     let shape = Shape::new(&info(abi::FORMAT_GREY8, 16, 4, 0)).unwrap();
                     let mut mine = Frame::new(pool, shape, value as u32).unwrap();
                     fill(&mut mine, value as u8);
-                    assert_eq!(mine.pixels(), [value as u8; 64]);
+                    assert_eq!(mine.bytes(), [value as u8; 64]);
                 }
             });
         }
@@ -179,10 +179,10 @@ fn frames_outlive_the_run() {
         scope.spawn(move || {
             // Its copy is made in the pool of the first one.
             fill(&mut theirs, 9);
-            assert_eq!(theirs.pixels(), [9; 128]);
+            assert_eq!(theirs.bytes(), [9; 128]);
         });
     });
-    assert_eq!(kept.pixels(), [7; 128]);
+    assert_eq!(kept.bytes(), [7; 128]);
 }
 
 /// As in a plugin that releases a frame once too often, also while others have references to it.
@@ -199,7 +199,7 @@ fn a_release_too_many_frees_nothing_twice() {
     let theirs = frame(&pool);
     release(theirs.as_abi());
     let next = frame(&pool);
-    assert_eq!(next.pixels().as_ptr(), theirs.pixels().as_ptr());
+    assert_eq!(next.bytes().as_ptr(), theirs.bytes().as_ptr());
     drop(theirs.clone());
     drop(theirs);
     assert_eq!(pool.statistics().live, 1);
@@ -208,4 +208,34 @@ fn a_release_too_many_frees_nothing_twice() {
     assert_eq!((statistics.live, statistics.idle_bytes), (0, 128));
     assert_eq!(statistics.allocated, 1);
     assert_eq!(Arc::strong_count(&pool), 1);
+}
+
+fn audio() -> BufferLayout {
+    let info = abi::BufferInfo::new("audio/pcm", abi::Element::F32, &[16, 2]);
+    BufferLayout::new(&info.unwrap()).unwrap()
+}
+
+#[test]
+fn a_buffer_is_memory_of_the_same_pool() {
+    let pool = Pool::new(1);
+    let mut mine = Frame::new(&pool, audio(), 0).unwrap();
+    fill(&mut mine, 7);
+    assert_eq!((mine.size(), mine.picture()), (128, None));
+    // Nothing that a reader of pictures could take for pixels.
+    let info = mine.info();
+    assert_eq!((info.format, info.width, info.height), (0, 0, 0));
+    assert_eq!((info.stride, info.size), (0, 128));
+    let other = mine.clone();
+    fill(&mut mine, 9);
+    assert_ne!(mine.as_abi(), other.as_abi());
+    assert_eq!(mine.layout(), other.layout());
+    assert_eq!(
+        (mine.bytes(), other.bytes()),
+        (&[9; 128][..], &[7; 128][..])
+    );
+    drop((mine, other));
+    // A picture of the same size reuses its memory.
+    let picture = frame(&pool);
+    assert_eq!(picture.content(), Content::Picture);
+    assert_eq!(pool.statistics().reused, 1);
 }

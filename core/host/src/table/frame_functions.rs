@@ -3,7 +3,8 @@
 
 use flowpipe_abi as abi;
 
-use crate::frame::Frame;
+use crate::frame::{BufferLayout, Frame, Layout};
+use crate::table::Host;
 
 /// The frame functions of one process: of the host's own frames, or of those of a stage's process.
 ///
@@ -35,10 +36,29 @@ pub unsafe trait FrameFunctions {
     /// # Safety
     /// As the ABI demands of its caller.
     unsafe extern "C" fn write(frame: *mut *mut abi::Frame) -> *mut u8;
+    /// As [`abi::Buffers::create`].
+    ///
+    /// # Safety
+    /// As the ABI demands of its caller.
+    unsafe extern "C" fn create_buffer(
+        host: *const abi::Host,
+        info: *const abi::BufferInfo,
+    ) -> *mut abi::Frame;
+    /// As [`abi::Buffers::info`].
+    ///
+    /// # Safety
+    /// As the ABI demands of its caller.
+    unsafe extern "C" fn buffer_info(
+        frame: *const abi::Frame,
+        info: *mut abi::BufferInfo,
+    ) -> abi::Status;
 }
 
 /// The host's extension `flowpipe.frames/1`, of the host's own frames.
 pub(crate) static TABLE: abi::Frames = extension::<Frame>();
+
+/// The host's extension `flowpipe.buffer/1`, of the host's own frames.
+pub(crate) static BUFFERS: abi::Buffers = buffer_extension::<Frame>();
 
 /// The host's extension `flowpipe.frames/1`.
 pub const fn extension<F: FrameFunctions>() -> abi::Frames {
@@ -50,6 +70,16 @@ pub const fn extension<F: FrameFunctions>() -> abi::Frames {
         info: F::info,
         read: F::read,
         write: F::write,
+    }
+}
+
+/// The host's extension `flowpipe.buffer/1`.
+pub const fn buffer_extension<F: FrameFunctions>() -> abi::Buffers {
+    abi::Buffers {
+        struct_size: size_of::<abi::Buffers>() as u32,
+        reserved: 0,
+        create: F::create_buffer,
+        info: F::buffer_info,
     }
 }
 
@@ -80,6 +110,46 @@ pub unsafe fn fill_in(info: *mut abi::FrameInfo, with: abi::FrameInfo) {
             ..with
         });
     }
+}
+
+/// Reads a plugin's description of a new buffer. `None`: it is null, or no layout of a buffer.
+///
+/// # Safety
+/// `info` is null, or points at an info that states its size and is readable up to it.
+pub unsafe fn read_buffer_info(info: *const abi::BufferInfo) -> Option<BufferLayout> {
+    // As in `fill_in`, the size comes before a reference.
+    // SAFETY: by the contract above.
+    let info = unsafe {
+        let is_whole =
+            !info.is_null() && (*info).struct_size as usize >= size_of::<abi::BufferInfo>();
+        is_whole.then(|| &*info)?
+    };
+    BufferLayout::new(info).ok()
+}
+
+/// Fills in a plugin's buffer info, and returns the status. `with`: `None` for a picture.
+///
+/// # Safety
+/// `info` is null, or points at an info that states its size and is writable up to it.
+pub unsafe fn fill_in_buffer(
+    info: *mut abi::BufferInfo,
+    with: Option<&abi::BufferInfo>,
+) -> abi::Status {
+    let Some(with) = with else {
+        return abi::WRONG_TYPE;
+    };
+    // SAFETY: by the contract above, struct_size can be read, and the rest written when it is large enough.
+    unsafe {
+        if info.is_null() || ((*info).struct_size as usize) < size_of::<abi::BufferInfo>() {
+            return abi::ERROR;
+        }
+        let struct_size = (*info).struct_size;
+        info.write(abi::BufferInfo {
+            struct_size,
+            ..*with
+        });
+    }
+    abi::OK
 }
 
 pub(crate) unsafe extern "C" fn frame_ref<F: FrameFunctions>(
@@ -153,11 +223,11 @@ unsafe impl FrameFunctions for Frame {
     unsafe extern "C" fn read(frame: *const abi::Frame) -> *const u8 {
         // SAFETY: the ABI demands that the caller holds a reference.
         let frame = unsafe { Frame::from_abi(frame.cast_mut()) };
-        let pixels = frame
+        let bytes = frame
             .as_ref()
-            .map_or(std::ptr::null(), |frame| frame.pixels().as_ptr());
+            .map_or(std::ptr::null(), |frame| frame.bytes().as_ptr());
         std::mem::forget(frame);
-        pixels
+        bytes
     }
 
     unsafe extern "C" fn write(frame: *mut *mut abi::Frame) -> *mut u8 {
@@ -169,8 +239,36 @@ unsafe impl FrameFunctions for Frame {
         }) else {
             return std::ptr::null_mut();
         };
-        let pixels = owned.write();
+        let bytes = owned.write();
         *place = owned.into_abi();
-        pixels.map_or(std::ptr::null_mut(), |pixels| pixels.as_ptr())
+        bytes.map_or(std::ptr::null_mut(), |bytes| bytes.as_ptr())
+    }
+    unsafe extern "C" fn create_buffer(
+        host: *const abi::Host,
+        info: *const abi::BufferInfo,
+    ) -> *mut abi::Frame {
+        // SAFETY: the ABI demands the host's table, and an info that is readable up to its size.
+        let (host, layout) = unsafe { (Host::from_abi(host), read_buffer_info(info)) };
+        let frame = host
+            .zip(layout)
+            .and_then(|(host, layout)| Frame::new(host.pool(), layout, host.owner()));
+        frame.map_or(std::ptr::null_mut(), Frame::into_abi)
+    }
+
+    unsafe extern "C" fn buffer_info(
+        frame: *const abi::Frame,
+        info: *mut abi::BufferInfo,
+    ) -> abi::Status {
+        // SAFETY: the ABI demands that the caller holds a reference, and an info that is writable up to its size.
+        unsafe {
+            let frame = Frame::from_abi(frame.cast_mut());
+            let layout = frame.as_ref().and_then(|frame| match frame.layout() {
+                Layout::Buffer(layout) => Some(layout.info()),
+                Layout::Picture(_) => None,
+            });
+            let status = fill_in_buffer(info, layout);
+            std::mem::forget(frame);
+            status
+        }
     }
 }

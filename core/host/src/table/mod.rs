@@ -421,6 +421,8 @@ unsafe extern "C" fn get_extension(host: *const abi::Host, id: *const c_char) ->
         (&raw const run_extension::TABLE).cast()
     } else if id == abi::EXTENSION_FRAMES {
         (&raw const frame_functions::TABLE).cast()
+    } else if id == abi::EXTENSION_BUFFER {
+        (&raw const frame_functions::BUFFERS).cast()
     } else {
         null()
     }

@@ -8,13 +8,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use flowpipe_abi as abi;
+use flowpipe_host::frame::Layout;
 use flowpipe_host::frame::memory::{Access, Mapping};
 use flowpipe_host::frame::released::ReleasedCounts;
-use flowpipe_host::table::frame_functions::{self, FrameFunctions, fill_in};
+use flowpipe_host::table::frame_functions::{
+    self, FrameFunctions, fill_in, fill_in_buffer, read_buffer_info,
+};
 use flowpipe_sync::lock;
 
+use crate::child::table::child;
 use crate::child::{CHILD, Child};
-use crate::protocol::{NewFrameReply, Request, WireFrame, WireShape};
+use crate::protocol::{NewFrameReply, Request, WireFrame};
 
 static RELEASED: ReleasedCounts = ReleasedCounts::new();
 
@@ -41,8 +45,8 @@ impl ChildFrame {
         unsafe { NonNull::new_unchecked(Arc::into_raw(frame).cast_mut()) }
     }
 
-    /// The pixels, to write.
-    fn pixels_mut(&self) -> *mut u8 {
+    /// The bytes, to write.
+    fn bytes_mut(&self) -> *mut u8 {
         self.is_written.store(true, Ordering::Relaxed);
         self.block.pointer().as_ptr()
     }
@@ -75,10 +79,13 @@ pub(super) unsafe fn release(frame: NonNull<ChildFrame>) -> bool {
 /// The host's extension `flowpipe.frames/1`.
 pub(super) static TABLE: abi::Frames = frame_functions::extension::<ChildFrame>();
 
+/// The host's extension `flowpipe.buffer/1`.
+pub(super) static BUFFERS: abi::Buffers = frame_functions::buffer_extension::<ChildFrame>();
+
 /// Allocates a frame that this process can write.
-pub(super) fn new_frame(child: &Child, shape: WireShape) -> Option<NonNull<ChildFrame>> {
+pub(super) fn new_frame(child: &Child, layout: Layout) -> Option<NonNull<ChildFrame>> {
     let mut side = lock(&child.side);
-    side.send(&Request::NewFrame(shape), b"", &[]).ok()?;
+    side.send(&Request::NewFrame(layout), b"", &[]).ok()?;
     let answer = side.receive::<NewFrameReply>().ok()??.0;
     child.forget(&answer.forget);
     let wire = answer.frame?;
@@ -112,7 +119,7 @@ unsafe impl FrameFunctions for ChildFrame {
         // SAFETY: the ABI demands that the caller holds a reference, and an info that is writable up to its size.
         unsafe {
             if let Some(target) = frame.cast::<Self>().as_ref() {
-                fill_in(info, target.wire.shape.into());
+                fill_in(info, target.wire.layout.info());
             }
         }
     }
@@ -132,21 +139,47 @@ unsafe impl FrameFunctions for ChildFrame {
         let mut target = ManuallyDrop::new(unsafe { Arc::from_raw(place.cast::<Self>()) });
         let is_only = Arc::get_mut(&mut target).is_some();
         if is_only && target.access == Access::Write {
-            return target.pixels_mut();
+            return target.bytes_mut();
         }
-        let shape = target.wire.shape;
-        let Some(copy) = CHILD.get().and_then(|child| new_frame(child, shape)) else {
+        let layout = target.wire.layout;
+        let Some(copy) = CHILD.get().and_then(|child| new_frame(child, layout)) else {
             return std::ptr::null_mut();
         };
         // SAFETY: the copy is new, and nothing else refers to it.
-        let pixels = unsafe { copy.as_ref() }.pixels_mut();
-        let size = usize::try_from(shape.size).unwrap_or(0);
-        // SAFETY: both have this many bytes: the host allocates a frame of the requested shape, and a new one overlaps
+        let bytes = unsafe { copy.as_ref() }.bytes_mut();
+        // SAFETY: both have this many bytes: the host allocates a frame of the requested layout, and a new one overlaps
         // no other.
-        unsafe { pixels.copy_from_nonoverlapping(target.block.pointer().as_ptr(), size) };
+        unsafe { bytes.copy_from_nonoverlapping(target.block.pointer().as_ptr(), layout.size()) };
         let old = std::mem::replace(place, copy.as_ptr().cast());
         // SAFETY: the caller holds a reference to the old one, and this function releases it.
         unsafe { Self::release(old) };
-        pixels
+        bytes
+    }
+
+    unsafe extern "C" fn create_buffer(
+        host: *const abi::Host,
+        info: *const abi::BufferInfo,
+    ) -> *mut abi::Frame {
+        // SAFETY: the ABI demands the host's table, and an info that is readable up to its size.
+        let (child, layout) = unsafe { (child(host), read_buffer_info(info)) };
+        let frame = child
+            .zip(layout)
+            .and_then(|(child, layout)| new_frame(child, layout.into()));
+        frame.map_or(std::ptr::null_mut(), |frame| frame.as_ptr().cast())
+    }
+
+    unsafe extern "C" fn buffer_info(
+        frame: *const abi::Frame,
+        info: *mut abi::BufferInfo,
+    ) -> abi::Status {
+        // SAFETY: the ABI demands that the caller holds a reference, and an info that is writable up to its size.
+        unsafe {
+            let target = frame.cast::<Self>().as_ref();
+            let layout = target.and_then(|target| match &target.wire.layout {
+                Layout::Buffer(layout) => Some(layout.info()),
+                Layout::Picture(_) => None,
+            });
+            fill_in_buffer(info, layout)
+        }
     }
 }

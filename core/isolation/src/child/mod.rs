@@ -397,7 +397,7 @@ impl Child {
     ) -> io::Result<Arc<Mapping>> {
         let mut blocks = lock(&self.blocks);
         if frame.is_new {
-            let size = usize::try_from(frame.shape.size).unwrap_or(usize::MAX);
+            let size = frame.layout.size();
             let mapping = Arc::new(Mapping::new(&wire.file()?, size, access)?);
             blocks.insert(frame.block, mapping);
         }

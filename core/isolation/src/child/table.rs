@@ -5,6 +5,7 @@ use std::ptr::NonNull;
 
 use flowpipe_abi as abi;
 use flowpipe_host::call::whole;
+use flowpipe_host::frame::Shape;
 use flowpipe_host::run::Mode;
 use flowpipe_host::table::frame_functions;
 use flowpipe_host::table::{Host, text};
@@ -42,7 +43,7 @@ pub(super) fn context() -> *mut abi::Context {
 ///
 /// # Safety
 /// `host` is null or a host's table.
-unsafe fn child(host: *const abi::Host) -> Option<&'static Child> {
+pub(super) unsafe fn child(host: *const abi::Host) -> Option<&'static Child> {
     // SAFETY: by the contract above.
     CHILD
         .get()
@@ -91,8 +92,8 @@ unsafe extern "C" fn frame_new(
     // SAFETY: the ABI demands the host's table and a readable info.
     let (child, info) = unsafe { (child(host), info.as_ref()) };
     let frame = child
-        .zip(info)
-        .and_then(|(child, info)| frames::new_frame(child, (*info).into()));
+        .zip(info.and_then(Shape::new))
+        .and_then(|(child, shape)| frames::new_frame(child, shape.into()));
     frame.map_or(std::ptr::null_mut(), |frame| frame.as_ptr().cast())
 }
 
@@ -190,8 +191,11 @@ unsafe extern "C" fn get_extension_for_library(
     id: *const c_char,
 ) -> *const c_void {
     // SAFETY: the ABI demands null or a NUL-terminated id.
-    if !id.is_null() && unsafe { CStr::from_ptr(id) } == abi::EXTENSION_FRAMES {
+    let id = unsafe { (!id.is_null()).then(|| CStr::from_ptr(id)) };
+    if id == Some(abi::EXTENSION_FRAMES) {
         (&raw const frames::TABLE).cast()
+    } else if id == Some(abi::EXTENSION_BUFFER) {
+        (&raw const frames::BUFFERS).cast()
     } else {
         std::ptr::null()
     }

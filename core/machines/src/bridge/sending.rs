@@ -200,7 +200,7 @@ impl Shared {
 }
 
 fn size_of_frame(message: &Message) -> usize {
-    message.frame().map_or(0, |frame| frame.shape().size())
+    message.frame().map_or(0, Frame::size)
 }
 
 /// Sends the messages of an edge, until its stream ends or the other machine takes no more.
@@ -229,7 +229,7 @@ pub(super) fn send_edge(shared: &Shared, edge: &OutgoingEdge, mut frames: FrameE
                 let sent = shared.send(edge, sequence, &body, shared_frame, receipt);
                 match (sent, message.frame()) {
                     (SendOutcome::Accepted, Some(frame)) => {
-                        let bytes = frame.pixels().len();
+                        let bytes = frame.size();
                         shared.count_frame(edge.index(), block.is_some(), bytes, sent_bytes);
                     }
                     (SendOutcome::TooLong, Some(_)) => frames.forget(),

@@ -220,7 +220,7 @@ mod tests {
             height: 1,
             stride: pixels.len() as u64,
         };
-        Frame::from_pixels(pool, shape, 0, pixels).unwrap()
+        Frame::from_bytes(pool, shape, 0, pixels).unwrap()
     }
 
     /// A sender and a receiver that share memory.

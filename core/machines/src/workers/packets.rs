@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use flowpipe_host::frame::pool::Pool;
-use flowpipe_host::frame::{Frame, Shape};
+use flowpipe_host::frame::{Frame, Layout};
 use flowpipe_link::link::Link;
 use flowpipe_link::session::Refusal;
 use flowpipe_sync::lock;
@@ -57,7 +57,7 @@ pub(super) struct Packet<T> {
 }
 
 /// The pixels of a packet, if it has any.
-pub(super) struct Pixels(Option<(Shape, Arc<Vec<u8>>)>);
+pub(super) struct Pixels(Option<(Layout, Arc<Vec<u8>>)>);
 
 #[derive(Serialize, Deserialize)]
 struct PacketHead<T> {
@@ -119,7 +119,7 @@ impl PacketSender {
         if self.is_over() {
             return Err(Unsent::Over);
         }
-        if frame.is_some_and(|frame| frame.pixels().len() > MOST_FRAME_BYTES) {
+        if frame.is_some_and(|frame| frame.size() > MOST_FRAME_BYTES) {
             return Err(Unsent::TooLong);
         }
         let mut frames = lock(&self.frames);
@@ -148,7 +148,7 @@ impl PacketSender {
             match self.link.send(self.channel, &body, STEP) {
                 Ok(id) => {
                     if let Some(frame) = frame {
-                        let bytes = frame.pixels().len();
+                        let bytes = frame.size();
                         lock(&self.traffic).add(bytes, lent.is_some(), sent_bytes);
                     }
                     if let Some((frame, _)) = lent {
@@ -217,10 +217,10 @@ impl<T: DeserializeOwned> Packet<T> {
 impl Pixels {
     /// As a frame, in memory of this pool. `Err`: there is not enough.
     pub(super) fn frame(&self, pool: &Arc<Pool>, owner: u32) -> Result<Option<Frame>, String> {
-        let Some((shape, pixels)) = &self.0 else {
+        let Some((layout, bytes)) = &self.0 else {
             return Ok(None);
         };
-        let frame = Frame::from_pixels(pool, *shape, owner, pixels);
+        let frame = Frame::from_bytes(pool, *layout, owner, bytes);
         let frame = frame.ok_or("there is no memory for its frame");
         Ok(Some(frame?))
     }
@@ -229,6 +229,7 @@ impl Pixels {
 #[cfg(test)]
 mod tests {
     use flowpipe_abi as abi;
+    use flowpipe_host::frame::Shape;
     use proptest::prelude::*;
 
     use super::*;
@@ -267,7 +268,7 @@ mod tests {
         let decoded = decode(&packet()).unwrap();
         assert_eq!((decoded.what.instance, &decoded.json[..]), (3, &b"{}"[..]));
         let frame = decoded.pixels.frame(&Pool::new(1), 0).unwrap().unwrap();
-        assert_eq!(frame.pixels(), [7; 8]);
+        assert_eq!(frame.bytes(), [7; 8]);
     }
 
     #[test]

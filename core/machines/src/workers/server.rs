@@ -8,10 +8,12 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, TrySendError};
 use flowpipe_abi as abi;
+use flowpipe_config::manifest::Content;
 use flowpipe_engine::run::distributed::WorkerPlace;
 use flowpipe_engine::run::served::{ServedInstance, WorkerHost};
 use flowpipe_engine::run::worker_call::{Polls, WorkerCall, WorkerDone};
 use flowpipe_host::clock::Clock;
+use flowpipe_host::frame::Frame;
 use flowpipe_host::run::RunContext;
 use flowpipe_host::stage_clock::ClockSource;
 use flowpipe_link::clock_offset::Offset;
@@ -339,8 +341,10 @@ impl InstanceThread {
         if let Some(message) = &call.message {
             let schema = std::ffi::CString::new(message.schema.as_str()).unwrap_or_default();
             let port = message.port as usize;
-            if !self.host.takes(self.place, port, &schema) {
-                return refused("the message is of no schema that it takes".to_owned());
+            let content = message.frame.as_ref();
+            let content = content.map_or(Content::Nothing, Frame::content);
+            if !self.host.takes(self.place, port, &schema, content) {
+                return refused("the message is none that it takes".to_owned());
             }
         }
         let context = Call {

@@ -14,6 +14,7 @@ use flowpipe_sync::lock;
 
 use super::{Emitted, Shared, State};
 use crate::frame::Frame;
+use crate::handle::Lasting;
 use crate::host::Ending;
 
 /// A host with that state, in a box.
@@ -56,11 +57,26 @@ fn table() -> abi::Host {
     }
 }
 
-/// A picture in the harness's memory, in an [`Arc`].
+/// A picture or a buffer in the harness's memory, in an [`Arc`].
 #[derive(Clone)]
 struct Picture {
     info: abi::FrameInfo,
-    bytes: Vec<u8>,
+    /// `None`: it is a picture.
+    buffer: Option<abi::BufferInfo>,
+    /// Words, so that elements of any type are aligned.
+    words: Vec<u64>,
+}
+
+impl Picture {
+    fn create(info: abi::FrameInfo, buffer: Option<abi::BufferInfo>) -> *mut abi::Frame {
+        let words = vec![0; (info.size as usize).div_ceil(size_of::<u64>())];
+        let picture = Self {
+            info,
+            buffer,
+            words,
+        };
+        Arc::into_raw(Arc::new(picture)).cast_mut().cast()
+    }
 }
 
 /// # Safety
@@ -112,10 +128,7 @@ unsafe extern "C" fn frame_new(
     if info.size == 0 {
         return null_mut();
     }
-    let bytes = vec![0; info.size as usize];
-    Arc::into_raw(Arc::new(Picture { info, bytes }))
-        .cast_mut()
-        .cast()
+    Picture::create(info, None)
 }
 
 unsafe extern "C" fn frame_ref(_: *const abi::Host, frame: *mut abi::Frame) -> *mut abi::Frame {
@@ -178,16 +191,64 @@ unsafe extern "C" fn info(frame: *const abi::Frame, info: *mut abi::FrameInfo) {
 
 unsafe extern "C" fn read(frame: *const abi::Frame) -> *const u8 {
     // SAFETY: a live frame is a `Picture`.
-    unsafe { (*frame.cast::<Picture>()).bytes.as_ptr() }
+    unsafe { (*frame.cast::<Picture>()).words.as_ptr().cast() }
 }
 
 unsafe extern "C" fn write(frame: *mut *mut abi::Frame) -> *mut u8 {
     // SAFETY: a live frame is a `Picture`; a shared one is replaced by a copy.
     unsafe {
         let mut picture = ManuallyDrop::new(Arc::from_raw((*frame).cast::<Picture>()));
-        let pixels = Arc::make_mut(&mut picture).bytes.as_mut_ptr();
+        let words = Arc::make_mut(&mut picture).words.as_mut_ptr();
         *frame = Arc::as_ptr(&picture).cast_mut().cast();
-        pixels
+        words.cast()
+    }
+}
+
+static BUFFERS: abi::Buffers = abi::Buffers {
+    struct_size: size_of::<abi::Buffers>() as u32,
+    reserved: 0,
+    create: create_buffer,
+    info: buffer_info,
+};
+
+/// What frames need, with or without the harness.
+const LASTING: Lasting = Lasting {
+    frames: &FRAMES,
+    buffers: Some(&BUFFERS),
+};
+
+unsafe extern "C" fn create_buffer(
+    _: *const abi::Host,
+    info: *const abi::BufferInfo,
+) -> *mut abi::Frame {
+    // SAFETY: the SDK passes a whole info.
+    let Ok(buffer) = (unsafe { (*info).checked() }) else {
+        return null_mut();
+    };
+    let info = abi::FrameInfo {
+        struct_size: size_of::<abi::FrameInfo>() as u32,
+        format: 0,
+        width: 0,
+        height: 0,
+        stride: 0,
+        size: buffer.size,
+    };
+    Picture::create(info, Some(buffer))
+}
+
+unsafe extern "C" fn buffer_info(
+    frame: *const abi::Frame,
+    info: *mut abi::BufferInfo,
+) -> abi::Status {
+    // SAFETY: a live frame is a `Picture`.
+    unsafe {
+        match (*frame.cast::<Picture>()).buffer {
+            Some(buffer) => {
+                *info = buffer;
+                abi::OK
+            }
+            None => abi::WRONG_TYPE,
+        }
     }
 }
 
@@ -203,7 +264,7 @@ unsafe extern "C" fn emit(
         let Ok(body) = serde_json::from_slice(json) else {
             return abi::BAD_MESSAGE;
         };
-        let frame = Frame::from_borrowed_lasting(&FRAMES, output.frame);
+        let frame = Frame::from_borrowed_lasting(LASTING, output.frame);
         let (port, captured_ns) = (output.port as usize, output.captured_ns);
         lock(&state(host).emitted).push(Emitted {
             port,
@@ -290,6 +351,8 @@ unsafe extern "C" fn get_extension(_: *const abi::Host, id: *const c_char) -> *c
         (&raw const RUN).cast()
     } else if id == abi::EXTENSION_FRAMES {
         (&raw const FRAMES).cast()
+    } else if id == abi::EXTENSION_BUFFER {
+        (&raw const BUFFERS).cast()
     } else {
         null()
     }

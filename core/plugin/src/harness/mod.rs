@@ -45,6 +45,7 @@ use flowpipe_sync::lock;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::buffer::Buffer;
 use crate::error::{Error, Result};
 use crate::export::Descriptor;
 use crate::frame::{Format, Frame};
@@ -83,10 +84,18 @@ pub struct Emitted {
     pub port: usize,
     /// Its body.
     pub body: Value,
-    /// Its pixels, if any.
+    /// Its pixels or its buffer, if any.
     pub frame: Option<Frame>,
     /// The capture time that the stage gave; 0: now.
     pub captured_ns: i64,
+}
+
+impl Emitted {
+    /// Its buffer, if any.
+    #[must_use]
+    pub fn buffer(&self) -> Option<Buffer> {
+        self.frame.clone().and_then(Buffer::of)
+    }
 }
 
 /// A line of a file for [`Harness::run_file`].
@@ -255,6 +264,20 @@ impl Harness {
         }
         into.copy_from_slice(pixels);
         self.send_with(0, schema, body, Some(&frame))
+    }
+
+    /// Sends a message with a buffer to the stage.
+    ///
+    /// # Errors
+    /// The stage's error.
+    pub fn send_buffer<T: Serialize>(
+        &mut self,
+        port: usize,
+        schema: &str,
+        body: &T,
+        buffer: &Buffer,
+    ) -> Result<Vec<Emitted>> {
+        self.send_with(port, schema, body, Some(buffer.as_frame()))
     }
 
     /// Saves the stage's state: the format, and the state.

@@ -177,7 +177,7 @@ fn a_shorter_table_of_an_extension_is_not_used() {
         let mut table = (&raw const (*harness.shared.as_ptr()).table).read();
         table.get_extension = shorter;
         let host = Host::grant(&raw const table);
-        assert!(host.handle().frames().is_none());
+        assert!(host.handle().lasting().is_none());
         assert!(host.is_dry() && host.is_ending());
         host.end_run(Ending::Done, "ignored");
         host.revoke();

@@ -2,9 +2,9 @@
 
 use std::io::Write;
 
-use flowpipe_engine::pixels::pixels;
+use flowpipe_engine::payload::{payload, payload_kind};
 use flowpipe_host::message::Message;
-use flowpipe_recording::{Pixels, Topic, WriteError, Writer};
+use flowpipe_recording::{Payload, PayloadKind, Topic, WriteError, Writer};
 
 use crate::record::{Item, Picture, Put, Sink};
 
@@ -59,19 +59,23 @@ impl<W: Write> FileSink<W> {
             }
         }
         let writer = &mut self.writer;
-        let mut store = |pixels: &Pixels<'_>| writer.pixels(topic, sequence, pixels, times);
-        let stored = match picture {
+        let mut store = |payload: &Payload<'_>| writer.payload(topic, sequence, payload, times);
+        let (kind, stored) = match picture {
             Picture::None => return Ok(Put::Plain),
-            Picture::LeftOut => None,
-            Picture::Frame => message.frame().and_then(pixels).map(|it| store(&it)),
+            Picture::LeftOut(kind) => (*kind, None),
+            Picture::Frame => {
+                let kind = payload_kind(message).unwrap_or(PayloadKind::Picture);
+                let payload = message.frame().and_then(payload);
+                (kind, payload.map(|it| store(&it)))
+            }
             // `None`: out of memory.
-            Picture::Packed(packed) => packed.unpack(store).ok(),
+            Picture::Packed(packed) => (packed.layout().kind(), packed.unpack(store).ok()),
         };
         match stored.transpose()? {
             Some(true) => Ok(Put::Stored),
             Some(false) => Ok(Put::Repeated),
             None => {
-                self.writer.left_out(topic, sequence, at_ns)?;
+                self.writer.left_out(topic, sequence, kind, at_ns)?;
                 Ok(Put::Plain)
             }
         }

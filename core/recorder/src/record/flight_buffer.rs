@@ -4,10 +4,10 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Weak};
 
-use flowpipe_engine::pixels::pixels;
+use flowpipe_engine::payload::payload;
 use flowpipe_host::message::Message;
 use flowpipe_recording::entry::{AboutEdge, Call, Dropped};
-use flowpipe_recording::{Packed, Topic};
+use flowpipe_recording::{Packed, PayloadKind, Topic};
 
 use crate::record::item_size::size_without_pixels;
 use crate::record::{Item, Picture};
@@ -214,15 +214,16 @@ impl FlightBuffer {
     }
 
     fn pack(&mut self, message: &Message) -> (Picture, bool) {
-        let Some(pixels) = message.frame().and_then(pixels) else {
-            return (Picture::LeftOut, false);
+        let Some(payload) = message.frame().and_then(payload) else {
+            // Recordings do not support its format; those of buffers they do.
+            return (Picture::LeftOut(PayloadKind::Picture), false);
         };
-        let hash = pixels.hash();
+        let hash = payload.hash();
         if let Some(known) = self.pictures.get(&hash).and_then(Weak::upgrade) {
             return (Picture::Packed(known), true);
         }
-        let Some(packed) = Packed::new(&pixels).map(Arc::new) else {
-            return (Picture::LeftOut, false);
+        let Some(packed) = Packed::new(&payload).map(Arc::new) else {
+            return (Picture::LeftOut(payload.kind()), false);
         };
         self.held += packed.size();
         self.pictures.insert(hash, Arc::downgrade(&packed));

@@ -32,7 +32,7 @@ use flowpipe_host::clock::Clock;
 use flowpipe_host::message::Message;
 use flowpipe_host::problem::Problem;
 use flowpipe_recording::entry::{About, Call, Dropped, DroppedLineages, Event, Trouble};
-use flowpipe_recording::{Packed, Topic, WriteError, Writer};
+use flowpipe_recording::{Packed, PayloadKind, Topic, WriteError, Writer};
 use flowpipe_sync::lock;
 pub use transfer::{SendPart, TransferError, TransferReader};
 
@@ -119,11 +119,11 @@ pub(crate) enum Item {
 pub(crate) enum Picture {
     /// It has none.
     None,
-    /// The pixels of its frame.
+    /// Its frame: pixels, or a buffer.
     Frame,
-    /// There was no memory for them. The message has no frame.
-    LeftOut,
-    /// They are packed already. The message has no frame.
+    /// There was no memory for it. The message has no frame.
+    LeftOut(PayloadKind),
+    /// It is packed already. The message has no frame.
     Packed(Arc<Packed>),
 }
 

@@ -11,6 +11,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use flowpipe_config::pipeline::PortRef;
+use flowpipe_host::frame::Frame;
 use flowpipe_recording::Topic;
 use flowpipe_sync::lock;
 
@@ -330,7 +331,7 @@ fn size(item: &Item) -> usize {
         Item::Message(_, message, _) => message.frame(),
         _ => None,
     };
-    size_without_pixels(item) + frame.map_or(0, |frame| frame.shape().size())
+    size_without_pixels(item) + frame.map_or(0, Frame::size)
 }
 
 #[cfg(test)]

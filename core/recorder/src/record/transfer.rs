@@ -7,10 +7,10 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use flowpipe_config::pipeline::PortRef;
-use flowpipe_engine::pixels::pixels;
+use flowpipe_engine::payload::{payload, payload_kind};
 use flowpipe_host::message::{Hops, Message, Origin};
 use flowpipe_recording::entry::{About, AboutStage, Call, Dropped, Trouble};
-use flowpipe_recording::{LATEST_TIME, Packed, PackedLayout, Topic, WriteError};
+use flowpipe_recording::{LATEST_TIME, Packed, PackedLayout, PayloadKind, Topic, WriteError};
 use serde::{Deserialize, Serialize};
 
 use crate::record::{Item, Picture, Put, Recorder, Sink};
@@ -88,8 +88,8 @@ struct MessageHead {
 #[serde(rename_all = "kebab-case")]
 enum PictureHead {
     None,
-    LeftOut,
-    /// Bytes of the packed pixels.
+    LeftOut(PayloadKind),
+    /// Bytes of the packed pixels or elements.
     Packed(PackedLayout, usize),
 }
 
@@ -143,22 +143,23 @@ impl TransferSink {
         let json = message.json().as_bytes();
         let packed = match picture {
             Picture::None => None,
-            Picture::LeftOut => Some(None),
-            Picture::Packed(packed) => Some(Some(packed.clone())),
+            Picture::LeftOut(kind) => Some((*kind, None)),
+            Picture::Packed(packed) => Some((packed.layout().kind(), Some(packed.clone()))),
             Picture::Frame => {
-                let packed = message.frame().and_then(pixels);
+                let packed = message.frame().and_then(payload);
                 let packed = packed.and_then(|it| Packed::new(&it));
-                Some(packed.map(Arc::new))
+                let kind = payload_kind(message).unwrap_or(PayloadKind::Picture);
+                Some((kind, packed.map(Arc::new)))
             }
         };
         let has_room = |packed: &Packed| packed.size() + json.len() + LONGEST_HEAD < LONGEST;
         let (picture, bytes, put) = match &packed {
             None => (PictureHead::None, &[][..], Put::Plain),
-            Some(Some(packed)) if has_room(packed) => {
-                let head = PictureHead::Packed(packed.layout(), packed.size());
+            Some((_, Some(packed))) if has_room(packed) => {
+                let head = PictureHead::Packed(packed.layout().clone(), packed.size());
                 (head, packed.bytes(), Put::Stored)
             }
-            Some(_) => (PictureHead::LeftOut, &[][..], Put::Plain),
+            Some((kind, _)) => (PictureHead::LeftOut(*kind), &[][..], Put::Plain),
         };
         let lineage = message.lineage();
         let source = message.source();
@@ -331,10 +332,10 @@ impl TransferReader {
         let json = split(entry, head.json)?;
         let picture = match head.picture {
             PictureHead::None => Picture::None,
-            PictureHead::LeftOut => Picture::LeftOut,
+            PictureHead::LeftOut(kind) => Picture::LeftOut(kind),
             PictureHead::Packed(layout, length) => {
                 let bytes = split(entry, length)?.to_vec();
-                let packed = Packed::from_elsewhere(&layout, bytes);
+                let packed = Packed::from_elsewhere(layout, bytes);
                 Picture::Packed(packed.ok_or(TransferError::Malformed)?.into())
             }
         };

@@ -4,9 +4,11 @@
     reason = "a test helper that can't go on should panic"
 )]
 
+use flowpipe_abi::{BufferInfo, Element};
 use flowpipe_recording::entry::{About, Call, Dropped, Emitted, Event, Taken, Trouble};
 use flowpipe_recording::{
-    Encoding, Entry, FORMAT, Pixels, ReadError, Recording, Schemas, Topic, Writer,
+    Elements, Encoding, Entry, FORMAT, Payload, Pixels, ReadError, Recording, Schemas, Topic,
+    Writer,
 };
 
 /// The run of the recordings.
@@ -25,7 +27,7 @@ pub fn about() -> About {
     }
 }
 
-/// Frames with pixels, the third as the first; sightings, calls, a drop and a problem. Flushed after each frame.
+/// Frames with pixels and sightings with buffers, the third as the first; calls, a drop and a problem. Flushed after each frame.
 pub fn write(messages: u64) -> Vec<u8> {
     let mut writer = Writer::new(Vec::new(), &about(), "name = \"test\"", Schemas::new()).unwrap();
     let (screen, vision) = (Topic::new("screen", "out"), Topic::new("vision", "out"));
@@ -51,6 +53,13 @@ pub fn write(messages: u64) -> Vec<u8> {
         writer
             .message(&vision, "sighting/1", "{}", number, (at + 5, at - 1))
             .unwrap();
+        let layout = BufferInfo::new("audio/pcm", Element::I16, &[8, 1]).unwrap();
+        let sound = [shade; 16];
+        let sound = Payload::Buffer(Elements::new(&layout, &sound).unwrap());
+        let stored = writer
+            .payload(&vision, number, &sound, (at + 5, at - 1))
+            .unwrap();
+        assert_eq!(stored, number != 3);
         writer
             .call(&Call {
                 stage: "vision".into(),
@@ -111,8 +120,11 @@ pub fn read_all(recording: &Recording) -> usize {
     for entry in recording.entries() {
         if let Entry::Message(message) = entry {
             let (topic, sequence) = (message.topic(), message.sequence());
-            let read = recording.pixels(topic, sequence, |pixels| pixels.bytes.len());
+            let read = recording.payload(topic, sequence, |payload| payload.bytes().len());
             pictures += usize::from(matches!(read, Ok(Some(2400))));
+            let _ = recording
+                .buffer_info(topic, sequence)
+                .map(BufferInfo::shape);
         }
     }
     pictures

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use flowpipe_abi as abi;
 use flowpipe_config::pipeline::PortRef;
-use flowpipe_host::frame::Frame;
+use flowpipe_host::frame::{Frame, Layout};
 use flowpipe_host::message::Message;
 use serde_json::Value;
 use thiserror::Error;
@@ -147,10 +147,16 @@ pub fn json_hash(schema: &str, json: &str) -> u64 {
     hasher.finish()
 }
 
-/// The hash of a frame's pixels, with their format and size.
+/// The hash of a frame's pixels, with their format and size, or of a buffer.
 fn pixels_hash(frame: &Frame) -> u64 {
-    let shape = frame.shape();
     let mut hasher = DefaultHasher::new();
+    let shape = match frame.layout() {
+        Layout::Picture(shape) => shape,
+        Layout::Buffer(layout) => {
+            (layout.info().to_string(), frame.bytes()).hash(&mut hasher);
+            return hasher.finish();
+        }
+    };
     (shape.format, shape.width, shape.height).hash(&mut hasher);
     // Without the bytes between rows.
     let row_bytes = match shape.format {
@@ -159,7 +165,7 @@ fn pixels_hash(frame: &Frame) -> u64 {
         abi::FORMAT_GREY8 => shape.width as usize,
         _ => usize::MAX,
     };
-    for row in frame.pixels().chunks(shape.stride.max(1) as usize) {
+    for row in frame.bytes().chunks(shape.stride.max(1) as usize) {
         hasher.write(&row[..row_bytes.min(row.len())]);
     }
     hasher.finish()

@@ -59,7 +59,7 @@ impl StageMetrics {
 
 #[cfg(test)]
 mod tests {
-    use flowpipe_config::manifest::Port;
+    use flowpipe_config::manifest::{Carried, Port};
     use flowpipe_host::message::Message;
     use flowpipe_message::{Metric, Metrics};
 
@@ -109,6 +109,7 @@ mod tests {
                 schema: schema.into(),
                 optional: false,
                 check: None,
+                carries: Carried::default(),
             }],
             ..Manifest::default()
         });

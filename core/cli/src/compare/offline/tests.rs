@@ -67,6 +67,7 @@ fn manifests() -> Vec<Manifest> {
         schema: "*".into(),
         optional: false,
         check: None,
+        carries: Carried::default(),
     };
     let manifest = |stage: usize| Manifest {
         inputs: vec![port.clone(); usize::from(stage != SOURCE)],

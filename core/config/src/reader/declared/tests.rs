@@ -5,7 +5,7 @@ use serde_json::json;
 use super::super::testing::{FakePlugins, plugins};
 use super::super::{ConfigError, read_bytes, read_with};
 use super::*;
-use crate::manifest::{Port, read_manifest};
+use crate::manifest::{Carried, Port, read_manifest};
 use crate::pipeline::Pipeline;
 use crate::reader::{Setting, Target};
 
@@ -299,6 +299,7 @@ fn a_config_without_a_file_is_declared_too() {
         schema: "a.b/1".to_owned(),
         optional: false,
         check: None,
+        carries: Carried::default(),
     };
     assert_eq!(ports, [expected]);
 }

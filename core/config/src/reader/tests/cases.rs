@@ -238,6 +238,15 @@ from = "vision"
 [stages.solver]
 plugin = "solver-search"
 from = "vision"
+#:: contents that do not meet
+[stages.microphone]
+plugin = "microphone"
+[stages.decoder]
+plugin = "decoder"
+from = "microphone"
+[stages.oscilloscope]
+plugin = "oscilloscope"
+from = "microphone"
 #:: from a sink
 [stages.screen]
 plugin = "capture-screen"

@@ -27,7 +27,7 @@ pub(crate) use allowance::CallGuard;
 pub use allowance::Excess;
 use ancestry::{Ancestry, MessageKey, Source};
 pub use error::PlanError;
-use flowpipe_config::manifest::{Manifest, Port};
+use flowpipe_config::manifest::{Carried, Manifest, Port};
 use flowpipe_config::pipeline::PortRef;
 use flowpipe_host::document::Document;
 use flowpipe_host::message::{CapturedMessage, Descent, Hops, MOST_HOPS, Message, Origin};
@@ -43,6 +43,7 @@ pub use rerun::{ALLOW_UNKNOWN, NotRerunReason};
 use store::{Content, Kept, Store};
 use turns::Turns;
 
+use crate::payload;
 use crate::run::stage::Stage;
 use crate::run::worker::Worker;
 use crate::supervisor::Slot;
@@ -148,6 +149,8 @@ impl Replay {
             schema: schema.to_owned(),
             optional: false,
             check: None,
+            // Unknown: what a stage takes is checked message by message.
+            carries: Carried::anything(),
         };
         let about = &part.about;
         Manifest {
@@ -478,7 +481,11 @@ impl Replay {
             .outputs
             .iter()
             .map(|(port, _)| Topic::new(&about.name, port));
-        let topic = topics.find(|topic| self.recording.has_pixels(topic, origin.sequence))?;
+        let has_payload = |topic: &Topic, sequence| {
+            let kind = self.recording.payload_kind(topic, sequence);
+            kind.is_some()
+        };
+        let topic = topics.find(|topic| has_payload(topic, origin.sequence))?;
         let (schema, body) = self.recording.message(&topic, origin.sequence)?;
         let captured = Arc::new(CapturedMessage {
             schema: std::ffi::CString::new(&**schema).ok()?.into(),
@@ -496,9 +503,9 @@ impl Replay {
         let source = self.ancestry.source(key);
         let topic = self.outputs.topic(output)?;
         let (schema, body) = self.recording.message(topic, sequence)?;
-        let frame = match self.recording.has_pixels(topic, sequence) {
-            true => Some(self.frame(stage, topic, sequence)?),
-            false => None,
+        let frame = match self.recording.payload_kind(topic, sequence) {
+            Some(_) => Some(self.frame(stage, topic, sequence)?),
+            None => None,
         };
         let emitted = source.and_then(|source| self.emitted(source));
         let body = Document::new(body.as_bytes()).ok()?;
@@ -526,9 +533,9 @@ impl Replay {
     ) -> Option<flowpipe_host::frame::Frame> {
         let pool = &stage.run.services.pool;
         let owner = stage.index as u32;
-        let read = self
-            .recording
-            .pixels(topic, sequence, |pixels| store::frame(pool, owner, pixels));
+        let read = self.recording.payload(topic, sequence, |recorded| {
+            payload::frame(pool, owner, recorded)
+        });
         match read {
             Ok(frame) => frame.flatten(),
             Err(error) => {

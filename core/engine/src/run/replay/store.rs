@@ -3,11 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use flowpipe_abi as abi;
-use flowpipe_host::frame::pool::Pool;
-use flowpipe_host::frame::{Frame, Shape};
+use flowpipe_host::frame::Frame;
 use flowpipe_host::message::Message;
-use flowpipe_recording::{Encoding, Pixels};
 
 use crate::run::replay::ancestry::MessageKey;
 use crate::run::replay::outputs::{OutputId, ReplayOutputs};
@@ -228,32 +225,6 @@ impl Content {
 
 /// The bytes of a message.
 fn memory(message: &Message) -> usize {
-    let pixels = message.frame().map_or(0, |frame| frame.shape().size());
+    let pixels = message.frame().map_or(0, Frame::size);
     size_of::<Message>() + message.json().len() + pixels
-}
-
-/// Creates a frame from recorded pixels. `None`: out of memory, or invalid pixels.
-pub(crate) fn frame(pool: &Arc<Pool>, owner: u32, pixels: &Pixels<'_>) -> Option<Frame> {
-    let shape = Shape::new(&abi::FrameInfo {
-        struct_size: size_of::<abi::FrameInfo>() as u32,
-        format: match pixels.encoding {
-            Encoding::Bgra8 => abi::FORMAT_BGRA8,
-            Encoding::Rgba8 => abi::FORMAT_RGBA8,
-            Encoding::Bgr8 => abi::FORMAT_BGR8,
-            Encoding::Rgb8 => abi::FORMAT_RGB8,
-            Encoding::Grey8 => abi::FORMAT_GREY8,
-        },
-        width: pixels.width,
-        height: pixels.height,
-        stride: u64::from(pixels.stride),
-        size: 0,
-    })?;
-    let mut frame = Frame::new(pool, shape, owner)?;
-    let to = frame.write()?;
-    if pixels.bytes.len() != shape.size() {
-        return None;
-    }
-    // SAFETY: a frame holds `size` bytes, this is its only reference, and the bytes don't overlap.
-    unsafe { std::ptr::copy_nonoverlapping(pixels.bytes.as_ptr(), to.as_ptr(), shape.size()) };
-    Some(frame)
 }

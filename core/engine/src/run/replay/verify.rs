@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 
 use flowpipe_host::message::Message;
-use flowpipe_recording::{Entry, Name, Recording, Topic};
+use flowpipe_recording::{Entry, Name, PayloadKind, Recording, Topic};
 use flowpipe_sync::lock;
 use serde_json::Value;
 
-use crate::pixels::pixels;
+use crate::payload::{payload, payload_kind};
 use crate::run::Observer;
 use crate::run::replay::{Expected, OutputId, Replay};
 
@@ -240,18 +240,31 @@ impl Verifier {
                 .unwrap_or_else(|| (String::new(), body.to_string(), message.json().to_owned()));
             return Some(difference(&field, then, now));
         }
-        let now = message.frame().and_then(pixels);
-        let has = recording.has_pixels(topic, sequence);
-        if has != now.is_some() {
-            let word = |has: bool| if has { "with pixels" } else { "without pixels" };
-            return Some(difference("", word(has).into(), word(now.is_some()).into()));
+        let (then, now) = (
+            recording.payload_kind(topic, sequence),
+            payload_kind(message),
+        );
+        if then != now {
+            let text = |kind| match kind {
+                None => "without pixels",
+                Some(PayloadKind::Picture) => "with pixels",
+                Some(PayloadKind::Buffer) => "with a buffer",
+            };
+            return Some(difference("", text(then).into(), text(now).into()));
         }
-        let now = now?;
-        match recording.pixels(topic, sequence, |then| *then == now) {
-            Ok(Some(false)) => Some(difference("", "pixels".into(), "other pixels".into())),
+        let now = message.frame().and_then(payload)?;
+        let what = match now.kind() {
+            PayloadKind::Picture => "pixels",
+            PayloadKind::Buffer => "buffer",
+        };
+        match recording.payload(topic, sequence, |then| *then == now) {
+            Ok(Some(false)) => {
+                let (then, now) = (format!("the {what}"), format!("another {what}"));
+                Some(difference("", then, now))
+            }
             // Left out, or the same.
             Ok(_) => None,
-            Err(error) => Some(difference("", error.to_string(), "pixels".into())),
+            Err(error) => Some(difference("", error.to_string(), what.into())),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use flowpipe_recording::entry::{AboutEdge, AboutPlugin, Emitted, Event, Taken};
-use flowpipe_recording::{Encoding, Pixels};
+use flowpipe_recording::{Encoding, Payload, Pixels};
 use proptest::prelude::*;
 
 use super::*;
@@ -67,13 +67,13 @@ fn message(number: u64) -> Message {
 }
 
 fn packed() -> Picture {
-    let packed = Packed::new(&Pixels {
+    let packed = Packed::new(&Payload::Picture(Pixels {
         encoding: Encoding::Grey8,
         width: 4,
         height: 2,
         stride: 4,
         bytes: &[1, 2, 3, 4, 5, 6, 7, 8],
-    });
+    }));
     Picture::Packed(packed.unwrap().into())
 }
 
@@ -159,7 +159,7 @@ fn entries_arrive_as_they_were_sent() {
         item(1, packed()),
         Item::Call(call().into()),
         item(2, Picture::None),
-        item(4, Picture::LeftOut),
+        item(4, Picture::LeftOut(PayloadKind::Buffer)),
         Item::Dropped(dropped()),
         Item::Problem(trouble()),
     ]);
@@ -184,7 +184,8 @@ fn entries_arrive_as_they_were_sent() {
             panic!("message {number}");
         };
         assert_eq!(read.lineage.sequence, number);
-        assert_eq!(matches!(picture, Picture::LeftOut), left_out);
+        let is_left_out = matches!(picture, Picture::LeftOut(PayloadKind::Buffer));
+        assert_eq!(is_left_out, left_out);
     }
     assert!(matches!(items.next(), Some(Item::Dropped(it)) if it == dropped()));
     assert!(matches!(items.next(), Some(Item::Problem(it)) if it == trouble()));
