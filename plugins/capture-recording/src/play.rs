@@ -4,10 +4,10 @@ use std::ffi::CString;
 use std::path::Path;
 
 use flowpipe_plugin::{
-    Context, Effect, EffectKind, Error, Format, Frame, Host, Input, Next, Port, Result, Stage,
-    tracing,
+    Carried, Context, Effect, EffectKind, Error, Format, Frame, Host, Input, Next, Port, Result,
+    Stage, tracing,
 };
-use flowpipe_recording::{Encoding, Pixels, Recording, Topic};
+use flowpipe_recording::{Elements, Encoding, Payload, Pixels, Recording, Topic};
 
 use crate::config::Config;
 use crate::list;
@@ -44,7 +44,7 @@ impl Stage for CaptureRecording {
     }
 
     fn outputs() -> Vec<Port> {
-        vec![Port::new("out", "*")]
+        vec![Port::new("out", "*").carrying(Carried::ANYTHING)]
     }
 
     fn new(config: Config, _: &Host) -> Result<Self> {
@@ -125,24 +125,27 @@ impl CaptureRecording {
             Error::bad_message(format!("message {sequence} has a schema with a NUL in it"))
         })?;
         let host = context.host();
-        let frame = match self.recording.has_pixels(&self.output, sequence) {
-            true => {
+        let frame = match self.recording.payload_kind(&self.output, sequence) {
+            Some(_) => {
                 let frame = self
                     .recording
-                    .pixels(&self.output, sequence, |pixels| frame(host, pixels))
+                    .payload(&self.output, sequence, |recorded| match recorded {
+                        Payload::Picture(pixels) => frame(host, pixels),
+                        Payload::Buffer(elements) => buffer(host, elements),
+                    })
                     .map_err(|error| Error::bad_message(error.to_string()))?;
                 let Some(frame) = frame else {
                     self.left_out += 1;
                     if self.left_out == 1 {
                         tracing::warn!(
-                            "the recorder left out the pixels of message {sequence}, and perhaps of others: they are not played"
+                            "the recorder left out the pixels or elements of message {sequence}, and perhaps of others: they are not played"
                         );
                     }
                     return Ok(());
                 };
                 Some(frame?)
             }
-            false => None,
+            None => None,
         };
         let sent =
             context.emit_document(0, &schema, body.as_bytes(), frame.as_ref(), host.now_ns());
@@ -153,6 +156,18 @@ impl CaptureRecording {
         }
         sent
     }
+}
+
+/// A recorded buffer in the host's memory.
+fn buffer(host: Host, elements: &Elements<'_>) -> Result<Frame> {
+    let info = elements.info();
+    let (media_type, element) = info
+        .media_type()
+        .zip(info.element())
+        .ok_or_else(|| Error::bad_message("its layout is none of a buffer".to_owned()))?;
+    let mut buffer = host.new_buffer(media_type, element, info.shape())?;
+    buffer.bytes_mut()?.copy_from_slice(elements.bytes());
+    Ok(buffer.as_frame().clone())
 }
 
 /// Recorded pixels in the host's memory.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use flowpipe_plugin::harness::Harness;
 use flowpipe_plugin::{Format, Result, harness};
 use flowpipe_recording::entry::{About, AboutStage};
-use flowpipe_recording::{Encoding, FORMAT, Pixels, Schemas, Topic, Writer};
+use flowpipe_recording::{Encoding, FORMAT, PayloadKind, Pixels, Schemas, Topic, Writer};
 use serde_json::{Value, json};
 
 use crate::play::CaptureRecording;
@@ -72,7 +72,9 @@ fn recording(folder: &Path) -> PathBuf {
             .message(&screen, "flowpipe.frame/1", &body, number, times)
             .unwrap();
         match number {
-            2 => writer.left_out(&screen, number, at).unwrap(),
+            2 => writer
+                .left_out(&screen, number, PayloadKind::Picture, at)
+                .unwrap(),
             _ => assert_eq!(
                 writer.pixels(&screen, number, &pixels, times).unwrap(),
                 number == 1

@@ -10,6 +10,7 @@
 //! - [`process`]: its threads and its end.
 
 mod actuator;
+mod buffer;
 mod capture;
 mod config;
 mod effects;

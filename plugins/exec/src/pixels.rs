@@ -54,10 +54,7 @@ impl FrameFile {
     /// When the file can't be written.
     pub fn show(&mut self, frame: &Frame) -> Result<Picture> {
         let info = frame.info()?;
-        let pixels = frame.pixels();
-        let written = self.write(pixels).map_err(|error| {
-            Error::from(error).context("can't write a frame's pixels into a file for the command")
-        })?;
+        let written = self.write(frame.pixels())?;
         let format = FORMATS.iter().find(|(_, it)| *it == info.format);
         Ok(Picture {
             file: written,
@@ -68,7 +65,17 @@ impl FrameFile {
         })
     }
 
-    fn write(&mut self, pixels: &[u8]) -> io::Result<PathBuf> {
+    /// Writes the pixels of a frame, or the elements of a buffer. They stay until the next call.
+    ///
+    /// # Errors
+    /// When the file can't be written.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<PathBuf> {
+        self.try_write(bytes).map_err(|error| {
+            Error::from(error).context("can't write a frame into a file for the command")
+        })
+    }
+
+    fn try_write(&mut self, bytes: &[u8]) -> io::Result<PathBuf> {
         if self.0.is_none() {
             self.0 = Some(file()?);
         }
@@ -79,7 +86,7 @@ impl FrameFile {
         let file = file.as_file_mut();
         file.seek(SeekFrom::Start(0))?;
         // Never shorter than before: a reader may have mapped it.
-        file.write_all(pixels)?;
+        file.write_all(bytes)?;
         Ok(path)
     }
 }

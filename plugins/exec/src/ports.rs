@@ -44,6 +44,10 @@ pub struct InputConfig {
     /// Whether a pipeline may leave this input unconnected; at least one is connected.
     #[serde(default)]
     pub optional: bool,
+    /// What its messages carry: "nothing", "picture", a pattern of buffers such as { media_type = "audio/*", element =
+    /// "f32", shape = ["any", 2] }, or a list of these. Without this key, a picture or nothing.
+    #[serde(default)]
+    pub carries: Option<Value>,
     /// A file with the JSON Schema of its messages. Every message of this schema id is checked against it.
     #[serde(default)]
     pub file: Option<String>,
@@ -63,6 +67,10 @@ pub struct OutputConfig {
     /// The plugin of the role `check` that has to judge the messages of this output. A pipeline does not start without it.
     #[serde(default)]
     pub check: Option<String>,
+    /// What its messages carry: "nothing", "picture", a pattern of buffers such as { media_type = "audio/*", element =
+    /// "f32", shape = ["any", 2] }, or a list of these. Without this key, a picture or nothing.
+    #[serde(default)]
+    pub carries: Option<Value>,
     /// A file with the JSON Schema of its messages. Every message of this schema id is checked against it.
     #[serde(default)]
     pub file: Option<String>,

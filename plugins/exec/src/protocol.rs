@@ -12,6 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use crate::buffer::BufferFile;
 use crate::pixels::Picture;
 
 /// A message with its number, which the answer gives back.
@@ -183,6 +184,8 @@ pub struct IncomingMessage<'a> {
     pub body: &'a RawValue,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frame: Option<&'a Picture>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub buffer: Option<&'a BufferFile>,
     /// Its number, and that of the frame that it descends from (0: none).
     pub sequence: u64,
     pub frame_sequence: u64,
@@ -241,6 +244,8 @@ pub struct OutgoingMessage {
     pub body: Box<RawValue>,
     #[serde(default)]
     pub frame: Option<Picture>,
+    #[serde(default)]
+    pub buffer: Option<BufferFile>,
 }
 
 impl Graph {

@@ -8,17 +8,18 @@ use flowpipe_plugin::{
 
 use serde_json::value::RawValue;
 
+use crate::buffer::BufferFile;
 use crate::effects::RUNS_ITS_COMMAND;
-use crate::pixels::FrameFile;
+use crate::pixels::{FrameFile, Picture};
 use crate::ports::{DeclaredEffect, PortNames, StageConfig};
 use crate::protocol::{IncomingMessage, OutgoingMessage, StageReply, StageRequest};
 use crate::session::{Caller, Session};
 
 /// The delay of the next request to a source that had no message, in nanoseconds: less than a display's frame.
 const PAUSE_NS: i64 = 10_000_000;
-/// The most bytes of all pictures of an answer: three of 8K with four bytes a pixel.
+/// The most bytes of all pictures and buffers of an answer: three of 8K with four bytes a pixel.
 const MOST_PICTURE_BYTES: u64 = 512 << 20;
-/// How many messages without a picture are prepared from one check for cancellation to the next.
+/// How many messages without a picture or buffer are prepared from one check for cancellation to the next.
 const MESSAGES_IN_A_POLL: usize = 1_000;
 
 /// The stage.
@@ -45,7 +46,7 @@ impl Stage for Exec {
     const NAME: &'static str = "exec";
     const DOC: &'static str = "A command in any language as a stage of no special role: it gets each message as a line \
          of JSON on standard input, and answers with a line on standard output that holds the messages to send on, or \
-         none. A frame's pixels lie in a file. Its config declares its ports, its effects and whether it is \
+         none. The pixels of a frame, or the elements of a buffer, lie in a file. Its config declares its ports, its effects and whether it is \
          deterministic. \
          See the chapter \"Stages in any language\" of the book.";
     const EFFECTS: Option<&'static [Effect]> = Some(RUNS_ITS_COMMAND);
@@ -110,11 +111,12 @@ impl Stage for Exec {
         self.ended = reply.end;
         let is_idle = reply.messages.is_empty() && !reply.end;
         let name = session.name().to_owned();
-        check_pictures(&reply.messages).map_err(|text| Error::new(format!("{name}: {text}")))?;
+        check_sizes(&reply.messages).map_err(|text| Error::new(format!("{name}: {text}")))?;
         // What is wrong with one message sends none of the others. A check may still refuse some.
         let mut prepared = Vec::new();
         for (number, message) in reply.messages.into_iter().enumerate() {
-            let polls = message.frame.is_some() || number % MESSAGES_IN_A_POLL == 0;
+            let carries = message.frame.is_some() || message.buffer.is_some();
+            let polls = carries || number % MESSAGES_IN_A_POLL == 0;
             if polls && context.cancel().is_cancelled() {
                 return Err(Error::cancelled());
             }
@@ -154,7 +156,17 @@ impl Exec {
                 "a message without \"schema\", which the config does not declare either",
             ));
         };
-        let picture = message.frame.map(|picture| picture.load(context.host()));
+        let host = context.host();
+        let frame = match (message.frame, message.buffer) {
+            (Some(picture), None) => Some(picture.load(host)?),
+            (None, Some(buffer)) => Some(buffer.load(host)?.as_frame().clone()),
+            (None, None) => None,
+            (Some(_), Some(_)) => {
+                return Err(Error::new(format!(
+                    "{command}: a message with \"frame\" and \"buffer\": it carries one of them at most"
+                )));
+            }
+        };
         Ok(PreparedMessage {
             port,
             schema: CString::new(schema.as_str()).map_err(|_| {
@@ -163,20 +175,25 @@ impl Exec {
                      \"mines.field/1\""
                 ))
             })?,
-            frame: picture.transpose()?,
+            frame,
             body: message.body,
         })
     }
 }
 
-/// Checks that the pictures of an answer take little memory together: all of them are read before the first is sent. A
+/// Checks that the pictures and buffers of an answer take little memory together: all of them are read before the first is sent. A
 /// single one may be as large as a frame.
-fn check_pictures(messages: &[OutgoingMessage]) -> Result<(), String> {
-    let pictures = || messages.iter().filter_map(|message| message.frame.as_ref());
-    let bytes = pictures().fold(0_u64, |sum, it| sum.saturating_add(it.frame_bytes()));
-    match bytes > MOST_PICTURE_BYTES && pictures().count() > 1 {
+fn check_sizes(messages: &[OutgoingMessage]) -> Result<(), String> {
+    let sizes = || {
+        messages.iter().filter_map(|message| {
+            let picture = message.frame.as_ref().map(Picture::frame_bytes);
+            picture.or_else(|| message.buffer.as_ref().map(BufferFile::bytes))
+        })
+    };
+    let bytes = sizes().fold(0_u64, u64::saturating_add);
+    match bytes > MOST_PICTURE_BYTES && sizes().count() > 1 {
         true => Err(format!(
-            "the pictures of its answer have {bytes} bytes, and those of one answer may have {MOST_PICTURE_BYTES}: send \
+            "the pictures and buffers of its answer have {bytes} bytes, and those of one answer may have {MOST_PICTURE_BYTES}: send \
              them with several answers"
         )),
         false => Ok(()),
@@ -191,13 +208,17 @@ fn send(
     message: &Message<'_>,
     context: &mut Context<'_>,
 ) -> Result<StageReply> {
-    let frame = message.frame();
-    let picture = frame.map(|frame| frames.show(&frame)).transpose()?;
+    let (picture, buffer) = match (message.buffer(), message.frame()) {
+        (Some(buffer), _) => (None, Some(BufferFile::of(&buffer, frames)?)),
+        (None, Some(frame)) => (Some(frames.show(&frame)?), None),
+        (None, None) => (None, None),
+    };
     let incoming = IncomingMessage {
         port,
         schema: message.schema(),
         body: serde_json::from_slice(message.json())?,
         frame: picture.as_ref(),
+        buffer: buffer.as_ref(),
         sequence: message.sequence(),
         frame_sequence: message.frame_sequence(),
         captured_ns: message.captured_ns(),
@@ -320,11 +341,80 @@ for line in sys.stdin:
             { "file": file.path(), "format": "grey8", "width": 8192, "height": 8192 } });
         let text = error(&mut stage, &json!({ "messages": vec![large.clone(); 9] }));
         assert!(
-            text.contains("the pictures of its answer have 603979776 bytes, and those of one answer may have 536870912"),
+            text.contains("the pictures and buffers of its answer have 603979776 bytes, and those of one answer may have 536870912"),
             "{text}"
         );
         let two = json!({ "messages": vec![large; 2] });
         assert_eq!(stage.send(0, "x.a/1", &two).unwrap().len(), 2);
+    }
+
+    #[test]
+    fn buffers_cross_by_files() {
+        let mut stage = echo(&json!({}));
+        let host = stage.host();
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), [1_u8, 0, 2, 0, 3, 0]).unwrap();
+        let answer = |buffer: Value| json!({ "messages": [{ "schema": "x.a/1", "body": 1, "buffer": buffer }] });
+        let buffer = |element: &str, shape: &[u64]| json!({ "file": file.path(), "media_type": "audio/pcm", "element": element, "shape": shape });
+        let sent = stage
+            .send(0, "x.a/1", &answer(buffer("u16", &[3, 1])))
+            .unwrap();
+        let arrived = sent[0].buffer().unwrap();
+        assert_eq!(
+            (arrived.media_type(), arrived.shape()),
+            ("audio/pcm", &[3, 1][..])
+        );
+        assert_eq!(arrived.as_slice::<u16>().unwrap(), [1, 2, 3]);
+        for (wrong, why) in [
+            (buffer("u16", &[4]), "it needs 8 bytes, the file has 6"),
+            (
+                buffer("u16", &[u64::MAX, 2]),
+                "it needs 18446744073709551615 bytes",
+            ),
+            (buffer("u16", &[0]), "is 0"),
+            (buffer("u16", &[1; 9]), "9 dimensions"),
+            (buffer("word", &[3]), "the element types are u8"),
+        ] {
+            let text = error(&mut stage, &answer(wrong));
+            assert!(text.contains(why), "{text}");
+        }
+        let mut both = answer(buffer("u8", &[1]));
+        both["messages"][0]["frame"] =
+            json!({ "file": file.path(), "format": "grey8", "width": 1, "height": 1 });
+        assert!(error(&mut stage, &both).contains("one of them at most"));
+        // The other direction: what the command gets is its answer.
+        let mut shown = echo_messages();
+        let mut buffer = host
+            .new_buffer("text/plain", flowpipe_plugin::Element::U8, &[5])
+            .unwrap();
+        buffer.bytes_mut().unwrap().copy_from_slice(b"hello");
+        let got = shown.send_buffer(0, "x.a/1", &json!({}), &buffer).unwrap();
+        let body = &got[0].body;
+        assert_eq!(body["buffer"]["media_type"], "text/plain");
+        assert_eq!(
+            (&body["buffer"]["element"], &body["buffer"]["shape"]),
+            (&json!("u8"), &json!([5]))
+        );
+        assert_eq!(body["read"], "hello");
+        assert!(body.get("frame").is_none());
+    }
+
+    /// A command that answers with what it got, and what its buffer's file has.
+    fn echo_messages() -> Harness {
+        let command = "
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    answer = {'id': asked['id']}
+    if 'message' in asked:
+        body = asked['message']
+        with open(body['buffer']['file'], 'rb') as file:
+            body['read'] = file.read(body['buffer']['shape'][0]).decode()
+        answer['messages'] = [{'schema': 'x.a/1', 'body': body}]
+    print(json.dumps(answer), flush=True)
+";
+        let config = json!({ "command": ["python3", "-c", command] });
+        flowpipe_plugin::harness!(Exec, config).unwrap()
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The sink: a line for each message.
 
 use flowpipe_plugin::{
-    Context, Effect, EffectKind, Host, Input, Message, Next, Port, Result, Stage, tracing,
+    Carried, Context, Effect, EffectKind, Host, Input, Message, Next, Port, Result, Stage, tracing,
 };
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -58,7 +58,7 @@ impl Stage for SinkJsonl {
     type Config = SinkConfig;
 
     fn inputs() -> Vec<Port> {
-        vec![Port::new("in", "*")]
+        vec![Port::new("in", "*").carrying(Carried::ANYTHING)]
     }
 
     fn outputs() -> Vec<Port> {

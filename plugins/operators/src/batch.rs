@@ -2,7 +2,9 @@
 
 use std::ffi::CString;
 
-use flowpipe_plugin::{Context, Effect, Error, Host, Input, JsonSchema, Next, Port, Result, Stage};
+use flowpipe_plugin::{
+    Carried, Context, Effect, Error, Host, Input, JsonSchema, Next, Port, Result, Stage,
+};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -49,7 +51,7 @@ impl Stage for Batch {
     type Config = BatchConfig;
 
     fn inputs() -> Vec<Port> {
-        vec![Port::new("in", "*")]
+        vec![Port::new("in", "*").carrying(Carried::ANYTHING)]
     }
 
     fn outputs() -> Vec<Port> {

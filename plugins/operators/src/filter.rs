@@ -1,6 +1,8 @@
 //! Passes on the messages that an expression accepts.
 
-use flowpipe_plugin::{Context, Effect, Error, Host, Input, JsonSchema, Next, Port, Result, Stage};
+use flowpipe_plugin::{
+    Carried, Context, Effect, Error, Host, Input, JsonSchema, Next, Port, Result, Stage,
+};
 use serde::Deserialize;
 
 use crate::pass::pass;
@@ -28,11 +30,11 @@ impl Stage for Filter {
     type Config = FilterConfig;
 
     fn inputs() -> Vec<Port> {
-        vec![Port::new("in", "*")]
+        vec![Port::new("in", "*").carrying(Carried::ANYTHING)]
     }
 
     fn outputs() -> Vec<Port> {
-        vec![Port::new("out", "*")]
+        vec![Port::new("out", "*").carrying(Carried::ANYTHING)]
     }
 
     fn new(config: FilterConfig, _: &Host) -> Result<Self> {

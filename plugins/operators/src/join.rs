@@ -3,7 +3,7 @@
 use std::ffi::CString;
 
 use flowpipe_plugin::{
-    Context, Effect, Error, Host, Input, JsonSchema, Message, Next, Port, Result, Stage,
+    Carried, Context, Effect, Error, Host, Input, JsonSchema, Message, Next, Port, Result, Stage,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -109,7 +109,9 @@ impl Stage for Join {
     type Config = JoinConfig;
 
     fn inputs() -> Vec<Port> {
-        vec![Port::new("left", "*"), Port::new("right", "*")]
+        ["left", "right"]
+            .map(|name| Port::new(name, "*").carrying(Carried::ANYTHING))
+            .into()
     }
 
     fn outputs() -> Vec<Port> {

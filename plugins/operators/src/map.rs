@@ -2,7 +2,9 @@
 
 use std::ffi::CString;
 
-use flowpipe_plugin::{Context, Effect, Host, Input, JsonSchema, Next, Port, Result, Stage};
+use flowpipe_plugin::{
+    Carried, Context, Effect, Host, Input, JsonSchema, Next, Port, Result, Stage,
+};
 use serde::Deserialize;
 
 use crate::filter::{compiled, failed};
@@ -46,11 +48,11 @@ impl Stage for Map {
     type Config = MapConfig;
 
     fn inputs() -> Vec<Port> {
-        vec![Port::new("in", "*")]
+        vec![Port::new("in", "*").carrying(Carried::ANYTHING)]
     }
 
     fn outputs() -> Vec<Port> {
-        vec![Port::new("out", "*")]
+        vec![Port::new("out", "*").carrying(Carried::ANYTHING)]
     }
 
     fn new(config: MapConfig, _: &Host) -> Result<Self> {

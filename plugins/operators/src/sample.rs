@@ -1,6 +1,8 @@
 //! Some of the messages.
 
-use flowpipe_plugin::{Context, Effect, Error, Host, Input, JsonSchema, Next, Port, Result, Stage};
+use flowpipe_plugin::{
+    Carried, Context, Effect, Error, Host, Input, JsonSchema, Next, Port, Result, Stage,
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -47,11 +49,11 @@ impl Stage for Sample {
     type Config = SampleConfig;
 
     fn inputs() -> Vec<Port> {
-        vec![Port::new("in", "*")]
+        vec![Port::new("in", "*").carrying(Carried::ANYTHING)]
     }
 
     fn outputs() -> Vec<Port> {
-        vec![Port::new("out", "*")]
+        vec![Port::new("out", "*").carrying(Carried::ANYTHING)]
     }
 
     fn new(config: SampleConfig, _: &Host) -> Result<Self> {

@@ -2,7 +2,9 @@
 
 use std::collections::VecDeque;
 
-use flowpipe_plugin::{Context, Effect, Error, Host, Input, JsonSchema, Next, Port, Result, Stage};
+use flowpipe_plugin::{
+    Carried, Context, Effect, Error, Host, Input, JsonSchema, Next, Port, Result, Stage,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -56,11 +58,11 @@ impl Stage for Throttle {
     type Config = ThrottleConfig;
 
     fn inputs() -> Vec<Port> {
-        vec![Port::new("in", "*")]
+        vec![Port::new("in", "*").carrying(Carried::ANYTHING)]
     }
 
     fn outputs() -> Vec<Port> {
-        vec![Port::new("out", "*")]
+        vec![Port::new("out", "*").carrying(Carried::ANYTHING)]
     }
 
     fn new(config: ThrottleConfig, _: &Host) -> Result<Self> {

@@ -2,7 +2,9 @@
 
 use std::ffi::CString;
 
-use flowpipe_plugin::{Context, Effect, Error, Host, Input, JsonSchema, Next, Port, Result, Stage};
+use flowpipe_plugin::{
+    Carried, Context, Effect, Error, Host, Input, JsonSchema, Next, Port, Result, Stage,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -76,7 +78,7 @@ impl Stage for Window {
     type Config = WindowConfig;
 
     fn inputs() -> Vec<Port> {
-        vec![Port::new("in", "*")]
+        vec![Port::new("in", "*").carrying(Carried::ANYTHING)]
     }
 
     fn outputs() -> Vec<Port> {
