@@ -57,6 +57,7 @@ mod any_schema;
 #[cfg(unix)]
 mod batches;
 mod book;
+mod buffers;
 mod c;
 mod capture_screen;
 mod checks;

@@ -11,7 +11,7 @@ use std::io::BufWriter;
 use std::path::Path;
 
 use flowpipe_recording::entry::{About, Call, Change, DroppedLineages};
-use flowpipe_recording::{Entry, Recording, Schemas, Topic, Writer};
+use flowpipe_recording::{Elements, Entry, Payload, Recording, Schemas, Topic, Writer};
 
 /// What of a recording is edited.
 pub struct Edited {
@@ -25,6 +25,8 @@ pub struct Edited {
     pub dropped_lineages: Vec<DroppedLineages>,
     /// Messages that are left out; the others, and all pictures, stay as they are.
     pub left_out: HashSet<(Topic, u64)>,
+    /// Stages whose buffers differ in a byte.
+    pub buffers: HashSet<String>,
 }
 
 /// Writes an edited copy of a recording.
@@ -39,6 +41,7 @@ pub fn edit(from: &Path, to: &Path, change: impl FnOnce(&mut Edited)) {
         changes: recording.changes().to_vec(),
         dropped_lineages: recording.dropped_lineages().to_vec(),
         left_out: HashSet::new(),
+        buffers: HashSet::new(),
     };
     change(&mut edited);
     let file = BufWriter::new(File::create(to).expect("the folder is writable"));
@@ -56,10 +59,20 @@ pub fn edit(from: &Path, to: &Path, change: impl FnOnce(&mut Edited)) {
         let body = recording.body(message);
         let written = writer.message(topic, message.schema(), &body, sequence, times);
         written.expect("the folder is writable");
-        let pixels = recording.pixels(topic, sequence, |pixels| {
-            writer.pixels(topic, sequence, pixels, times).map(|_| ())
+        let payload = recording.payload(topic, sequence, |payload| {
+            let spoils = edited.buffers.contains(topic.stage.as_str());
+            let mut bytes = payload.bytes().to_vec();
+            let payload = match payload {
+                Payload::Buffer(elements) if spoils => {
+                    bytes[0] ^= 1;
+                    let spoilt = Elements::new(elements.info(), &bytes);
+                    Payload::Buffer(spoilt.expect("as many bytes"))
+                }
+                other => *other,
+            };
+            writer.payload(topic, sequence, &payload, times).map(|_| ())
         });
-        if let Some(written) = pixels.expect("honest pictures") {
+        if let Some(written) = payload.expect("honest pictures") {
             written.expect("the folder is writable");
         }
     }
