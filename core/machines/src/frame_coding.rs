@@ -343,11 +343,12 @@ mod tests {
         let layout = Layout::from(BufferLayout::new(&info).unwrap());
         let (mut encoder, mut decoder) = (FrameEncoder::new(true), FrameDecoder::default());
         for value in [0, 0, 7] {
-            let (head, list, bytes) = encoder.encode(layout, &[value; 3840]);
+            let sound = [value; 3840];
+            let (head, list, bytes) = encoder.encode(layout, &sound);
             assert_eq!((head.content, list.len()), (Content::Whole, 0));
             assert!(head.is_compressed && bytes.len() < 100);
             let decoded = decoder.decode(&head, &bytes, &Sharing::default());
-            assert_eq!(decoded, Some((layout, Arc::new(vec![value; 3840]))));
+            assert_eq!(decoded, Some((layout, Arc::new(sound.to_vec()))));
         }
         // A picture after buffers is whole again.
         let shape = shape(10, 10, 10);
@@ -406,7 +407,7 @@ mod tests {
             let head = head.to_string();
             [&(head.len() as u32).to_le_bytes()[..], head.as_bytes()].concat()
         };
-        let frame = FrameEncoder::new(false).encode_shared(shape(1, 1, 1), block);
+        let frame = FrameEncoder::new(false).encode_shared(shape(1, 1, 1).into(), block);
         let shared = serde_json::json!({ "json": 0, "frame": frame });
         assert_eq!(shared_block_in(&message(&shared)), Some(block));
         let (whole, _) = encode(&mut FrameEncoder::new(false), shape(1, 1, 1), &[0]);

@@ -222,7 +222,7 @@ fn what_another_machine_sends_is_validated() {
             it.origin = None;
             it.captured = Some(("a/1".to_owned(), b"{}".to_vec()));
         }),
-        ("pixels", &|it| {
+        ("its bytes do not fit its layout", &|it| {
             Arc::make_mut(&mut it.pixels.as_mut().unwrap().1).truncate(3);
         }),
     ];

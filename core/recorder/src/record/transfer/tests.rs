@@ -176,7 +176,7 @@ fn entries_arrive_as_they_were_sent() {
     assert_eq!((read.key(), read.emitted_ns()), (sent.key(), 7));
     assert_eq!(read.lineage.origin, sent.lineage.origin);
     packed
-        .unpack(|it| assert_eq!(it.bytes, [1, 2, 3, 4, 5, 6, 7, 8]))
+        .unpack(|it| assert_eq!(it.bytes(), [1, 2, 3, 4, 5, 6, 7, 8]))
         .unwrap();
     assert!(matches!(items.next(), Some(Item::Call(it)) if *it == call()));
     for (number, left_out) in [(2, false), (4, true)] {
@@ -478,7 +478,7 @@ proptest! {
         }
         for item in read(&mut reader(), &sent).into_iter().flat_map(|(items, _)| items) {
             if let Item::Message(_, _, Picture::Packed(packed)) = item {
-                let _ = packed.unpack(|pixels| pixels.bytes.len());
+                let _ = packed.unpack(|pixels| pixels.bytes().len());
             }
         }
         let cut = cut.index(sent.len());
