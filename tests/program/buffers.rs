@@ -83,7 +83,7 @@ fn sound_crosses_an_isolated_stage_and_is_replayed() {
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-    let of = |stage: &str| lines.iter().filter(move |line| line["stage"] == stage);
+    let of = |stage: &'static str| lines.iter().filter(move |line| line["stage"] == stage);
     let buffer =
         json!({ "media_type": "audio/pcm", "element": "f32", "shape": [4, 2], "size": 32 });
     for (stage, count) in [("microphone", 3), ("loud", 2)] {
