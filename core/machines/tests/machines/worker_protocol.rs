@@ -439,15 +439,15 @@ fn a_call_with_a_wrong_message_fails_alone() {
     let cases = [
         (
             change("port", json!(9)),
-            "the message is of no schema that it takes",
+            "the message is none that it takes",
         ),
         (
             change("schema", json!("a\0b")),
-            "the message is of no schema that it takes",
+            "the message is none that it takes",
         ),
         (
             change("schema", json!("unknown/1")),
-            "the message is of no schema that it takes",
+            "the message is none that it takes",
         ),
         (change("sequence", json!(0)), "no run has a message 0"),
         (
