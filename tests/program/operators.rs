@@ -5,12 +5,12 @@ use std::path::Path;
 use flowpipe_tests::{pipeline, project, record, run};
 use serde_json::{Value, json};
 
-/// The lines that an example writes to standard output, before the tables.
+/// The lines that an example writes to standard output.
 fn example(name: &str) -> Vec<Value> {
     let file = project().join("examples/readings").join(name);
     let ran = run(&["run", &file.display().to_string()]).expect(0);
-    let (lines, _tables) = ran.stdout.split_once("\n\n").unwrap();
-    let lines = lines
+    let lines = ran
+        .stdout
         .lines()
         .map(|line| serde_json::from_str(line).unwrap());
     lines.collect()

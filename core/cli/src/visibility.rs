@@ -1,7 +1,7 @@
 //! Which stages of a pipeline have their messages shown.
 
 use flowpipe_config::manifest::Manifest;
-use flowpipe_config::pipeline::Pipeline;
+use flowpipe_config::pipeline::{Isolation, Pipeline, Stage};
 use flowpipe_host::catalogue::{Catalogue, Found};
 use flowpipe_puzzle::message::{RESULT, concerns_boards};
 
@@ -17,6 +17,8 @@ pub struct Visibility {
     pub has_boards: bool,
     /// How many boards a referee is to end the run after, if it is.
     pub wanted_boards: Option<u64>,
+    /// Whether a stage writes messages to standard output, which is for them alone then.
+    pub writes_stdout: bool,
 }
 
 impl Visibility {
@@ -40,6 +42,7 @@ impl Visibility {
             has_referee: is_shown.contains(&false),
             has_boards: manifests.iter().flatten().any(emits_boards),
             wanted_boards: wanted_boards(pipeline, &is_shown),
+            writes_stdout: writes_stdout(pipeline),
             is_shown,
         }
     }
@@ -63,6 +66,14 @@ fn wanted_boards(pipeline: &Pipeline, is_shown: &[bool]) -> Option<u64> {
     configs
         .filter_map(|first| first.config.get("boards")?.as_u64())
         .max()
+}
+
+/// Whether a `sink-jsonl` has standard output. In a process of its own it has none.
+fn writes_stdout(pipeline: &Pipeline) -> bool {
+    let threads = |stage: &&Stage| stage.isolation == Isolation::Thread;
+    let stages = pipeline.stages.iter().filter(threads);
+    let mut plugins = stages.flat_map(|stage| &stage.contestants);
+    plugins.any(|it| it.plugin == "sink-jsonl" && it.config.get("stdout") == Some(&true.into()))
 }
 
 fn emits_boards(found: &Found) -> bool {

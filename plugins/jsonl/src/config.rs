@@ -70,7 +70,7 @@ pub struct SinkConfig {
     /// What to do if the file is there and not empty.
     #[serde(default)]
     pub if_exists: IfExists,
-    /// `true`: write to standard output. `flowpipe run` writes its tables there too, at the end. Not with
+    /// `true`: write to standard output. `flowpipe run` prints its tables to standard error then. Not with
     /// `isolation = "process"`, where it leads to the log.
     #[serde(default)]
     #[schemars(extend("const" = true))]

@@ -141,6 +141,7 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
     recording.iter_mut().for_each(RunRecording::keep);
     tracing.iter_mut().for_each(Tracing::keep);
     let mouse = (!args.quiet).then(|| MouseNotice::new(driver, args.dry_run));
+    let writes_stdout = visibility.writes_stdout;
     let console = Console::new(global, args.quiet || args.json, args.dry_run, visibility)?;
     let console = console.with_mouse_notice(mouse);
     let completed = foreground::run(
@@ -191,7 +192,6 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
     let traced = tracing.map_or(Ok(()), Tracing::finish);
     printed?;
 
-    let mut stdout = flowpipe_terminal::stdout();
     if args.json {
         let mut all = json!({
             "boards": tally.has_boards().then_some(&tally),
@@ -205,19 +205,23 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
         if let Some(machines) = &machines {
             all["machines"] = json!(machines.machines);
         }
+        let mut stdout = flowpipe_terminal::stdout();
         serde_json::to_writer(&mut stdout, &all).map_err(std::io::Error::from)?;
         writeln!(stdout)?;
     } else {
-        let colours = colour::on_stdout(global);
+        let colours = match writes_stdout {
+            true => colour::on_stderr(global),
+            false => colour::on_stdout(global),
+        };
         let tables = report::tables(&report, drives_mouse, colours);
-        writeln!(stdout, "\n{}", tables.trim_end())?;
+        let mut text = format!("\n{}\n", tables.trim_end());
         if let Some(machines) = &machines {
-            write!(stdout, "{}", machines.lines())?;
+            text += &machines.lines();
         }
-        write!(stdout, "{}", steps.table())?;
-        write!(stdout, "{}", metrics::table(&tally.metrics.rows()))?;
+        text += &steps.table();
+        text += &metrics::table(&tally.metrics.rows());
         if let Some(left_out) = tally.metrics.left_out() {
-            writeln!(stdout, "{left_out}")?;
+            text += &format!("{left_out}\n");
         }
         if let Some(ended) = &report.ended {
             let (stage, reason) = (escape(&ended.stage), escape(&ended.reason));
@@ -225,11 +229,15 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
                 Ending::Done => "ended",
                 Ending::Stopped => "stopped",
             };
-            writeln!(stdout, "{how} by {stage}: {reason}")?;
+            text += &format!("{how} by {stage}: {reason}\n");
         }
         let summary = tally.summary();
         if !summary.is_empty() {
-            writeln!(stdout, "{summary}")?;
+            text += &format!("{summary}\n");
+        }
+        match writes_stdout {
+            true => flowpipe_terminal::print_lines(&text)?,
+            false => flowpipe_terminal::stdout().write_all(text.as_bytes())?,
         }
     }
     catalogue.close();

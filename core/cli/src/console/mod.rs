@@ -24,6 +24,8 @@ pub struct Console<'a> {
     global: &'a Global,
     /// Boards, gestures and notes are not printed.
     quiet: bool,
+    /// A stage has standard output: boards go to standard error.
+    writes_stdout: bool,
     tally: Tally,
     steps: Steps,
     printer: Printer,
@@ -45,6 +47,7 @@ impl<'a> Console<'a> {
         Ok(Self {
             global,
             quiet,
+            writes_stdout: visibility.writes_stdout,
             tally: Tally::new(&visibility, dry),
             steps: Steps::new(visibility.names),
             printer: Printer::start(colour::on_stderr(global))?,
@@ -91,6 +94,7 @@ impl<'a> Console<'a> {
         let Self {
             global,
             quiet,
+            writes_stdout,
             tally,
             steps,
             printer,
@@ -113,14 +117,17 @@ impl<'a> Console<'a> {
                         None => Ok(()),
                     };
                 }
-                let colours = colour::on_stdout(global);
+                let (stream, colours) = match *writes_stdout {
+                    true => (Stream::Error, colour::on_stderr(global)),
+                    false => (Stream::Output, colour::on_stdout(global)),
+                };
                 let mut text = Vec::new();
                 tally.add(message, &mut text, colours)?;
                 if let Some(notice) = tally.take_notice() {
                     writeln!(text, "{notice}")?;
                 }
                 let text = String::from_utf8_lossy(&text).into_owned();
-                printer.print(Stream::Output, text, Importance::Informs)
+                printer.print(stream, text, Importance::Informs)
             }
             RunEvent::Pipeline(names) => {
                 steps.rename(names);

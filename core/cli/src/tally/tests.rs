@@ -48,6 +48,7 @@ fn boards() -> Visibility {
         has_referee: false,
         has_boards: true,
         wanted_boards: None,
+        writes_stdout: false,
     }
 }
 

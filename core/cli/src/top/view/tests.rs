@@ -251,6 +251,7 @@ fn foreign() -> Counts {
             has_referee: false,
             has_boards: false,
             wanted_boards: None,
+            writes_stdout: false,
         },
         false,
     );
