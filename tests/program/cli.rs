@@ -365,6 +365,7 @@ fn every_plugin_declares_its_effects() {
         "source-jsonl uses-network",
         "source-jsonl uses-network",
         "source-jsonl writes-files",
+        "tee writes-files",
         "vision-exec runs-commands",
         "vision-opencv writes-files",
     ];

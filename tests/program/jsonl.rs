@@ -201,3 +201,49 @@ fn what_a_sink_wrote_is_read_again() {
         read(&project().join("examples/readings/readings.jsonl"))
     );
 }
+
+/// The example of a stage that passes on and writes, twice with one file.
+#[test]
+fn a_tee_appends_what_it_passes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let examples = project().join("examples/readings");
+    let readings = std::fs::read_to_string(examples.join("readings.jsonl")).unwrap();
+    std::fs::write(folder.path().join("readings.jsonl"), &readings).unwrap();
+    let text = std::fs::read_to_string(examples.join("log.toml")).unwrap();
+    let text = text.replace("../../target/try/", "");
+    let file = pipeline(folder.path(), &text);
+    let written = || std::fs::read_to_string(folder.path().join("seen.jsonl"));
+    run(&["run", &file, "--dry-run"]).expect(0);
+    written().unwrap_err();
+    for round in 1..=2 {
+        let ran = run(&["run", &file]).expect(0);
+        let hot = ran.stdout.lines().next();
+        assert_eq!(hot, Some("{\"sensor\": \"attic\", \"celsius\": 34.25}"));
+        assert_eq!(
+            written().unwrap().lines().count(),
+            round * readings.lines().count()
+        );
+    }
+    let text = written().unwrap();
+    let line: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+    assert_eq!(
+        line["body"],
+        json!({ "sensor": "kitchen", "celsius": 21.5 })
+    );
+    assert_eq!(line["schema"], "sensor.reading/1");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_confined_tee_reaches_its_file() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("in.jsonl"), "1\n2\n").unwrap();
+    let source = "path = \"in.jsonl\", schema = \"x.a/1\"";
+    let file = passes(folder.path(), "", source, "path = \"out.jsonl\"");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let text = text.replace("\"sink-jsonl\"", "\"tee\"\nisolation = \"process\"");
+    std::fs::write(&file, text).unwrap();
+    run(&["run", &file]).expect(0);
+    let written = std::fs::read_to_string(folder.path().join("out.jsonl")).unwrap();
+    assert_eq!(written, "1\n2\n");
+}

@@ -97,6 +97,23 @@ pub struct SinkConfig {
     pub envelope: bool,
 }
 
+/// Config of tee.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TeeConfig {
+    /// The file to write. Relative to the pipeline file's folder, which must exist. It grows under its own name, so that
+    /// others can follow it.
+    #[schemars(length(min = 1))]
+    pub path: String,
+    /// What to do if the file is there and not empty.
+    #[serde(default = "append")]
+    pub if_exists: IfExists,
+    /// Write each message with its schema and lineage:
+    /// `{"schema": …, "sequence": …, "frame_sequence": …, "captured_ns": …, "body": …}`. Without, a line is the body alone.
+    #[serde(default)]
+    pub envelope: bool,
+}
+
 /// What to do if a sink's file is there and not empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -112,6 +129,10 @@ pub enum IfExists {
 
 fn longest_line() -> usize {
     LONGEST_LINE
+}
+
+fn append() -> IfExists {
+    IfExists::Append
 }
 
 impl SourceConfig {

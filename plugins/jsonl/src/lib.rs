@@ -5,19 +5,21 @@
 //! - [`lines`]: the lines of a stream, with a bounded length. [`line`]: a line as a message.
 //! - [`stream`]: files, pipes and connections, without waiting for long. [`readiness`]: how long.
 //! - [`reader`]: the bytes of a source's end, [`writer`]: the lines to a sink's end. [`target_file`]: a file that a sink
-//!   writes.
-//! - [`source`], [`sink`]: the stages.
+//!   writes. [`message_writer`]: messages as lines.
+//! - [`source`], [`sink`], [`tee`]: the stages.
 
 mod address;
 mod config;
 mod line;
 mod lines;
+mod message_writer;
 mod reader;
 mod readiness;
 mod sink;
 mod source;
 mod stream;
 mod target_file;
+mod tee;
 mod writer;
 
 #[cfg(test)]
@@ -25,5 +27,6 @@ mod tests;
 
 use sink::SinkJsonl;
 use source::SourceJsonl;
+use tee::Tee;
 
-flowpipe_plugin::export!(SourceJsonl, SinkJsonl);
+flowpipe_plugin::export!(SourceJsonl, SinkJsonl, Tee);

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::sink::SinkJsonl;
 use crate::source::SourceJsonl;
+use crate::tee::Tee;
 
 fn source(config: Value) -> Result<Harness> {
     harness!(SourceJsonl, config)
@@ -299,9 +300,34 @@ fn a_message_is_one_line_whatever_its_white_space() {
     assert_eq!(line["schema"], "x.a/1");
     assert_eq!(line["body"], json!({ "a": "b\nc" }));
     assert!(line["sequence"].is_u64() && line["captured_ns"].is_i64());
-    let mut pretty = b"{\n \"a\": 1\r\n}".to_vec();
-    crate::sink::one_line(&mut pretty);
-    assert_eq!(pretty, b"{  \"a\": 1  }");
+}
+
+#[test]
+fn a_tee_passes_on_what_it_has_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("seen.jsonl");
+    std::fs::write(&path, "0").unwrap();
+    let mut stage = harness!(Tee, json!({ "path": path })).unwrap();
+    let read = || std::fs::read_to_string(&path).unwrap();
+    let passed = stage
+        .send_picture("x.a/1", &json!({ "a": 1.50 }), (Format::Grey8, 1, 1), &[7])
+        .unwrap();
+    assert_eq!(read(), "0\n{\"a\":1.5}\n");
+    assert_eq!(passed.len(), 1);
+    assert_eq!(passed[0].body, json!({ "a": 1.5 }));
+    assert_eq!(passed[0].frame.as_ref().unwrap().pixels(), [7]);
+    let (status, text) = refusal(harness!(Tee, json!({ "path": folder.path() })));
+    assert_eq!(status, abi::BAD_CONFIG);
+    assert!(text.contains("can't write"), "{text}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_tee_writes_to_files_alone() {
+    let mut stage = harness!(Tee, json!({ "path": "/dev/full" }));
+    // A device is no file, and is refused before anything is lost.
+    let error = stage.as_mut().err().unwrap();
+    assert!(error.to_string().contains("is no file"), "{error}");
 }
 
 proptest::proptest! {
