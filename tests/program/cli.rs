@@ -351,6 +351,8 @@ fn every_plugin_declares_its_effects() {
         "capture-screen reads-screen",
         "capture-screen writes-files",
         "exec runs-commands",
+        "http-request reads-files",
+        "http-request uses-network",
         "navigator-templates reads-files",
         "navigator-templates reads-files",
         "planner-exec runs-commands",

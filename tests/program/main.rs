@@ -89,6 +89,7 @@ mod hostile_recordings;
 mod hostile_text;
 #[cfg(target_os = "linux")]
 mod hostile_work;
+mod http_request;
 #[cfg(target_os = "linux")]
 mod interrupt;
 #[cfg(unix)]
