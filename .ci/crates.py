@@ -36,7 +36,7 @@ ARROWS = {
     "path": ["puzzle"],
     "jq": [],
     "generate": ["puzzle", "search"],
-    "game": ["generate", "puzzle", "terminal"],
+    "game": ["generate", "message", "puzzle", "terminal"],
     # What plugins need of the system.
     "desktop": ["guardian", "output", "process", "wayland"],
     "guardian": ["process", "wayland"],

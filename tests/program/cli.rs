@@ -358,6 +358,7 @@ fn every_plugin_declares_its_effects() {
         "planner-exec runs-commands",
         "referee-repair reads-files",
         "referee-repair writes-files",
+        "sink-image writes-files",
         "sink-jsonl uses-network",
         "sink-jsonl uses-network",
         "sink-jsonl writes-files",

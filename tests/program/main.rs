@@ -171,6 +171,7 @@ mod see_messages;
 mod settings;
 #[cfg(unix)]
 mod silence;
+mod sink_image;
 mod solve;
 mod solvers;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]

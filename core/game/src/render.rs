@@ -15,6 +15,7 @@ pub mod layout;
 mod lines;
 mod mark;
 pub mod overlay;
+pub mod overlay_shapes;
 pub mod paint;
 mod painter;
 pub mod popup;

@@ -5,7 +5,6 @@ pub mod overlay;
 pub mod picture;
 pub mod printer;
 pub mod record;
-mod shapes;
 pub mod text;
 pub mod times;
 pub mod vision_run;

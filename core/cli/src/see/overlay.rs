@@ -1,12 +1,11 @@
 //! What vision read, drawn over the picture.
 
 use flowpipe_abi as abi;
-use flowpipe_game::render::{Pixels, overlay};
+use flowpipe_game::render::{Pixels, overlay, overlay_shapes};
 use flowpipe_host::frame::Frame;
 use flowpipe_puzzle::message::Reading;
 
 use crate::see::picture::VisionAnswer;
-use crate::see::shapes;
 
 /// The picture with the board, or with the reason why there is none, as PNG; of other vision, with the shapes that it
 /// emits.
@@ -21,7 +20,7 @@ pub fn png(picture: &Frame, answer: &VisionAnswer<'_>) -> Result<Vec<u8>, String
             overlay::caption(pixels, &format!("{step}: {reason}"))
         }
         VisionAnswer::Messages(messages) => match messages.overlay()? {
-            Some(overlay) => shapes::draw(pixels, &overlay.shapes),
+            Some(overlay) => overlay_shapes::draw(pixels, &overlay.shapes),
             None => overlay::caption(pixels, "the plugin emits no flowpipe.overlay/1"),
         },
     };

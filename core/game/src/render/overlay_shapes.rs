@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use flowpipe_game::render::shapes::ShapeSheet;
-use flowpipe_game::render::{Pixels, SizeError, overlay};
 use flowpipe_message::{Form, Point, Shape};
-use flowpipe_terminal::counted;
+
+use super::shapes::ShapeSheet;
+use super::{Pixels, SizeError, overlay};
 
 /// Large shapes take long to draw. After this time, the rest is left out.
 const LONGEST: Duration = Duration::from_secs(3);
@@ -19,11 +19,8 @@ pub fn draw(picture: Pixels, shapes: &[Shape]) -> Result<Pixels, SizeError> {
     let began = Instant::now();
     for (drawn, shape) in shapes.iter().enumerate() {
         if began.elapsed() > LONGEST {
-            let left_out = counted(shapes.len() - drawn, "shape");
-            let text = format!(
-                "{left_out} of {} left out: drawing them takes too long",
-                shapes.len()
-            );
+            let (left_out, all) = (shapes.len() - drawn, shapes.len());
+            let text = format!("{left_out} of {all} shapes left out: drawing them takes too long");
             return overlay::caption(sheet.into_pixels(), &text);
         }
         let colour = shape.colour;
