@@ -161,7 +161,8 @@ fn both_ends_of_a_config_are_checked_before_a_run() {
 fn the_chapters_pipelines_are_the_examples() {
     let chapter = std::fs::read_to_string(project().join("docs/standard-stages.md")).unwrap();
     let mut examples = 0;
-    for entry in std::fs::read_dir(project().join("examples/readings")).unwrap() {
+    let folders = ["examples/pictures", "examples/readings"].map(|it| project().join(it));
+    for entry in folders.iter().flat_map(|it| std::fs::read_dir(it).unwrap()) {
         let path = entry.unwrap().path();
         if path.extension().is_some_and(|it| it == "toml") {
             let text = std::fs::read_to_string(&path).unwrap();

@@ -60,6 +60,7 @@ mod book;
 mod buffers;
 mod c;
 mod capture_screen;
+mod capture_video;
 mod checks;
 mod cli;
 mod compare;

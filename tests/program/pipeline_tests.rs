@@ -9,7 +9,12 @@ use serde_json::Value;
 /// The pipelines that come with the program, and the examples that use its plugins.
 fn ours() -> Vec<String> {
     let mut files: Vec<PathBuf> = Vec::new();
-    for folder in ["pipelines", "examples", "examples/readings"] {
+    for folder in [
+        "pipelines",
+        "examples",
+        "examples/pictures",
+        "examples/readings",
+    ] {
         let entries = std::fs::read_dir(project().join(folder)).unwrap();
         let paths = entries.map(|entry| entry.unwrap().path());
         files.extend(paths.filter(|path| path.extension().is_some_and(|it| it == "toml")));

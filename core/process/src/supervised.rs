@@ -162,6 +162,24 @@ pub fn kill_with_thread(command: &mut Command) {
     let _ = command;
 }
 
+/// Limits the memory of the process, in bytes of its address space. It is refused more, and usually ends then. Linux only.
+pub fn limit_memory(command: &mut Command, bytes: u64) {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::process::{Resource, Rlimit, setrlimit};
+        use std::os::unix::process::CommandExt as _;
+        let limit = Rlimit {
+            current: Some(bytes),
+            maximum: Some(bytes),
+        };
+        let set_limit = move || Ok(setrlimit(Resource::As, limit)?);
+        // SAFETY: between fork and exec it makes one system call, and allocates no memory.
+        unsafe { command.pre_exec(set_limit) };
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = (command, bytes);
+}
+
 fn no_pipe() -> io::Error {
     io::Error::other("it is not a pipe, or was taken before")
 }
@@ -231,6 +249,19 @@ mod tests {
             assert!(began.elapsed() < Duration::from_secs(80), "{script}");
             assert!(child.take_stdout().is_err());
         }
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn its_memory_has_a_limit() {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", "ulimit -v"]).stdout(Stdio::piped());
+        limit_memory(&mut command, 1 << 30);
+        let child = Supervised::spawn("shell", command, || ()).unwrap();
+        let mut text = String::new();
+        let mut stdout = child.take_stdout().unwrap();
+        stdout.read_to_string(&mut text).unwrap();
+        assert_eq!(text, format!("{}\n", 1 << 20));
     }
 
     #[test]

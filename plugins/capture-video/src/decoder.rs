@@ -1,0 +1,136 @@
+//! The process of ffmpeg, and the thread that reads from it.
+
+use std::io;
+use std::process::ChildStdout;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::time::Duration;
+
+use flowpipe_plugin::Host;
+use flowpipe_process::pipes::OutputPipe;
+use flowpipe_process::status::describe;
+use flowpipe_process::stderr_tail::StderrTail;
+use flowpipe_process::supervised::Supervised;
+
+use crate::command::command;
+use crate::config::{Config, Source};
+use crate::error::DecodeError;
+use crate::matroska::Matroska;
+use crate::picture::{Limits, Picture};
+use crate::pixmap;
+
+/// The longest line of standard error that is kept, in bytes.
+const LONGEST_LINE: usize = 1_000;
+/// How long the process may take to end when it has closed its output, and its last lines to arrive.
+const END_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// A process that decodes. Dropping it kills the process.
+pub struct Decoder {
+    // Dropped first: the thread that sends ends then, whatever the process does.
+    pictures: Receiver<Result<Picture, DecodeError>>,
+    child: Supervised,
+    stderr: StderrTail,
+    has_picture: bool,
+}
+
+/// What a decoder gives.
+pub enum Decoded {
+    /// A picture.
+    Picture(Picture),
+    /// Nothing yet.
+    Nothing,
+    /// The end. What ffmpeg has reported last; empty: nothing.
+    End(String),
+}
+
+impl Decoder {
+    /// Starts ffmpeg.
+    ///
+    /// # Errors
+    /// When it can't be started.
+    pub fn start(config: &Config, source: Source<'_>, host: Host) -> Result<Self, DecodeError> {
+        let command = command(config, source);
+        let child =
+            Supervised::spawn("ffmpeg", command, || ()).map_err(|error| match error.kind() {
+                io::ErrorKind::NotFound => DecodeError::NotInstalled(config.ffmpeg.clone()),
+                _ => DecodeError::Start(error),
+            })?;
+        let limits = Limits {
+            max_pixels: config.max_pixels,
+        };
+        let stderr = child.take_stderr().and_then(|stderr| {
+            // The last lines are reported at the end: a hostile video may cause any number.
+            StderrTail::start(stderr, LONGEST_LINE, |_| ())
+        });
+        let stderr = stderr.map_err(DecodeError::Start)?;
+        let stdout = child.take_stdout().map_err(DecodeError::Start)?;
+        let is_live = matches!(source, Source::Camera(_));
+        // One picture waits while the next one is read.
+        let (sender, pictures) = sync_channel(1);
+        let read = move || {
+            let mut next = reader(stdout, is_live, limits, host);
+            while let Some(picture) = next().transpose() {
+                let is_last = picture.is_err();
+                if sender.send(picture).is_err() || is_last {
+                    return;
+                }
+            }
+        };
+        let thread = std::thread::Builder::new().name("frames".to_owned());
+        thread.spawn(read).map_err(DecodeError::Start)?;
+        Ok(Self {
+            pictures,
+            child,
+            stderr,
+            has_picture: false,
+        })
+    }
+
+    /// Waits for a picture, at most for this time.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn next(&mut self, limit: Duration) -> Result<Decoded, DecodeError> {
+        match self.pictures.recv_timeout(limit) {
+            Ok(Ok(picture)) => {
+                self.has_picture = true;
+                Ok(Decoded::Picture(picture))
+            }
+            Ok(Err(DecodeError::Pipe(error))) => {
+                // It ended in the middle of a frame: its own reason is the better one.
+                Err(self.ended().err().unwrap_or(DecodeError::Pipe(error)))
+            }
+            Ok(Err(error)) => Err(error),
+            Err(RecvTimeoutError::Timeout) => Ok(Decoded::Nothing),
+            Err(RecvTimeoutError::Disconnected) => self.ended().map(Decoded::End),
+        }
+    }
+
+    /// How it ended.
+    fn ended(&self) -> Result<String, DecodeError> {
+        let status = self.child.end_within(END_TIMEOUT);
+        self.stderr.wait(END_TIMEOUT);
+        let reported = self.stderr.last_line();
+        match status {
+            Some(status) if status.success() && self.has_picture => Ok(reported),
+            _ if !reported.is_empty() => Err(DecodeError::Reported(reported)),
+            Some(status) => Err(DecodeError::Ended(describe(status))),
+            None => Err(DecodeError::Ended("was killed".to_owned())),
+        }
+    }
+}
+
+/// Reads the next picture with each call.
+fn reader(
+    mut stdout: OutputPipe<ChildStdout>,
+    is_live: bool,
+    limits: Limits,
+    host: Host,
+) -> Box<dyn FnMut() -> Result<Option<Picture>, DecodeError>> {
+    match is_live {
+        true => Box::new(move || pixmap::next(&mut stdout, limits, host)),
+        false => {
+            let mut matroska = Matroska::new(stdout, limits);
+            Box::new(move || matroska.next(host))
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! Why there is no frame.
+
+use std::io;
+
+use thiserror::Error;
+
+/// Why there is no frame. What is captured precedes each message.
+#[derive(Debug, Error)]
+pub enum DecodeError {
+    /// ffmpeg is not there.
+    #[error(
+        "there is no program {0}, which decodes videos: install ffmpeg (apt-get install ffmpeg), or name it by `ffmpeg`"
+    )]
+    NotInstalled(String),
+    /// The system does not start it.
+    #[error("ffmpeg can't be started: {0}")]
+    Start(io::Error),
+    /// It gave up.
+    #[error("ffmpeg reports: {0}")]
+    Reported(String),
+    /// It ended without a reason.
+    #[error("ffmpeg {0} without a frame")]
+    Ended(String),
+    /// It gives nothing.
+    #[error("ffmpeg gave no frame within {0} ms (`stall_ms`), and was killed")]
+    Stalled(u64),
+    /// The frames are too large.
+    #[error("its frames have {width} x {height} pixels, more than {most} (`max_pixels`)")]
+    TooLarge {
+        /// Pixels.
+        width: u64,
+        /// Pixels.
+        height: u64,
+        /// Pixels.
+        most: u32,
+    },
+    /// What it writes can't be read.
+    #[error("what ffmpeg wrote can't be read: {0}")]
+    Malformed(&'static str),
+    /// The pipe breaks.
+    #[error("what ffmpeg wrote can't be read: {0}")]
+    Pipe(#[from] io::Error),
+    /// The host has no memory.
+    #[error("{0}")]
+    Host(String),
+}
