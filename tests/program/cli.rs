@@ -343,6 +343,7 @@ fn every_plugin_declares_its_effects() {
         "actuator-mouse reads-screen",
         "actuator-mouse writes-files",
         "actuator-simulated writes-files",
+        "capture-audio reads-files",
         "capture-exec runs-commands",
         "capture-files reads-files",
         "capture-puzzles reads-files",

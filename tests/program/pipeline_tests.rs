@@ -14,6 +14,7 @@ fn ours() -> Vec<String> {
         "examples",
         "examples/pictures",
         "examples/readings",
+        "examples/sound",
     ] {
         let entries = std::fs::read_dir(project().join(folder)).unwrap();
         let paths = entries.map(|entry| entry.unwrap().path());

@@ -3,7 +3,7 @@
 use std::ffi::CString;
 
 use flowpipe_plugin::{
-    Context, Effect, EffectKind, Error, Host, Input, Next, Port, Result, Stage, tracing,
+    Carried, Context, Effect, EffectKind, Error, Host, Input, Next, Port, Result, Stage, tracing,
 };
 
 use crate::authorities;
@@ -39,7 +39,7 @@ impl Stage for HttpRequest {
     type Config = Config;
 
     fn inputs() -> Vec<Port> {
-        vec![Port::new("in", "*")]
+        vec![Port::new("in", "*").carrying(Carried::ANYTHING)]
     }
 
     fn outputs() -> Vec<Port> {

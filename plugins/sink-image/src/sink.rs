@@ -1,8 +1,8 @@
 //! The stage.
 
 use flowpipe_plugin::{
-    Context, Effect, EffectKind, Error, Frame, Host, Input, Message, Next, Port, Result, Stage,
-    tracing,
+    Carried, Context, Effect, EffectKind, Error, Frame, Host, Input, Message, Next, Port, Result,
+    Stage, tracing,
 };
 
 use crate::config::Config;
@@ -39,7 +39,8 @@ impl Stage for SinkImage {
     type Config = Config;
 
     fn inputs() -> Vec<Port> {
-        vec![Port::new("in", "*"), Port::new("chosen", "*").optional()]
+        let chosen = Port::new("chosen", "*").carrying(Carried::ANYTHING);
+        vec![Port::new("in", "*"), chosen.optional()]
     }
 
     fn outputs() -> Vec<Port> {

@@ -87,6 +87,7 @@ pages! {
     stages_in_any_language: "docs/stages-in-any-language.md",
     stage_in_c: "docs/tutorials/stage-in-c.md",
     testing: "docs/testing.md",
+    tones_in_sound: "docs/tutorials/tones-in-sound.md",
     vision_in_python: "docs/tutorials/vision-in-python.md",
     vision_in_rust: "docs/tutorials/vision-in-rust.md",
     pipeline_for_another_game: "docs/tutorials/pipeline-for-another-game.md",

@@ -72,12 +72,13 @@ fn add(page: &mut Page, manifest: &Manifest) {
 fn ports(ports: &[Port]) -> String {
     let port = |port: &Port| {
         let schema = match port.schema.as_str() {
-            "*" => code("*"),
-            id => format!(
+            // The page of messages has those of flowpipe itself.
+            id if id.starts_with("flowpipe.") => format!(
                 "[{}](messages.md#{})",
                 code(id),
                 super::messages::anchor(id)
             ),
+            id => code(id),
         };
         let optional = if port.optional { " (optional)" } else { "" };
         let carries = match port.carries.is_default() {

@@ -1,0 +1,132 @@
+//! A file, block by block.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+use flowpipe_plugin::{Buffer, Error, Host, Result};
+use hound::{SampleFormat, WavReader, WavSpec};
+
+use crate::config::SampleType;
+
+/// The most bytes of a block.
+const LARGEST_BLOCK: u64 = 64 << 20;
+
+/// A file that is read.
+pub struct Wave {
+    reader: WavReader<BufReader<File>>,
+    spec: WavSpec,
+    block: u32,
+    element: SampleType,
+    /// How many samples of each channel were read.
+    position: u64,
+    /// Why the next block can't be read: the file is damaged behind the last one.
+    failure: Option<Error>,
+}
+
+/// A block of samples.
+pub struct Block {
+    /// The samples: in time, by channel.
+    pub samples: Buffer,
+    /// How many samples of each channel are before it.
+    pub position: u64,
+    /// How many samples of each channel it has.
+    pub length: u64,
+}
+
+impl Wave {
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// When it is no WAV file that can be read, or a block of it would be too large.
+    pub fn open(path: &Path, block: u32, element: SampleType) -> Result<Self> {
+        let file = flowpipe_output::open_regular(path)?;
+        let reader = WavReader::new(BufReader::new(file))?;
+        let spec = reader.spec();
+        if spec.channels == 0 || spec.sample_rate == 0 {
+            return Err(Error::new(format!(
+                "it has {} channels and {} samples a second",
+                spec.channels, spec.sample_rate
+            )));
+        }
+        let bytes = u64::from(block) * u64::from(spec.channels) * 4;
+        if bytes > LARGEST_BLOCK {
+            return Err(Error::new(format!(
+                "a block of {block} samples of {} channels has more than 64 MiB: set a smaller `block`",
+                spec.channels
+            )));
+        }
+        Ok(Self {
+            reader,
+            spec,
+            block,
+            element,
+            position: 0,
+            failure: None,
+        })
+    }
+
+    /// Samples a second of each channel.
+    pub fn rate(&self) -> u32 {
+        self.spec.sample_rate
+    }
+
+    /// The next block. `None`: the end.
+    ///
+    /// # Errors
+    /// When the file is damaged there. What can be read before comes first.
+    pub fn next(&mut self, host: Host) -> Result<Option<Block>> {
+        if let Some(failure) = self.failure.take() {
+            return Err(failure);
+        }
+        let channels = usize::from(self.spec.channels);
+        let mut samples = self.read(self.block as usize * channels);
+        // What is left of a file that is cut off in the middle of a sample of all channels.
+        samples.truncate(samples.len() / channels * channels);
+        if samples.is_empty() {
+            return self.failure.take().map_or(Ok(None), Err);
+        }
+        let length = (samples.len() / channels) as u64;
+        let shape = [length, channels as u64];
+        let mut buffer = host.new_buffer("audio/pcm", self.element.into(), &shape)?;
+        match self.element {
+            SampleType::F32 => {
+                let all = buffer.as_mut_slice::<f32>()?.iter_mut().zip(&samples);
+                all.for_each(|(to, from)| *to = *from as f32);
+            }
+            SampleType::I16 => {
+                let all = buffer.as_mut_slice::<i16>()?.iter_mut().zip(&samples);
+                // A conversion of numbers out of range gives the nearest one.
+                all.for_each(|(to, from)| *to = (from * 32_768.0).round() as i16);
+            }
+        }
+        let position = self.position;
+        self.position += length;
+        Ok(Some(Block {
+            samples: buffer,
+            position,
+            length,
+        }))
+    }
+
+    /// So many samples, from -1 to 1, or those before the end or a damage.
+    fn read(&mut self, count: usize) -> Vec<f64> {
+        let mut samples = Vec::with_capacity(count);
+        let mut failure = None;
+        match self.spec.sample_format {
+            SampleFormat::Float => {
+                let all = self.reader.samples::<f32>().take(count);
+                let all = all.map_while(|sample| sample.map_err(|it| failure = Some(it)).ok());
+                samples.extend(all.map(f64::from));
+            }
+            SampleFormat::Int => {
+                let largest = 2_f64.powi(i32::from(self.spec.bits_per_sample) - 1);
+                let all = self.reader.samples::<i32>().take(count);
+                let all = all.map_while(|sample| sample.map_err(|it| failure = Some(it)).ok());
+                samples.extend(all.map(|sample| f64::from(sample) / largest));
+            }
+        }
+        self.failure = failure.map(Error::from);
+        samples
+    }
+}
