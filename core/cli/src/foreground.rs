@@ -14,9 +14,9 @@ use crate::events::RunEvent;
 use crate::exit::Failure;
 use crate::follow::follow;
 use crate::machines::{EndedMachines, OtherMachines};
+use crate::metric_families::source::{FamilySource, RunFacts};
 use crate::prometheus;
 use crate::prometheus::address::ScrapeListener;
-use crate::prometheus::page::{PageSource, RunFacts};
 use crate::reload::ReloadOptions;
 use crate::signals;
 use crate::supervision::Supervision;
@@ -81,7 +81,7 @@ pub fn run(
     let progress = progress.unwrap_or_default();
     publisher.open(&handle, progress.clone());
     let published = console.tally().metrics.clone();
-    let source = || PageSource::new(facts, handle.view(), progress, published);
+    let source = || FamilySource::new(facts, handle.view(), progress, published);
     let scraped = scrapes.map(|at| prometheus::server::serve(at, source()));
     let scraped = scraped.transpose()?;
     if let Some(supervision) = &supervision {

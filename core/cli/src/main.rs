@@ -18,7 +18,8 @@
 //!   names consist of.
 //! - [`foreground`]: runs a pipeline to its end. [`console`]: what it prints meanwhile; [`events`]: of what, and
 //!   [`tally`]: the counts of it; [`metrics`]: what the stages publish of their work; [`visibility`]: of which stages.
-//! - [`top`]: watching a run from another process. [`prometheus`]: serving its counts to scrapers.
+//! - [`top`]: watching a run from another process. [`metric_families`]: its counts for monitoring systems,
+//!   which [`prometheus`] serves to scrapers.
 //! - [`reference`]: the reference pages of the book. [`json_schema`]: JSON Schemas as text.
 //! - [`batch`]: batches that several machines share.
 //! - [`machines`]: runs on several machines; [`transports`]: how they connect, with [`certificates`].
@@ -44,6 +45,7 @@ mod installed_facts;
 mod json_schema;
 mod machines;
 mod manifest_cache;
+mod metric_families;
 mod metrics;
 mod misplaced;
 mod mouse_driver;

@@ -1,100 +1,58 @@
 //! The text format of Prometheus, version 0.0.4.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use flowpipe_engine::report::{BUCKET_BOUNDS_NS, DurationBuckets};
+use flowpipe_engine::report::BUCKET_BOUNDS_NS;
+
+use crate::metric_families::family::{
+    FamilyData, HistogramFamily, Labels, MetricFamily, OwnedLabels, SampleFamily,
+};
 
 /// The type of a page in this format.
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// A page: families of samples.
+/// The page with these families, of which none is empty.
+pub fn page(families: &[MetricFamily]) -> String {
+    let mut page = Exposition::default();
+    for MetricFamily { name, help, data } in families {
+        match data {
+            FamilyData::Counters(samples) => page.numbers(name, help, "counter", samples),
+            FamilyData::Gauges(samples) => page.numbers(name, help, "gauge", samples),
+            FamilyData::Time(nanoseconds) => {
+                page.head(name, help, "gauge");
+                page.sample(name, "", seconds(*nanoseconds));
+            }
+            FamilyData::Histograms(histograms) => page.histograms(name, help, histograms),
+        }
+    }
+    page.text
+}
+
+/// A page that is being written.
 #[derive(Debug, Default)]
-pub struct Exposition {
+struct Exposition {
     text: String,
 }
 
-/// The labels of a sample: names with values.
-pub type Labels<'a> = [(&'static str, &'a str)];
-
-/// Samples that add up where their labels are equal: a scraper refuses a page that has a sample twice.
-#[derive(Debug, Default)]
-pub struct SampleFamily(BTreeMap<String, u64>);
-
-/// The same for histograms.
-#[derive(Debug, Default)]
-pub struct HistogramFamily(BTreeMap<Vec<(&'static str, String)>, DurationBuckets>);
-
-impl SampleFamily {
-    /// Adds a sample.
-    pub fn add(&mut self, labels: &Labels<'_>, value: u64) {
-        let total = self.0.entry(written(labels, None)).or_default();
-        *total = total.saturating_add(value);
-    }
-}
-
-impl HistogramFamily {
-    /// Adds a histogram. Counts beyond the buckets are ignored.
-    pub fn add(&mut self, labels: &Labels<'_>, buckets: &DurationBuckets) {
-        let labels = labels
-            .iter()
-            .map(|(name, value)| (*name, (*value).to_owned()));
-        let total = self.0.entry(labels.collect()).or_default();
-        let length = buckets
-            .counts
-            .len()
-            .clamp(total.counts.len(), BUCKET_BOUNDS_NS.len() + 1);
-        total.counts.resize(length, 0);
-        for (total, count) in total.counts.iter_mut().zip(&buckets.counts) {
-            *total = total.saturating_add(*count);
-        }
-        total.total_ns = total.total_ns.saturating_add(buckets.total_ns);
-    }
-}
-
 impl Exposition {
-    /// A family of numbers that only rise.
-    pub fn counters(&mut self, name: &str, help: &str, samples: &SampleFamily) {
-        self.numbers(name, help, "counter", samples);
-    }
-
-    /// A family of numbers that rise and fall.
-    pub fn gauges(&mut self, name: &str, help: &str, samples: &SampleFamily) {
-        self.numbers(name, help, "gauge", samples);
-    }
-
     fn numbers(&mut self, name: &str, help: &str, kind: &str, samples: &SampleFamily) {
-        if samples.0.is_empty() {
-            return;
-        }
         self.head(name, help, kind);
-        for (labels, value) in &samples.0 {
-            self.sample(name, labels, value);
+        for (labels, value) in samples.iter() {
+            let labels = written(&borrowed(labels), None);
+            self.sample(name, &labels, value);
         }
-    }
-
-    /// A gauge without labels, of any number.
-    pub fn gauge(&mut self, name: &str, help: &str, value: &str) {
-        self.head(name, help, "gauge");
-        self.sample(name, "", value);
     }
 
     /// A family of durations in seconds.
-    pub fn histograms(&mut self, name: &str, help: &str, histograms: &HistogramFamily) {
-        if histograms.0.is_empty() {
-            return;
-        }
+    fn histograms(&mut self, name: &str, help: &str, histograms: &HistogramFamily) {
         self.head(name, help, "histogram");
         let (bucket, sum, count) = (
             format!("{name}_bucket"),
             format!("{name}_sum"),
             format!("{name}_count"),
         );
-        for (labels, buckets) in &histograms.0 {
-            let labels: Vec<_> = labels
-                .iter()
-                .map(|(name, value)| (*name, value.as_str()))
-                .collect();
+        for (labels, buckets) in histograms.iter() {
+            let labels = borrowed(labels);
             let mut counts = buckets.counts.iter();
             let mut cumulative: u64 = 0;
             for bound in BUCKET_BOUNDS_NS {
@@ -119,11 +77,11 @@ impl Exposition {
     fn sample(&mut self, name: &str, labels: &str, value: impl std::fmt::Display) {
         let _ = writeln!(self.text, "{name}{labels} {value}");
     }
+}
 
-    /// The page.
-    pub fn into_text(self) -> String {
-        self.text
-    }
+fn borrowed(labels: &OwnedLabels) -> Vec<(&'static str, &str)> {
+    let labels = labels.iter();
+    labels.map(|(name, value)| (*name, &**value)).collect()
 }
 
 /// The labels as they follow a name. `bound`: that of a bucket.
@@ -153,7 +111,7 @@ fn written(labels: &Labels<'_>, bound: Option<&str>) -> String {
 }
 
 /// Nanoseconds as seconds, with all digits.
-pub fn seconds(nanoseconds: u64) -> String {
+fn seconds(nanoseconds: u64) -> String {
     let (whole, rest) = (nanoseconds / 1_000_000_000, nanoseconds % 1_000_000_000);
     match rest {
         0 => whole.to_string(),
@@ -165,20 +123,28 @@ pub fn seconds(nanoseconds: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use flowpipe_engine::report::DurationBuckets;
+
     use super::*;
 
+    fn family(name: &'static str, data: FamilyData) -> MetricFamily {
+        let help = "What.";
+        MetricFamily { name, help, data }
+    }
+
     #[test]
-    fn samples_of_equal_labels_add_up_and_labels_are_escaped() {
+    fn labels_are_escaped() {
         let mut samples = SampleFamily::default();
-        samples.add(&[("stage", "b")], 2);
-        samples.add(&[("stage", "b")], 3);
+        samples.add(&[("stage", "b")], 5);
         samples.add(&[("stage", "a\"\\\n\r é"), ("machine", "m")], 1);
-        let mut page = Exposition::default();
-        page.counters("x_total", "What.", &samples);
-        page.gauges("none", "Nothing.", &SampleFamily::default());
+        let families = [
+            family("x_total", FamilyData::Counters(samples)),
+            family("at_seconds", FamilyData::Time(1_500_000_000)),
+        ];
         let expected = "# HELP x_total What.\n# TYPE x_total counter\n\
-                        x_total{stage=\"a\\\"\\\\\\n\u{fffd} é\",machine=\"m\"} 1\nx_total{stage=\"b\"} 5\n";
-        assert_eq!(page.into_text(), expected);
+                        x_total{stage=\"a\\\"\\\\\\n\u{fffd} é\",machine=\"m\"} 1\nx_total{stage=\"b\"} 5\n\
+                        # HELP at_seconds What.\n# TYPE at_seconds gauge\nat_seconds 1.5\n";
+        assert_eq!(page(&families), expected);
     }
 
     #[test]
@@ -193,9 +159,7 @@ mod tests {
         longer.extend([7, 1000]);
         histograms.add(&[("stage", "a")], &counts(&longer));
         histograms.add(&[("stage", "b")], &DurationBuckets::default());
-        let mut page = Exposition::default();
-        page.histograms("x_seconds", "What.", &histograms);
-        let text = page.into_text();
+        let text = page(&[family("x_seconds", FamilyData::Histograms(histograms))]);
         let lines: Vec<_> = text.lines().collect();
         assert_eq!(lines.len(), 2 + 2 * (BUCKET_BOUNDS_NS.len() + 3), "{text}");
         assert_eq!(lines[1], "# TYPE x_seconds histogram");

@@ -3,10 +3,9 @@
 //! # Layout
 //! - [`address`]: where the program listens.
 //! - [`server`]: the thread that answers. `http`: one request, and its response.
-//! - [`page`]: what is counted and measured. `exposition`: the text format.
+//! - `exposition`: the text format.
 
 pub mod address;
 mod exposition;
 mod http;
-pub mod page;
 pub mod server;

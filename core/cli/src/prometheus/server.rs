@@ -13,9 +13,10 @@ use std::time::{Duration, Instant};
 use flowpipe_terminal::eprintln;
 
 use super::address::ScrapeListener;
+use super::exposition;
 use super::http::{LONGEST_REQUEST, Response};
-use super::page::PageSource;
 use crate::exit::Failure;
+use crate::metric_families::source::FamilySource;
 
 /// The most connections.
 const MOST_CONNECTIONS: usize = 32;
@@ -47,7 +48,7 @@ pub struct ScrapeServer {
 struct ScrapeThread {
     listener: TcpListener,
     is_local: bool,
-    source: PageSource,
+    source: FamilySource,
     page: Option<(Instant, String)>,
     /// Oldest first.
     connections: VecDeque<ScrapeConnection>,
@@ -81,7 +82,7 @@ enum Remains {
 ///
 /// # Errors
 /// When the system has no thread or socket for it.
-pub fn serve(at: ScrapeListener, source: PageSource) -> Result<ScrapeServer, Failure> {
+pub fn serve(at: ScrapeListener, source: FamilySource) -> Result<ScrapeServer, Failure> {
     let failed = |error| Failure::Run(format!("--metrics: can't answer: {error}"));
     let (end, is_over) = wait::bell().map_err(failed)?;
     let server = ScrapeThread {
@@ -181,7 +182,7 @@ impl ScrapeThread {
 }
 
 /// The page, which is made again when it is old.
-fn current<'a>(page: &'a mut Option<(Instant, String)>, source: &PageSource) -> &'a str {
+fn current<'a>(page: &'a mut Option<(Instant, String)>, source: &FamilySource) -> &'a str {
     if page
         .as_ref()
         .is_some_and(|(made, _)| made.elapsed() >= PAGE_AGE)
@@ -189,7 +190,7 @@ fn current<'a>(page: &'a mut Option<(Instant, String)>, source: &PageSource) -> 
         *page = None;
     }
     let (_, text) = page.get_or_insert_with(|| {
-        let text = source.page();
+        let text = exposition::page(&source.families());
         // After it: making it may take long.
         (Instant::now(), text)
     });

@@ -1,4 +1,4 @@
-//! What a run counts and measures, as a page for scrapers.
+//! The families of a run: everything that it counts and measures.
 
 use std::collections::BTreeSet;
 
@@ -7,12 +7,12 @@ use flowpipe_engine::report::Snapshot;
 use flowpipe_engine::run::{Options, RunView};
 use flowpipe_process::memory::resident_bytes;
 
-use super::exposition::{Exposition, HistogramFamily, Labels, SampleFamily, seconds};
+use super::family::{FamilyData, HistogramFamily, Labels, MetricFamily, SampleFamily};
 use crate::machines::progress::{MachineSnapshot, OtherProgress};
 use crate::metrics::{MetricValue, RunMetrics};
 
-/// Where pages come from.
-pub struct PageSource {
+/// Where families come from.
+pub struct FamilySource {
     facts: RunFacts,
     view: RunView,
     others: OtherProgress,
@@ -42,7 +42,7 @@ impl RunFacts {
     }
 }
 
-impl PageSource {
+impl FamilySource {
     /// `others`: the counts of other machines. `published`: what the stages publish.
     pub fn new(
         facts: RunFacts,
@@ -58,60 +58,62 @@ impl PageSource {
         }
     }
 
-    /// The page as of now.
-    pub fn page(&self) -> String {
-        let mut page = Exposition::default();
-        let mut info = SampleFamily::default();
-        info.add(&[("version", env!("CARGO_PKG_VERSION"))], 1);
-        page.gauges(
-            "flowpipe_build_info",
-            "The version of the program; the value is 1.",
-            &info,
-        );
-        let mut info = SampleFamily::default();
+    /// The families as of now, without empty ones.
+    pub fn families(&self) -> Vec<MetricFamily> {
+        let mut version = SampleFamily::default();
+        version.add(&[("version", env!("CARGO_PKG_VERSION"))], 1);
+        let mut run = SampleFamily::default();
         let dry = if self.facts.dry { "true" } else { "false" };
-        info.add(&[("pipeline", &self.facts.pipeline), ("dry", dry)], 1);
-        page.gauges(
-            "flowpipe_run_info",
-            "The pipeline that runs; the value is 1.",
-            &info,
-        );
-        page.gauge(
-            "flowpipe_run_start_time_seconds",
-            "When the run started, in seconds since 1970.",
-            &seconds(self.facts.started_unix_ns),
-        );
+        run.add(&[("pipeline", &self.facts.pipeline), ("dry", dry)], 1);
+        let mut all = vec![
+            MetricFamily {
+                name: "flowpipe_build_info",
+                help: "The version of the program; the value is 1.",
+                data: FamilyData::Gauges(version),
+            },
+            MetricFamily {
+                name: "flowpipe_run_info",
+                help: "The pipeline that runs; the value is 1.",
+                data: FamilyData::Gauges(run),
+            },
+            MetricFamily {
+                name: "flowpipe_run_start_time_seconds",
+                help: "When the run started, in seconds since 1970.",
+                data: FamilyData::Time(self.facts.started_unix_ns),
+            },
+        ];
         let machines = self
             .others
             .snapshots(self.view.snapshot(), resident_bytes(std::process::id()));
-        let mut all = Families::default();
+        let mut stages = StageFamilies::default();
         for machine in &machines {
-            all.add(machine, &self.facts.ends);
+            stages.add(machine, &self.facts.ends);
         }
-        all.write(&mut page);
-        self.add_published(&mut page);
-        page.into_text()
+        all.extend(stages.into_families());
+        all.push(self.published());
+        all.retain(|family| !family.is_empty());
+        all
     }
 
     /// The metrics that the stages here publish.
-    fn add_published(&self, page: &mut Exposition) {
+    fn published(&self) -> MetricFamily {
         let mut counters = SampleFamily::default();
         for row in self.published.rows() {
             if let MetricValue::Counter(count) = row.value {
                 counters.add(&[("stage", &row.stage), ("name", &row.name)], count);
             }
         }
-        page.counters(
-            "flowpipe_published_total",
-            "What the stage counts itself, by the name that it gives (flowpipe.metrics/1).",
-            &counters,
-        );
+        MetricFamily {
+            name: "flowpipe_published_total",
+            help: "What the stage counts itself, by the name that it gives (flowpipe.metrics/1).",
+            data: FamilyData::Counters(counters),
+        }
     }
 }
 
 /// All families of the stages.
 #[derive(Default)]
-struct Families {
+struct StageFamilies {
     received: SampleFamily,
     emitted: SampleFamily,
     failed: SampleFamily,
@@ -138,7 +140,7 @@ struct Families {
     link_received: SampleFamily,
 }
 
-impl Families {
+impl StageFamilies {
     /// Adds a machine; the only one has no name.
     fn add(&mut self, machine: &MachineSnapshot, ends: &[[usize; 2]]) {
         let name = machine.name.as_deref();
@@ -234,136 +236,136 @@ impl Families {
         }
     }
 
-    fn write(&self, page: &mut Exposition) {
-        let mut counters = |name: &str, help: &str, samples| page.counters(name, help, samples);
-        for (name, help, samples) in [
+    fn into_families(self) -> impl Iterator<Item = MetricFamily> {
+        let counters = [
             (
                 "flowpipe_stage_messages_received_total",
                 "Messages that the stage has taken.",
-                &self.received,
+                self.received,
             ),
             (
                 "flowpipe_stage_messages_emitted_total",
                 "Messages that the stage has emitted, at all outputs.",
-                &self.emitted,
+                self.emitted,
             ),
             (
                 "flowpipe_stage_failures_total",
                 "Messages on which the stage has failed.",
-                &self.failed,
+                self.failed,
             ),
             (
                 "flowpipe_stage_timeouts_total",
                 "Messages on which the stage has timed out.",
-                &self.timed_out,
+                self.timed_out,
             ),
             (
                 "flowpipe_stage_restarts_total",
                 "How often a plugin of the stage was restarted after a failure.",
-                &self.restarted,
+                self.restarted,
             ),
             (
                 "flowpipe_stage_abandoned_total",
                 "Instances of plugins that hung and were abandoned.",
-                &self.abandoned,
+                self.abandoned,
             ),
             (
                 "flowpipe_edge_messages_sent_total",
                 "Messages that the sender has emitted to the edge.",
-                &self.sent,
+                self.sent,
             ),
             (
                 "flowpipe_edge_messages_dropped_total",
                 "Messages of the edge that were dropped.",
-                &self.dropped,
+                self.dropped,
             ),
             (
                 "flowpipe_problems_total",
                 "Problems of the run, by kind.",
-                &self.problems,
+                self.problems,
             ),
             (
                 "flowpipe_frames_allocated_total",
                 "Frames for which memory was allocated.",
-                &self.frames,
+                self.frames,
             ),
             (
                 "flowpipe_frames_reused_total",
                 "Frames that use the memory of an earlier one.",
-                &self.reused,
+                self.reused,
             ),
             (
                 "flowpipe_link_sent_bytes_total",
                 "Bytes that the machine has sent to the other one.",
-                &self.link_sent,
+                self.link_sent,
             ),
             (
                 "flowpipe_link_received_bytes_total",
                 "Bytes that the machine has received of the other one.",
-                &self.link_received,
+                self.link_received,
             ),
-        ] {
-            counters(name, help, samples);
-        }
-        for (name, help, samples) in [
+        ];
+        let gauges = [
             (
                 "flowpipe_stage_workers",
                 "How many messages the stage processes at once.",
-                &self.workers,
+                self.workers,
             ),
             (
                 "flowpipe_stage_resident_memory_bytes",
                 "Resident memory of the processes of an isolated stage.",
-                &self.stage_memory,
+                self.stage_memory,
             ),
             (
                 "flowpipe_edge_queue_messages",
                 "Messages that wait in the queue of the edge.",
-                &self.queued,
+                self.queued,
             ),
             (
                 "flowpipe_edge_queue_capacity_messages",
                 "Messages for which the queue of the edge has room.",
-                &self.capacity,
+                self.capacity,
             ),
-            (
-                "flowpipe_frames_live",
-                "Frames that are in use.",
-                &self.live,
-            ),
+            ("flowpipe_frames_live", "Frames that are in use.", self.live),
             (
                 "flowpipe_frames_idle_bytes",
                 "Memory that is kept for further frames.",
-                &self.idle,
+                self.idle,
             ),
             (
                 "flowpipe_machine_up",
                 "Whether the machine of the run is heard of.",
-                &self.up,
+                self.up,
             ),
             (
                 "flowpipe_link_connected",
                 "Whether the machine has a connection to the other one.",
-                &self.connected,
+                self.connected,
             ),
             (
                 "process_resident_memory_bytes",
                 "Resident memory of the program, without isolated stages.",
-                &self.memory,
+                self.memory,
             ),
-        ] {
-            page.gauges(name, help, samples);
-        }
-        page.histograms(
-            "flowpipe_stage_call_duration_seconds",
-            "How long the stage works on a message, without waits for full queues.",
-            &self.durations,
-        );
-        page.histograms(
-            "flowpipe_mark_latency_seconds",
-            "The time from the capture of a frame to its first mark of this name.",
-            &self.marks,
-        );
+        ];
+        let histograms = [
+            (
+                "flowpipe_stage_call_duration_seconds",
+                "How long the stage works on a message, without waits for full queues.",
+                self.durations,
+            ),
+            (
+                "flowpipe_mark_latency_seconds",
+                "The time from the capture of a frame to its first mark of this name.",
+                self.marks,
+            ),
+        ];
+        let family = |(name, help, data)| MetricFamily { name, help, data };
+        let counters = counters.map(|(name, help, it)| (name, help, FamilyData::Counters(it)));
+        let gauges = gauges.map(|(name, help, it)| (name, help, FamilyData::Gauges(it)));
+        let histograms =
+            histograms.map(|(name, help, it)| (name, help, FamilyData::Histograms(it)));
+        let all = counters.into_iter().chain(gauges).chain(histograms);
+        all.map(family)
     }
 }
 
