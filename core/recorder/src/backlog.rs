@@ -1,4 +1,4 @@
-//! The queue between the stages and the tracer's thread, bounded in bytes.
+//! A queue from the stages to the thread of an observer, bounded in bytes.
 //!
 //! A note that there is no room for is dropped. The next queued note has the number of those dropped before it.
 
@@ -7,19 +7,27 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
-use flowpipe_host::problem::Problem;
+/// The most bytes of notes in a queue.
+pub(crate) const MOST_WAITING: usize = 64 << 20;
 
-use super::{Note, Slice};
+/// What is queued.
+pub(crate) trait Queueable {
+    /// Estimated bytes of the memory that it owns, without its own size.
+    fn owned_bytes(&self) -> usize;
+}
 
-/// The most bytes of notes in the queue.
-pub(super) const MOST_WAITING: usize = 64 << 20;
-
-/// Creates an empty queue of at most `most` bytes.
-pub(super) fn backlog(most: usize) -> (NoteSender, NoteReceiver) {
+/// Creates an empty queue of at most `most` bytes. `when_dropped`: the warning of the first drop.
+pub(crate) fn backlog<N>(
+    most: usize,
+    when_dropped: &'static str,
+) -> (NoteSender<N>, NoteReceiver<N>) {
     let (notes, received) = crossbeam_channel::unbounded();
     let room = Arc::new(Room {
         most,
-        ..Room::default()
+        when_dropped,
+        bytes: AtomicUsize::new(0),
+        dropped: AtomicU64::new(0),
+        has_warned: AtomicBool::new(false),
     });
     let sender = NoteSender {
         notes,
@@ -33,30 +41,29 @@ pub(super) fn backlog(most: usize) -> (NoteSender, NoteReceiver) {
 }
 
 /// The stages' end of the queue.
-#[derive(Clone)]
-pub(super) struct NoteSender {
-    notes: Sender<QueuedNote>,
+pub(crate) struct NoteSender<N> {
+    notes: Sender<QueuedNote<N>>,
     room: Arc<Room>,
 }
 
-/// The end of the tracer's thread.
-pub(super) struct NoteReceiver {
-    notes: Receiver<QueuedNote>,
+/// The end of the observer's thread.
+pub(crate) struct NoteReceiver<N> {
+    notes: Receiver<QueuedNote<N>>,
     room: Arc<Room>,
 }
 
 /// A note in the queue.
-pub(super) struct QueuedNote {
-    pub note: Note,
+pub(crate) struct QueuedNote<N> {
+    pub note: N,
     /// How many notes were dropped since the previous one.
     pub dropped_before: u64,
     size: usize,
 }
 
-#[derive(Default)]
 struct Room {
     /// The most bytes.
     most: usize,
+    when_dropped: &'static str,
     /// Bytes of the queued notes, and of the one that is being written.
     bytes: AtomicUsize,
     /// The notes that were dropped since the last queued one.
@@ -65,10 +72,19 @@ struct Room {
     has_warned: AtomicBool,
 }
 
-impl NoteSender {
+impl<N> Clone for NoteSender<N> {
+    fn clone(&self) -> Self {
+        Self {
+            notes: self.notes.clone(),
+            room: self.room.clone(),
+        }
+    }
+}
+
+impl<N: Queueable> NoteSender<N> {
     /// Queues a note, or drops it.
-    pub(super) fn send(&self, note: Note) {
-        let size = note.size();
+    pub(crate) fn send(&self, note: N) {
+        let size = size(&note);
         let most = self.room.most;
         let with = |bytes: usize| Some(bytes + size).filter(|bytes| *bytes <= most);
         let bytes = &self.room.bytes;
@@ -81,26 +97,24 @@ impl NoteSender {
         }
         self.room.dropped.fetch_add(1, Ordering::Relaxed);
         if !self.room.has_warned.swap(true, Ordering::Relaxed) {
-            tracing::warn!(
-                "the trace can't be written as fast as the run goes: it lacks some events"
-            );
+            tracing::warn!("{}", self.room.when_dropped);
         }
     }
 
     /// Queues the last note, also without room for it.
-    pub(super) fn send_last(&self, note: Note) {
-        let size = note.size();
+    pub(crate) fn send_last(&self, note: N) {
+        let size = size(&note);
         self.room.bytes.fetch_add(size, Ordering::Relaxed);
         self.put(note, size);
     }
 
-    fn put(&self, note: Note, size: usize) {
+    fn put(&self, note: N, size: usize) {
         let queued = QueuedNote {
             note,
             dropped_before: self.room.dropped.swap(0, Ordering::Relaxed),
             size,
         };
-        // Fails only after a write error, which `Trace::finish` returns, and after the end of the trace.
+        // Fails only when the thread has ended: after an error that it returns, and after the last note.
         if self.notes.send(queued).is_err() {
             self.room.bytes.fetch_sub(size, Ordering::Relaxed);
         }
@@ -108,41 +122,23 @@ impl NoteSender {
 
     /// Bytes of the queued notes, and of the one that is being written.
     #[cfg(test)]
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.room.bytes.load(Ordering::Relaxed)
     }
 }
 
-impl NoteReceiver {
+impl<N> NoteReceiver<N> {
     /// Returns the next note, waiting for it at most this long.
-    pub(super) fn receive(&self, at_most: Duration) -> Result<QueuedNote, RecvTimeoutError> {
+    pub(crate) fn receive(&self, at_most: Duration) -> Result<QueuedNote<N>, RecvTimeoutError> {
         self.notes.recv_timeout(at_most)
     }
 
-    /// Frees the room of a note that was written.
-    pub(super) fn written(&self, queued: QueuedNote) {
+    /// Frees the room of a note.
+    pub(crate) fn free(&self, queued: &QueuedNote<N>) {
         self.room.bytes.fetch_sub(queued.size, Ordering::Relaxed);
     }
 }
 
-impl Note {
-    /// Estimated bytes.
-    fn size(&self) -> usize {
-        let more = match self {
-            Self::Completion(slice) => {
-                size_of::<Slice>() + slice.failed.as_ref().map_or(0, String::len)
-            }
-            Self::Marked { name, .. } => name.len(),
-            Self::Problem { problem, .. } => {
-                let names = problem.stage.len() + problem.plugin.len();
-                size_of::<Problem>() + names + problem.text.len()
-            }
-            Self::Began { .. }
-            | Self::Emitted { .. }
-            | Self::Dropped { .. }
-            | Self::Clock { .. }
-            | Self::Over => 0,
-        };
-        size_of::<QueuedNote>() + more
-    }
+fn size<N: Queueable>(note: &N) -> usize {
+    size_of::<QueuedNote<N>>() + note.owned_bytes()
 }

@@ -3,6 +3,10 @@
 //! # Layout
 //! - [`record`]: a recording, from which the run can be replayed.
 //! - [`trace`]: who worked on what, when, as a trace that browsers show.
+//! - [`spans`]: the same as spans, one trace for each lineage.
+//! - `backlog`: the queue to the thread of an observer.
 
+mod backlog;
 pub mod record;
+pub mod spans;
 pub mod trace;

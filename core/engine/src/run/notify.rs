@@ -44,6 +44,7 @@ pub(crate) fn task_started<'a>(stage: &Stage, slot: Slot, work: &'a Work) -> Opt
             .as_ref()
             .map(|(port, message)| (*port, &**message)),
         origin: work.descent.origin,
+        taken_ns: work.taken_ns,
         began_ns: stage.run.now(),
     };
     for observer in &stage.run.observers {

@@ -18,6 +18,9 @@ pub struct Task<'a> {
     pub taken: Option<(usize, &'a Message)>,
     /// The frame being processed; at the end of the stream, that of the last message.
     pub origin: Option<Origin>,
+    /// When the stage took the message, or its turn came, by the run's clock in nanoseconds: what the call emits has this time
+    /// in its last hop. In a replay, that is the recorded time.
+    pub taken_ns: i64,
     /// When it started, by the run's clock in nanoseconds.
     pub began_ns: i64,
 }

@@ -10,7 +10,7 @@ mod file_sink;
 mod flight;
 mod flight_buffer;
 mod item_size;
-mod lineages;
+pub(crate) mod lineages;
 mod queue;
 #[cfg(test)]
 mod tests;

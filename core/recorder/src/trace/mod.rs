@@ -2,10 +2,9 @@
 //!
 //! A [`Tracer`] observes a run on the stages' threads and sends small notes to a thread of its own, which writes the
 //! file incrementally. The trace of a killed process is readable too, because the format does not require the last
-//! bracket. The queue between them ([`backlog`]) is bounded: when the thread can't keep up, notes are dropped. `chart`
+//! bracket. The queue between them (`backlog`) is bounded: when the thread can't keep up, notes are dropped. `chart`
 //! holds the tracks of the run, `chrome` the format; `writer` writes the notes.
 
-mod backlog;
 mod chart;
 mod chrome;
 mod ordered;
@@ -19,7 +18,6 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use backlog::{MOST_WAITING, NoteSender, backlog};
 use chart::Chart;
 use flowpipe_config::pipeline::{Pipeline, PortRef};
 use flowpipe_engine::run::{Completion, Observer, Task, TaskResult};
@@ -30,16 +28,18 @@ use flowpipe_recording::entry::{About, Call, Dropped, Event, Trouble};
 use ordered::OrderedNotes;
 use writer::TraceWriter;
 
+use crate::backlog::{MOST_WAITING, NoteSender, Queueable, backlog};
+
 /// Observes a run and traces it.
 pub struct Tracer {
     clock: Clock,
     chart: Arc<Chart>,
-    notes: NoteSender,
+    notes: NoteSender<Note>,
 }
 
 /// A handle of the tracer's thread, to wait for when the run is over.
 pub struct Trace {
-    notes: NoteSender,
+    notes: NoteSender<Note>,
     thread: JoinHandle<io::Result<Traced>>,
 }
 
@@ -124,6 +124,10 @@ struct Current {
     began_ns: i64,
 }
 
+/// The warning of the first drop.
+const WHEN_DROPPED: &str =
+    "the trace can't be written as fast as the run goes: it lacks some events";
+
 thread_local! {
     /// The call in progress on this thread.
     static CURRENT: Cell<Option<Current>> = const { Cell::new(None) };
@@ -182,7 +186,7 @@ impl Tracer {
         (most, ordered): (usize, Option<OrderedNotes>),
     ) -> io::Result<(Arc<Self>, Trace)> {
         let chart = Arc::new(chart);
-        let (notes, received) = backlog(most);
+        let (notes, received) = backlog(most, WHEN_DROPPED);
         let mut writer = TraceWriter::begin(out, chart.clone(), has_queues)?;
         let thread = std::thread::Builder::new()
             .name("flowpipe-tracer".into())
@@ -347,6 +351,26 @@ impl Trace {
         match self.thread.join() {
             Ok(traced) => traced,
             Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+}
+
+impl Queueable for Note {
+    fn owned_bytes(&self) -> usize {
+        match self {
+            Self::Completion(slice) => {
+                size_of::<Slice>() + slice.failed.as_ref().map_or(0, String::len)
+            }
+            Self::Marked { name, .. } => name.len(),
+            Self::Problem { problem, .. } => {
+                let names = problem.stage.len() + problem.plugin.len();
+                size_of::<Problem>() + names + problem.text.len()
+            }
+            Self::Began { .. }
+            | Self::Emitted { .. }
+            | Self::Dropped { .. }
+            | Self::Clock { .. }
+            | Self::Over => 0,
         }
     }
 }

@@ -8,7 +8,7 @@ use std::collections::BinaryHeap;
 use flowpipe_host::clock::Clock;
 
 use super::Note;
-use super::backlog::QueuedNote;
+use crate::backlog::QueuedNote;
 
 /// How old a note is when it is written. The recorders of other machines send at least twice a second.
 const HELD_NS: i64 = 2_000_000_000;
@@ -26,7 +26,7 @@ pub(super) struct OrderedNotes {
 struct HeldNote {
     at_ns: i64,
     number: u64,
-    queued: QueuedNote,
+    queued: QueuedNote<Note>,
 }
 
 impl OrderedNotes {
@@ -38,7 +38,7 @@ impl OrderedNotes {
         }
     }
 
-    pub(super) fn hold(&mut self, queued: QueuedNote) {
+    pub(super) fn hold(&mut self, queued: QueuedNote<Note>) {
         self.count += 1;
         self.held.push(Reverse(HeldNote {
             at_ns: match &queued.note {
@@ -51,7 +51,7 @@ impl OrderedNotes {
     }
 
     /// The next note that is old enough.
-    pub(super) fn next(&mut self) -> Option<QueuedNote> {
+    pub(super) fn next(&mut self) -> Option<QueuedNote<Note>> {
         let latest = self.clock.now().saturating_sub(HELD_NS);
         match self.held.peek() {
             Some(Reverse(note)) if note.at_ns <= latest => self.next_of_rest(),
@@ -60,7 +60,7 @@ impl OrderedNotes {
     }
 
     /// The next note, when no more come.
-    pub(super) fn next_of_rest(&mut self) -> Option<QueuedNote> {
+    pub(super) fn next_of_rest(&mut self) -> Option<QueuedNote<Note>> {
         self.held.pop().map(|Reverse(note)| note.queued)
     }
 }

@@ -10,11 +10,11 @@ use flowpipe_config::pipeline::PortRef;
 use flowpipe_engine::run::event_name;
 use serde::Serialize;
 
-use super::backlog::{NoteReceiver, QueuedNote};
 use super::chart::Chart;
 use super::chrome::{Entry, Phase, TraceFile, microseconds};
 use super::ordered::OrderedNotes;
 use super::{Current, Note, Slice, Taken, Traced};
+use crate::backlog::{NoteReceiver, QueuedNote};
 
 /// The flush interval.
 const FLUSH: Duration = Duration::from_millis(400);
@@ -154,7 +154,7 @@ impl<W: Write> TraceWriter<W> {
     /// Writes the received notes until the run is over. `ordered`: in the order of their times.
     pub(super) fn write(
         &mut self,
-        notes: &NoteReceiver,
+        notes: &NoteReceiver<Note>,
         mut ordered: Option<OrderedNotes>,
     ) -> io::Result<Traced> {
         let mut flushed = Instant::now();
@@ -188,10 +188,14 @@ impl<W: Write> TraceWriter<W> {
         Ok(self.traced)
     }
 
-    fn put_queued(&mut self, notes: &NoteReceiver, queued: QueuedNote) -> io::Result<()> {
+    fn put_queued(
+        &mut self,
+        notes: &NoteReceiver<Note>,
+        queued: QueuedNote<Note>,
+    ) -> io::Result<()> {
         self.put(&queued.note)?;
         self.latest_ns = self.latest_ns.max(queued.note.at_ns());
-        notes.written(queued);
+        notes.free(&queued);
         Ok(())
     }
 
