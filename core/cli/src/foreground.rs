@@ -15,6 +15,7 @@ use crate::exit::Failure;
 use crate::follow::follow;
 use crate::machines::{EndedMachines, OtherMachines};
 use crate::metric_families::source::{FamilySource, RunFacts};
+use crate::otlp::OtlpExport;
 use crate::prometheus;
 use crate::prometheus::address::ScrapeListener;
 use crate::reload::ReloadOptions;
@@ -50,6 +51,8 @@ pub struct Attached<'a> {
     pub supervision: Option<Supervision>,
     /// Where its metrics are read.
     pub scrapes: Option<ScrapeListener>,
+    /// Where its calls and metrics are sent to.
+    pub otlp: Option<OtlpExport>,
 }
 
 /// Starts a run and prints its events until it ends.
@@ -69,6 +72,7 @@ pub fn run(
         others,
         mut supervision,
         scrapes,
+        otlp,
     } = attached;
     let name = pipeline.name.clone();
     let facts = RunFacts::of(&pipeline, &options);
@@ -81,9 +85,13 @@ pub fn run(
     let progress = progress.unwrap_or_default();
     publisher.open(&handle, progress.clone());
     let published = console.tally().metrics.clone();
-    let source = || FamilySource::new(facts, handle.view(), progress, published);
+    let source = || {
+        let (facts, progress) = (facts.clone(), progress.clone());
+        FamilySource::new(facts, handle.view(), progress, published.clone())
+    };
     let scraped = scrapes.map(|at| prometheus::server::serve(at, source()));
     let scraped = scraped.transpose()?;
+    let exported = otlp.map(|otlp| otlp.start(source())).transpose()?.flatten();
     if let Some(supervision) = &supervision {
         supervision.started(&name);
     }
@@ -124,6 +132,10 @@ pub fn run(
     }
     publisher.close(&report);
     let (tally, steps, ended) = console.end();
+    // After the last metrics of the stages.
+    if let Some(exported) = exported {
+        exported.finish();
+    }
     Ok(CompletedRun {
         report,
         tally,

@@ -19,7 +19,7 @@
 //! - [`foreground`]: runs a pipeline to its end. [`console`]: what it prints meanwhile; [`events`]: of what, and
 //!   [`tally`]: the counts of it; [`metrics`]: what the stages publish of their work; [`visibility`]: of which stages.
 //! - [`top`]: watching a run from another process. [`metric_families`]: its counts for monitoring systems,
-//!   which [`prometheus`] serves to scrapers.
+//!   which [`prometheus`] serves to scrapers and [`otlp`] sends to a collector, with its calls as spans.
 //! - [`reference`]: the reference pages of the book. [`json_schema`]: JSON Schemas as text.
 //! - [`batch`]: batches that several machines share.
 //! - [`machines`]: runs on several machines; [`transports`]: how they connect, with [`certificates`].
@@ -52,6 +52,7 @@ mod mouse_driver;
 mod nearby;
 mod new;
 mod one_off;
+mod otlp;
 mod outputs;
 mod pictures;
 mod pipeline_file;

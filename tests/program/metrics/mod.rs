@@ -444,3 +444,14 @@ fn the_stages_of_all_machines_are_scraped_on_each() {
     send_signal("KILL", last.child.id());
     drop((first, middle, last));
 }
+
+/// The tests of a program that can are those of `core/cli/tests/otlp`.
+#[test]
+fn a_program_without_opentelemetry_says_how_to_build_one_that_has_it() {
+    let to = ["--otlp", "http://127.0.0.1:4318"];
+    let args = [&["run", "pipelines/replay.toml", "-q"], &to[..]].concat();
+    let refused = run(&args).expect(2);
+    let expected = "cargo build --release --locked --workspace --features flowpipe/otlp";
+    assert!(refused.stderr.contains(expected), "{refused:#?}");
+    assert_eq!(refused.stdout, "", "nothing has run");
+}

@@ -50,6 +50,11 @@ pub struct Run {
     /// Permit an address of --metrics at which other computers can read the metrics, without a password.
     #[arg(long, requires = "metrics")]
     pub metrics_allow_remote: bool,
+    /// Send the calls of the run as traces, and its metrics, to an OpenTelemetry collector at URL, by OTLP over HTTP:
+    /// http://127.0.0.1:4318, or env for OTEL_EXPORTER_OTLP_ENDPOINT and other variables. Of a program that is built
+    /// with the feature otlp.
+    #[arg(long, value_name = "URL")]
+    pub otlp: Option<String>,
     /// Act on nothing: log what the mouse would do, and don't move it.
     #[arg(long)]
     pub dry_run: bool,

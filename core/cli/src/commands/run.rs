@@ -17,6 +17,7 @@ use crate::exit::{Ended, Failure};
 use crate::foreground::{self, Attached, CompletedRun};
 use crate::machines::{self, OtherMachines};
 use crate::mouse_driver::MouseDriver;
+use crate::otlp::OtlpExport;
 use crate::pipeline_file::settings;
 use crate::prometheus::address::ScrapeListener;
 use crate::record::flight::{self, FlightOptions, FlightRecorder};
@@ -35,6 +36,7 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
     let supervision = supervision.transpose()?;
     let listen = |address| ScrapeListener::bind(address, args.metrics_allow_remote);
     let scrapes = args.metrics.map(listen).transpose()?;
+    let mut otlp = args.otlp.as_deref().map(OtlpExport::prepare).transpose()?;
     // Before the files are read, so that a change meanwhile is reloaded.
     let before = FileStamps::read(&path, &plugins::folders(global));
     let catalogue = plugins::load(global);
@@ -133,6 +135,9 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
     }
     let trace = args.trace.as_deref();
     let mut tracing = Tracing::create(trace, &pipeline, &mut options, own)?;
+    if let Some(otlp) = &mut otlp {
+        otlp.observe(&pipeline, own, &mut options)?;
+    }
     if let Some(others) = &mut others {
         let recorder = recording.as_ref().map(RunRecording::recorder);
         let tracer = tracing.as_ref().map(Tracing::tracer);
@@ -155,6 +160,7 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
             others,
             supervision,
             scrapes,
+            otlp,
         },
     );
     let CompletedRun {
