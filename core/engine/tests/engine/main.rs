@@ -40,5 +40,6 @@ mod scanning;
 mod schemas;
 #[cfg(unix)]
 mod state_transfer;
+mod stepped;
 mod watchdog;
 mod workers;
