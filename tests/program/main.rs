@@ -56,6 +56,8 @@ mod wayland_window;
 mod any_schema;
 #[cfg(unix)]
 mod batches;
+#[cfg(unix)]
+mod batches_hostile;
 mod book;
 mod buffers;
 mod c;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use flowpipe_generate::{GenerateError, Generated, Generator, Random, Recipe};
 use flowpipe_host::catalogue::Catalogue;
-use flowpipe_machines::batch::{Encoded, Job, MAX_BODY, Runner};
+use flowpipe_machines::batch::{Decoded, Encoded, Job, MAX_BODY, Runner};
 use flowpipe_puzzle::text;
 use flowpipe_terminal::eprintln;
 
@@ -17,6 +17,8 @@ use crate::installed_facts::facts;
 
 /// The most puzzles of a chunk.
 const MOST: u64 = 1 << 16;
+/// About what a cell of a puzzle takes: its node with its links, and its place in the solution.
+const CELL_BYTES: usize = 256;
 
 type Generation = Result<Generated, GenerateError>;
 
@@ -82,7 +84,7 @@ fn decode(
     seed: u64,
     items: Range<u64>,
     body: &[u8],
-) -> Result<Vec<Generation>, String> {
+) -> Result<Decoded<Generation>, String> {
     let mut generator = Generator::new();
     let mut made = Vec::new();
     let mut places = items;
@@ -101,7 +103,11 @@ fn decode(
         let verified = generator.verify(recipe, puzzle);
         made.push(Ok(verified.ok_or("a puzzle of another recipe")?));
     }
-    Ok(made)
+    let cells = made.iter().flatten().map(|it| it.puzzle.board().len());
+    Ok(Decoded {
+        heap_bytes: cells.sum::<usize>() * CELL_BYTES,
+        results: made,
+    })
 }
 
 /// Generates puzzles for another machine.

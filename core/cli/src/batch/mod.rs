@@ -2,12 +2,13 @@
 //!
 //! # Layout
 //! - [`machines_file`]: the file of machines. [`worker_pool`]: the workers, as the command sees them that distributes.
-//! - [`task`]: what workers are asked to do. [`solving`]: puzzles and their answers, in both directions;
-//!   [`generating`]: generated puzzles.
+//! - [`task`]: what workers are asked to do. [`solving`]: puzzles and their answers, in both directions, with
+//!   `sent_effort`, what an answer cost; [`generating`]: generated puzzles.
 //! - [`serving`]: `flowpipe machine work`, the other end.
 
 pub mod generating;
 pub mod machines_file;
+mod sent_effort;
 pub mod serving;
 pub mod solving;
 pub mod task;

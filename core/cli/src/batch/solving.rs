@@ -5,15 +5,17 @@ use std::path::Path;
 use std::sync::Arc;
 
 use flowpipe_host::catalogue::Catalogue;
-use flowpipe_machines::batch::{Encoded, Job, MAX_BODY};
+use flowpipe_machines::batch::{Decoded, Encoded, Job, MAX_BODY};
 use flowpipe_puzzle::answer_check::check_answer;
 use flowpipe_puzzle::message::{Effort, Solved, Stroke, Verdict};
+use flowpipe_puzzle::solution::Solution;
 use flowpipe_puzzle::stroke_check::check_strokes;
 use flowpipe_puzzle::{Puzzle, text};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use crate::args::Global;
+use crate::batch::sent_effort;
 use crate::batch::task::{SolverTask, Task};
 use crate::batch::worker_pool::{PoolEvent, WorkerPool};
 use crate::exit::Failure;
@@ -48,6 +50,7 @@ struct SentOutcome {
 enum SentReply {
     Answer {
         answer: Verdict,
+        #[serde(deserialize_with = "sent_effort::deserialize")]
         effort: Effort,
         search_us: f64,
         call_us: f64,
@@ -158,10 +161,7 @@ fn encode(puzzles: &[&Puzzle], items: Range<u64>) -> Encoded<Outcome> {
         let line = text::write_line(puzzle);
         if count == 0 && line.len() > MAX_BODY {
             let reason = "the puzzle is too long to send".to_owned();
-            return Encoded::Result(Outcome {
-                solver: Some(SolverReply::Failed(reason)),
-                ..Outcome::default()
-            });
+            return Encoded::Result(Outcome::failed(reason));
         }
         if count > 0 && body.len() + line.len() > TEXT_BYTES {
             break;
@@ -182,7 +182,7 @@ fn decode(
     items: Range<u64>,
     body: &[u8],
     is_planned: bool,
-) -> Result<Vec<Outcome>, String> {
+) -> Result<Decoded<Outcome>, String> {
     let puzzles = puzzles.get(range(&items)).unwrap_or_default();
     let machine: Arc<str> = machine.into();
     let mut outcomes = Vec::new();
@@ -197,7 +197,55 @@ fn decode(
         let sent: SentOutcome = sent.map_err(|error| format!("a malformed answer: {error}"))?;
         outcomes.push(accept(puzzle, sent, is_planned, &machine)?);
     }
-    Ok(outcomes)
+    Ok(Decoded {
+        heap_bytes: outcomes.iter().map(heap_bytes).sum(),
+        results: outcomes,
+    })
+}
+
+/// The bytes that an outcome takes besides its own size.
+fn heap_bytes(outcome: &Outcome) -> usize {
+    let solver = match &outcome.solver {
+        None => 0,
+        Some(SolverReply::TimedOut(reason) | SolverReply::Failed(reason)) => reason.capacity(),
+        Some(SolverReply::Answer { solved, .. }) => {
+            let verdict = match &solved.answer {
+                Verdict::Solution {
+                    solution,
+                    others,
+                    count,
+                    ..
+                } => {
+                    let all = std::iter::once(solution).chain(others);
+                    let flows: usize = all.map(solution_bytes).sum();
+                    let digits = count.as_ref().map_or(0, |it| it.digits.capacity());
+                    flows + digits + others.capacity() * size_of::<Solution>()
+                }
+                Verdict::Unsolvable { reason, .. } => reason.as_ref().map_or(0, String::capacity),
+                Verdict::Unsupported { reason, .. } | Verdict::Unknown { reason, .. } => {
+                    reason.capacity()
+                }
+            };
+            verdict + sent_effort::heap_bytes(&solved.effort) + size_of_val(&**solved)
+        }
+    };
+    let plan = match &outcome.plan {
+        None => 0,
+        Some(Err(reason)) => reason.capacity(),
+        Some(Ok(plan)) => {
+            let each = plan.strokes.iter().map(|stroke| {
+                size_of_val(stroke) + size_of_val(&*stroke.cells) + size_of_val(&*stroke.points)
+            });
+            each.sum()
+        }
+    };
+    solver + plan
+}
+
+fn solution_bytes(solution: &Solution) -> usize {
+    let flows = solution.flows.iter();
+    let flows = flows.map(|flow| size_of_val(flow) + size_of_val(&*flow.cells));
+    flows.sum()
 }
 
 /// Validates the outcome of a puzzle.
@@ -275,13 +323,12 @@ pub fn lines(items: &[u8]) -> Result<Vec<String>, String> {
 pub fn write(outcomes: Vec<Outcome>) -> Vec<u8> {
     let mut body = Vec::new();
     for outcome in outcomes {
-        let mut line = line(outcome);
+        let mut line = match has_more_than_may_be_sent(&outcome) {
+            true => unsent("the effort of the answer has too many figures to send"),
+            false => line(outcome),
+        };
         if line.len() > MAX_BODY {
-            let reason = "the answer is too long to send".to_owned();
-            line = json(&SentOutcome {
-                solver: Some(SentReply::Failed(reason)),
-                plan: None,
-            });
+            line = unsent("the answer is too long to send");
         }
         if body.is_empty() {
             body = line;
@@ -293,6 +340,21 @@ pub fn write(outcomes: Vec<Outcome>) -> Vec<u8> {
         }
     }
     body
+}
+
+fn has_more_than_may_be_sent(outcome: &Outcome) -> bool {
+    match &outcome.solver {
+        Some(SolverReply::Answer { solved, .. }) => !sent_effort::may_be_sent(&solved.effort),
+        _ => false,
+    }
+}
+
+/// What is sent in place of an outcome that can't be.
+fn unsent(why: &str) -> Vec<u8> {
+    json(&SentOutcome {
+        solver: Some(SentReply::Failed(why.to_owned())),
+        plan: None,
+    })
 }
 
 fn line(outcome: Outcome) -> Vec<u8> {
@@ -322,6 +384,14 @@ fn json(outcome: &SentOutcome) -> Vec<u8> {
 }
 
 impl Outcome {
+    /// That of a puzzle that could not be solved.
+    pub fn failed(reason: String) -> Self {
+        Self {
+            solver: Some(SolverReply::Failed(reason)),
+            ..Self::default()
+        }
+    }
+
     /// Adds a reply. The first one of each plugin counts.
     pub fn add(&mut self, reply: Reply) {
         match reply {

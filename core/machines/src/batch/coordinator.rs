@@ -42,7 +42,17 @@ pub struct Job<'a, R> {
 }
 
 /// See [`Job::decode`].
-pub type Decode<'a, R> = dyn Fn(&str, Range<u64>, &[u8]) -> Result<Vec<R>, String> + Sync + 'a;
+pub type Decode<'a, R> = dyn Fn(&str, Range<u64>, &[u8]) -> Result<Decoded<R>, String> + Sync + 'a;
+
+/// Results as they were received.
+#[derive(Debug)]
+pub struct Decoded<R> {
+    /// In the order of their items.
+    pub results: Vec<R>,
+    /// The bytes that they take besides their own size, such as those of texts and lists: while results wait for earlier
+    /// ones, at most 64 MiB of them are kept.
+    pub heap_bytes: usize,
+}
 
 /// Items as they are sent.
 pub enum Encoded<R> {

@@ -17,6 +17,6 @@ mod schedule;
 mod tests;
 pub mod worker;
 
-pub use coordinator::{BatchError, BatchEvent, Encoded, Job, Notice, Workers};
+pub use coordinator::{BatchError, BatchEvent, Decoded, Encoded, Job, Notice, Workers};
 pub use protocol::MAX_BODY;
 pub use worker::{AcceptedJob, RefusedJob, Runner, Work, WorkerEvent, serve};

@@ -9,12 +9,14 @@ use flowpipe_link::session::{Event, MessageId};
 use flowpipe_link::transport::Transport;
 
 use crate::agreement::Facts;
-use crate::batch::coordinator::{Connect, Encoded, Job, Notice, Reason, SharedJob, Standing};
+use crate::batch::coordinator::{
+    Connect, Decoded, Encoded, Job, Notice, Reason, SharedJob, Standing,
+};
 use crate::batch::protocol::{
     self, ANSWER_CAPACITY, Answer, AnswerKind, BatchControl, CHUNKS, CONTROL, CONTROL_CAPACITY,
     MAX_LANES, SentChunk,
 };
-use crate::batch::schedule::WorkerId;
+use crate::batch::schedule::{ChunkAnswer, WorkerId};
 
 /// How long a worker waits for an event before it looks for chunks to give.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
@@ -92,7 +94,8 @@ impl Remote {
     /// Its name, and why its last connection failed.
     pub(crate) fn failure(&self) -> (String, Option<String>) {
         let link = self.link.as_ref();
-        (self.name.clone(), link.and_then(Link::failure))
+        let failure = link.and_then(Link::failure);
+        (self.name.clone(), failure.map(|it| it.text))
     }
 }
 
@@ -168,7 +171,7 @@ impl<R> Part<'_, R> {
             && since.elapsed() > RELEASE_AFTER
         {
             self.progress = Progress::Released(lanes);
-            self.leave(&remote.name, link.failure());
+            self.leave(&remote.name, link.failure().map(|it| it.text));
             self.shared.lock().schedule.release(self.id);
         }
         // It has not answered: perhaps it takes this program for one that was replaced.
@@ -386,16 +389,22 @@ impl<R> Part<'_, R> {
             return Ok(());
         }
         let expected = items.end - items.start;
-        let results = (self.job.decode)(machine, items, answer.body).map_err(Offence)?;
+        let decoded = (self.job.decode)(machine, items, answer.body).map_err(Offence)?;
+        let Decoded {
+            results,
+            heap_bytes,
+        } = decoded;
         if results.is_empty() || results.len() as u64 > expected {
             let found = results.len();
             return Err(Offence(format!("{found} results for {expected} items")));
         }
-        let (bytes, took_us) = (answer.body.len(), answer.took_us);
-        let mut state = self.shared.lock();
-        let schedule = &mut state.schedule;
-        let completed = schedule.complete(self.id, first, results, bytes, took_us);
-        drop(state);
+        let answer = ChunkAnswer {
+            results,
+            sent_bytes: answer.body.len(),
+            heap_bytes,
+            took_us: answer.took_us,
+        };
+        let completed = self.shared.lock().schedule.complete(self.id, first, answer);
         self.shared.notify();
         completed.map_err(|error| Offence(error.to_string()))
     }

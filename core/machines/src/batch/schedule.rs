@@ -18,12 +18,10 @@ const GROWTH: u64 = 4;
 const LAST: u64 = 8;
 /// How much the last chunk counts in the averages.
 const WEIGHT: f64 = 0.5;
-/// While so many bytes of results wait for earlier ones, no new chunks are given.
+/// The most bytes of results that wait for earlier ones. What more workers answer is dropped, and done again later.
 const MOST_WAITING: usize = 64 << 20;
 /// The same for chunks.
 const MOST_CHUNKS: usize = 4096;
-/// What a result takes besides its bytes, at most about.
-const RESULT_BYTES: usize = 256;
 /// A chunk that a worker has had for so long may be given to a second one.
 const SLOW_US: u64 = 1_000_000;
 
@@ -52,7 +50,22 @@ pub(crate) struct Schedule<R> {
     chunks: BTreeMap<u64, ChunkState<R>>,
     /// Bytes of the results that wait.
     waiting: usize,
+    /// An answer was dropped, since there was no room for it, and nothing has been delivered since.
+    is_full: bool,
     workers: Vec<WorkerState>,
+}
+
+/// A worker's answer to a chunk.
+#[derive(Debug)]
+pub(crate) struct ChunkAnswer<R> {
+    /// Of the first items, in their order.
+    pub results: Vec<R>,
+    /// The bytes that were sent for them.
+    pub sent_bytes: usize,
+    /// The bytes that they take besides their own size.
+    pub heap_bytes: usize,
+    /// How long the worker took, in microseconds.
+    pub took_us: u64,
 }
 
 #[derive(Debug)]
@@ -92,6 +105,7 @@ impl<R> Schedule<R> {
             delivered: 0,
             chunks: BTreeMap::new(),
             waiting: 0,
+            is_full: false,
             workers: (0..workers).map(|_| WorkerState::default()).collect(),
         }
     }
@@ -114,13 +128,18 @@ impl<R> Schedule<R> {
         if held >= worker.allowed {
             return None;
         }
-        let mut first = self.find(id, |it| it.holders == 0);
+        // Without room for results, only those that are next help.
+        let most = match self.has_room() {
+            true => u64::MAX,
+            false => self.delivered,
+        };
+        let mut first = self.find(id, most, |it| it.holders == 0);
         if first.is_none() {
             first = self.create(id);
         }
         if first.is_none() && held == 0 {
             let is_slow = |it: &ChunkState<R>| now_us.saturating_sub(it.given_us) >= SLOW_US;
-            first = self.find(id, |it| it.holders == 1 && is_slow(it));
+            first = self.find(id, most, |it| it.holders == 1 && is_slow(it));
         }
         let first = first?;
         let chunk = self.chunks.get_mut(&first)?;
@@ -132,10 +151,20 @@ impl<R> Schedule<R> {
         Some(first..first + items)
     }
 
-    /// The first chunk of this kind that is not done and that the worker was not given.
-    fn find(&self, id: WorkerId, is_wanted: impl Fn(&ChunkState<R>) -> bool) -> Option<u64> {
+    /// Whether there is room for results that are not the next ones.
+    fn has_room(&self) -> bool {
+        !self.is_full && self.waiting <= MOST_WAITING
+    }
+
+    /// The first chunk of this kind, up to that of the item `most`, that is not done and that the worker was not given.
+    fn find(
+        &self,
+        id: WorkerId,
+        most: u64,
+        is_wanted: impl Fn(&ChunkState<R>) -> bool,
+    ) -> Option<u64> {
         let worker = self.workers.get(id)?;
-        let mut chunks = self.chunks.iter();
+        let mut chunks = self.chunks.range(..=most);
         let found = chunks.find(|(first, it)| {
             it.done.is_none() && is_wanted(it) && !worker.given.contains_key(first)
         });
@@ -144,7 +173,7 @@ impl<R> Schedule<R> {
 
     /// A new chunk for a worker.
     fn create(&mut self, worker: WorkerId) -> Option<u64> {
-        if self.waiting > MOST_WAITING || self.chunks.len() >= MOST_CHUNKS {
+        if !self.has_room() || self.chunks.len() >= MOST_CHUNKS {
             return None;
         }
         let left = self.items.map_or(u64::MAX, |items| items - self.fresh);
@@ -202,39 +231,41 @@ impl<R> Schedule<R> {
         Ok(first..first + items)
     }
 
-    /// A worker has answered a chunk, within this time, with results that have so many bytes. If they are fewer than the
-    /// items, the rest becomes a chunk of its own.
+    /// A worker has answered a chunk. If the results are fewer than the items, the rest becomes a chunk of its own.
     pub(crate) fn complete(
         &mut self,
         id: WorkerId,
         first: u64,
-        results: Vec<R>,
-        bytes: usize,
-        took_us: u64,
+        answer: ChunkAnswer<R>,
     ) -> Result<(), Mismatch> {
         let asked = self.given(id, first)?;
         let asked = asked.end - asked.start;
-        let found = results.len();
+        let found = answer.results.len();
         if found == 0 || found as u64 > asked {
             return Err(Mismatch::Results { found, asked });
         }
+        self.take_back(id, first);
         if let Some(worker) = self.workers.get_mut(id) {
-            worker.given.remove(&first);
-            worker.measure(found, bytes, took_us);
+            worker.measure(found, answer.sent_bytes, answer.took_us);
         }
-        self.enter(first, results, bytes);
+        self.enter(first, answer.results, answer.heap_bytes);
         Ok(())
     }
 
-    /// The results of a chunk are known, unless it was answered before.
-    fn enter(&mut self, first: u64, results: Vec<R>, bytes: usize) {
+    /// The results of a chunk are known, unless it was answered before. Those that have to wait, and for which there is no
+    /// room, are dropped.
+    fn enter(&mut self, first: u64, results: Vec<R>, heap_bytes: usize) {
         let found = results.len() as u64;
         let chunk = self.chunks.get_mut(&first);
         // A worker that was given more than the chunk has now has answered more.
         let Some(chunk) = chunk.filter(|it| it.done.is_none() && found <= it.items) else {
             return;
         };
-        let bytes = bytes + results.len() * RESULT_BYTES;
+        let bytes = heap_bytes.saturating_add(results.len() * size_of::<R>());
+        if first > self.delivered && self.waiting.saturating_add(bytes) > MOST_WAITING {
+            self.is_full = true;
+            return;
+        }
         let rest = chunk.items - found;
         chunk.items = found;
         chunk.done = Some((results, bytes));
@@ -244,9 +275,7 @@ impl<R> Schedule<R> {
 
     /// The result of the first item of a chunk that a worker was given and that can't be sent.
     pub(crate) fn answer(&mut self, worker: WorkerId, first: u64, result: R) {
-        if let Some(worker) = self.workers.get_mut(worker) {
-            worker.given.remove(&first);
-        }
+        self.take_back(worker, first);
         self.enter(first, vec![result], 0);
     }
 
@@ -266,10 +295,12 @@ impl<R> Schedule<R> {
         }
     }
 
-    /// A worker was given a chunk, and it could not be sent.
+    /// A worker has a chunk no longer: it could not be sent, or is answered.
     pub(crate) fn take_back(&mut self, worker: WorkerId, first: u64) {
         let given = self.workers.get_mut(worker);
-        if given.is_some_and(|it| it.given.remove(&first).is_some())
+        let given = given.and_then(|it| it.given.remove(&first));
+        // Of one that is released, others are the holders.
+        if given.is_some_and(|(_, is_released)| !is_released)
             && let Some(chunk) = self.chunks.get_mut(&first)
         {
             chunk.holders = chunk.holders.saturating_sub(1);
@@ -291,8 +322,15 @@ impl<R> Schedule<R> {
         chunk.done.as_ref()?;
         let (results, bytes) = self.chunks.remove(&first)?.done?;
         self.waiting -= bytes;
+        self.is_full = false;
         self.delivered += results.len() as u64;
         Some((first, results))
+    }
+
+    /// The bytes of results that wait.
+    #[cfg(test)]
+    pub(crate) fn waiting(&self) -> usize {
+        self.waiting
     }
 
     /// Whether all results are delivered.

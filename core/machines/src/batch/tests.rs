@@ -15,10 +15,10 @@ use flowpipe_link::transport::Transport;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::coordinator::{BatchError, BatchEvent, Encoded, Job, Notice, Reason, Workers};
+use super::coordinator::{BatchError, BatchEvent, Decoded, Encoded, Job, Notice, Reason, Workers};
 use super::protocol::{Answer, AnswerKind, BatchControl, CHUNKS, CONTROL, SentChunk};
 use super::remote::{start_link, take};
-use super::schedule::{Mismatch, Schedule};
+use super::schedule::{ChunkAnswer, Mismatch, Schedule};
 use super::worker::{AcceptedJob, RefusedJob, Runner, Work, WorkerEvent, serve};
 use crate::agreement::Facts;
 
@@ -50,6 +50,7 @@ proptest! {
     #[test]
     fn whatever_happens_each_result_is_delivered_once_and_in_order(
         items in 0_u64..300,
+        held in prop_oneof![Just(0), Just(40_usize << 20)],
         steps in proptest::collection::vec(step(3), 0..400),
     ) {
         let mut schedule = Schedule::new(Some(items), 3);
@@ -73,8 +74,11 @@ proptest! {
                 Step::Complete(id, part) => if let Some(first) = given[id].pop_first() {
                     let range = schedule.given(id, first).unwrap();
                     let count = ((range.end - range.start) * part).div_ceil(100);
-                    let results = (first..first + count).collect();
-                    schedule.complete(id, first, results, 10, 1_000).unwrap();
+                    let results: Vec<_> = (first..first + count).collect();
+                    // Some find no room.
+                    let heap_bytes = results.len() * held;
+                    let answer = ChunkAnswer { results, sent_bytes: 10, heap_bytes, took_us: 1_000 };
+                    schedule.complete(id, first, answer).unwrap();
                 },
                 Step::Release(id) => schedule.release(id),
                 Step::Lose(id) => { schedule.lose(id); given[id].clear(); },
@@ -90,18 +94,28 @@ proptest! {
     }
 }
 
+/// Results that take so many bytes.
+fn answer_of<R>(results: Vec<R>, bytes: usize) -> ChunkAnswer<R> {
+    ChunkAnswer {
+        results,
+        sent_bytes: bytes,
+        heap_bytes: bytes,
+        took_us: 1,
+    }
+}
+
 #[test]
 fn only_what_was_given_is_accepted() {
     let mut schedule = Schedule::new(Some(10), 2);
     schedule.allow(0, 2);
     let given = schedule.give(0, 0).unwrap();
     assert_eq!(given, 0..1);
-    let foreign = schedule.complete(1, 0, vec![0], 1, 1);
+    let foreign = schedule.complete(1, 0, answer_of(vec![0], 1));
     assert_eq!(foreign, Err(Mismatch::NotGiven));
-    let more = schedule.complete(0, 0, vec![0, 1], 1, 1);
+    let more = schedule.complete(0, 0, answer_of(vec![0, 1], 1));
     assert_eq!(more, Err(Mismatch::Results { found: 2, asked: 1 }));
-    schedule.complete(0, 0, vec![0], 1, 1).unwrap();
-    let twice = schedule.complete(0, 0, vec![0], 1, 1);
+    schedule.complete(0, 0, answer_of(vec![0], 1)).unwrap();
+    let twice = schedule.complete(0, 0, answer_of(vec![0], 1));
     assert_eq!(twice, Err(Mismatch::NotGiven));
 }
 
@@ -117,14 +131,42 @@ fn what_waits_for_a_slow_worker_is_bounded() {
         items += count;
         let results = vec![0; count as usize];
         // A megabyte each.
-        let bytes = results.len() << 20;
-        schedule
-            .complete(1, range.start, results, bytes, 1)
-            .unwrap();
+        let answer = answer_of(results, (count as usize) << 20);
+        schedule.complete(1, range.start, answer).unwrap();
     }
     assert!((60..80).contains(&items), "{items}");
     // It gets what the slow one has, once that takes long.
     assert_eq!(schedule.give(1, 10_000_000), Some(0..1));
+}
+
+#[test]
+fn answers_to_chunks_that_are_given_already_are_bounded_too() {
+    const EACH: usize = 16 << 20;
+    let mut schedule = Schedule::new(Some(60), 2);
+    schedule.allow(0, 1);
+    schedule.allow(1, 128);
+    assert_eq!(schedule.give(0, 0), Some(0..1));
+    let given: Vec<_> = std::iter::from_fn(|| schedule.give(1, 0)).collect();
+    assert_eq!(given.last(), Some(&(59..60)));
+    let answer = || answer_of(vec![()], EACH);
+    for range in &given {
+        schedule.complete(1, range.start, answer()).unwrap();
+        assert!(schedule.waiting() <= 64 << 20);
+    }
+    // What was dropped is done once there is room.
+    assert_eq!(schedule.give(1, 0), None);
+    schedule.complete(0, 0, answer()).unwrap();
+    let mut delivered = 0;
+    while !schedule.is_finished() {
+        while let Some((first, results)) = schedule.next_results() {
+            assert_eq!(first, delivered);
+            delivered += results.len() as u64;
+        }
+        while let Some(range) = schedule.give(1, 0) {
+            schedule.complete(1, range.start, answer()).unwrap();
+        }
+    }
+    assert_eq!(delivered, 60);
 }
 
 /// Doubles numbers. A task with `slow` takes a while.
@@ -189,7 +231,7 @@ fn encode(items: std::ops::Range<u64>) -> Encoded<u64> {
     }
 }
 
-fn decode(_: &str, items: std::ops::Range<u64>, body: &[u8]) -> Result<Vec<u64>, String> {
+fn decode(_: &str, items: std::ops::Range<u64>, body: &[u8]) -> Result<Decoded<u64>, String> {
     let results: Vec<u64> = body
         .chunks_exact(8)
         .map(|it| u64::from_le_bytes(it.try_into().unwrap()))
@@ -199,7 +241,10 @@ fn decode(_: &str, items: std::ops::Range<u64>, body: &[u8]) -> Result<Vec<u64>,
         .zip(items)
         .all(|(result, item)| *result == 2 * item);
     is_right
-        .then_some(results)
+        .then_some(Decoded {
+            results,
+            heap_bytes: 0,
+        })
         .ok_or_else(|| "a wrong result".to_owned())
 }
 

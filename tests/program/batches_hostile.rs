@@ -1,0 +1,280 @@
+//! Workers of batches that send what they must not, and coordinators that ask for what they must not.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use flowpipe_tests::bounds::bounded;
+use flowpipe_tests::{flowpipe, run};
+use serde_json::{Value, json};
+
+use crate::batches::{Rack, corpus, machines, untimed};
+use crate::screen::wait_for;
+
+/// The address of a worker of a file.
+fn address_of(file: &str, rack: usize) -> std::net::SocketAddr {
+    let file: toml::Table = toml::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+    let listen = &file["machines"][&format!("rack{rack}")]["listen"];
+    listen.as_str().unwrap()["tcp/".len()..].parse().unwrap()
+}
+
+/// What is written on the wire: control messages on one channel, chunks and answers on another one.
+mod wire {
+    use std::sync::Arc;
+    use std::time::{Duration, Instant};
+
+    use flowpipe_link::link::Link;
+    use flowpipe_link::session::{Event, Settings};
+    use flowpipe_link::transport::Transport;
+    use serde_json::Value;
+
+    pub const CONTROL: u32 = 0;
+    pub const CHUNKS: u32 = 1;
+
+    pub fn link(transport: Box<dyn Transport>, opens: bool) -> Link {
+        let began = Instant::now();
+        let clock = move || i64::try_from(began.elapsed().as_nanos()).unwrap();
+        let link = Link::start(Settings::new(opens, 2), transport, Arc::new(clock)).unwrap();
+        link.receive_on(CONTROL, 4);
+        link.receive_on(CHUNKS, 4);
+        link
+    }
+
+    pub fn receive(link: &Link, timeout: Duration) -> Option<(u32, Vec<u8>)> {
+        let Event::Message { id, body } = link.next_event(timeout)? else {
+            return None;
+        };
+        link.take(id.channel);
+        link.done(id);
+        Some((id.channel, body))
+    }
+
+    pub fn send(link: &Link, channel: u32, body: &[u8]) {
+        // The other end may have closed the link.
+        let _ = link.send(channel, &body.into(), Duration::from_secs(5));
+    }
+
+    pub fn send_control(link: &Link, control: &Value) {
+        send(link, CONTROL, control.to_string().as_bytes());
+    }
+}
+
+/// A worker that claims to run what the coordinator runs, and answers the chunk that begins with a puzzle with a text.
+fn lies(
+    address: std::net::SocketAddr,
+    lanes: usize,
+    answer: impl Fn(u64) -> Option<Arc<str>>,
+    is_over: impl Fn() -> bool,
+) {
+    let acceptor = flowpipe_link::tcp::TcpAcceptor::listen(address, &["desk"])
+        .unwrap()
+        .remove(0);
+    let link = wire::link(Box::new(acceptor), false);
+    while !is_over() {
+        let Some((channel, body)) = wire::receive(&link, Duration::from_millis(50)) else {
+            continue;
+        };
+        if channel == wire::CONTROL {
+            let control: Value = serde_json::from_slice(&body).unwrap();
+            let Some(job) = control.get("Job") else {
+                continue;
+            };
+            let accepted = json!({
+                "machine": "rack0",
+                "number": job["number"],
+                "facts": job["facts"],
+                "lanes": lanes,
+            });
+            wire::send_control(&link, &json!({ "Accepted": accepted }));
+        } else if let Some(answer) = answer(u64::from_le_bytes(body[8..16].try_into().unwrap())) {
+            // The job and the chunk; results; the time.
+            let mut bytes = body[..16].to_vec();
+            bytes.extend_from_slice(&[0; 9]);
+            bytes.extend_from_slice(answer.as_bytes());
+            wire::send(&link, wire::CHUNKS, &bytes);
+        }
+    }
+}
+
+#[test]
+fn a_worker_that_lies_is_not_believed() {
+    let folder = tempfile::tempdir().unwrap();
+    let puzzles = corpus(folder.path(), 100);
+    let file = machines(folder.path(), "tcp", 2);
+    let args = ["solve", &puzzles, "--json"];
+    let alone = untimed(&run(&args).expect(65));
+    let solution = |flows: Value| {
+        let answer =
+            json!({ "verdict": "solution", "solution": { "flows": flows }, "unique": true });
+        let answer = json!({ "answer": answer, "effort": {}, "search_us": 1.0, "call_us": 1.0 });
+        json!({ "solver": { "Answer": answer }, "plan": null }).to_string()
+    };
+    let wrong = solution(json!([{ "colour": 0, "cells": [0, 1] }]));
+    let far = solution(json!([{ "colour": 0, "cells": [0, u64::MAX] }]));
+    let planned = json!({ "solver": null, "plan": { "Err": "" } }).to_string();
+    for (answer, why) in [
+        (wrong.as_str(), "a wrong solution"),
+        (&far, "since it sent "),
+        (&planned, "a plan that was not asked for"),
+        ("{}\n{}\n{}", "more than"),
+        ("[[[[", "a malformed answer"),
+        ("\u{1b}[2J", "a malformed answer"),
+        ("", "a malformed answer"),
+    ] {
+        let is_over = AtomicBool::new(false);
+        let _honest = Rack::start(&file, 1, &[]);
+        std::thread::scope(|scope| {
+            let address = address_of(&file, 0);
+            let over = || is_over.load(Ordering::Relaxed);
+            let sent: Arc<str> = answer.into();
+            scope.spawn(move || lies(address, 2, |_| Some(sent.clone()), over));
+            let ran = run(&[&args[..], &["--machines", &file]].concat());
+            is_over.store(true, Ordering::Relaxed);
+            let ran = ran.expect(65);
+            assert!(untimed(&ran) == alone, "{answer}: {ran:#?}");
+            let dropped = "machine rack0 is not used any more";
+            assert!(
+                ran.stderr.contains(dropped) && ran.stderr.contains(why),
+                "{why}: {ran:#?}"
+            );
+            assert!(!ran.stderr.contains('\u{1b}'), "{ran:#?}");
+        });
+    }
+}
+
+/// The most memory that a coordinator may take, in bytes.
+const MEMORY: u64 = 350_000_000;
+
+/// Puzzles of which a worker has all, and answers all but the first one. An honest one is started when it has answered
+/// `last`. Returns what the coordinator printed.
+fn floods(answer: String, last: u64) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let puzzles = folder.path().join("puzzles.txt");
+    let generated = run(&["generate", "--size", "5x5", "--count", "40"]).expect(0);
+    std::fs::write(&puzzles, generated.stdout).unwrap();
+    let file = machines(folder.path(), "tcp", 2);
+    let (is_over, answered) = (AtomicBool::new(false), AtomicBool::new(false));
+    let answer: Arc<str> = answer.into();
+    std::thread::scope(|scope| {
+        let address = address_of(&file, 0);
+        let (over, answered) = (|| is_over.load(Ordering::Relaxed), &answered);
+        scope.spawn(move || {
+            // Each once: what is asked for again is left to the other worker.
+            let seen = std::cell::RefCell::new(std::collections::BTreeSet::from([0]));
+            let answer = |first| {
+                answered.fetch_or(first == last, Ordering::Relaxed);
+                seen.borrow_mut().insert(first).then(|| answer.clone())
+            };
+            lies(address, 64, answer, over);
+        });
+        let honest = scope.spawn(|| {
+            wait_for("the last chunk", || {
+                answered.load(Ordering::Relaxed).then_some(())
+            });
+            Rack::start(&file, 1, &[])
+        });
+        let puzzles = puzzles.to_str().unwrap();
+        let command = flowpipe(&["solve", puzzles, "--json", "--machines", &file]);
+        let ran = bounded(command, MEMORY, Duration::from_secs(120)).orderly();
+        is_over.store(true, Ordering::Relaxed);
+        drop(honest.join().unwrap());
+        eprintln!("{} MB in {:.1?}", ran.peak / 1_000_000, ran.took);
+        assert_eq!(ran.ran.stdout.lines().count().min(2), 2, "{ran:#?}");
+        ran.ran.stderr
+    })
+}
+
+/// An answer that is believed, with this effort.
+fn unsolvable(effort: &Value) -> String {
+    let answer = json!({ "verdict": "unsolvable", "reason": null });
+    let answer = json!({ "answer": answer, "effort": effort, "search_us": 1.0, "call_us": 1.0 });
+    json!({ "solver": { "Answer": answer }, "plan": null }).to_string()
+}
+
+#[test]
+fn an_answer_has_few_figures() {
+    let figures = (0..1_000_000).map(|number| (number.to_string(), json!(0)));
+    let figures: serde_json::Map<_, _> = figures.collect();
+    let stderr = floods(unsolvable(&json!({ "figures": figures })), 1);
+    let dropped = "machine rack0 is not used any more, since it sent a malformed answer: more than 64 figures";
+    assert!(stderr.contains(dropped), "{stderr}");
+}
+
+#[test]
+fn a_worker_runs_solvers_and_planners_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = machines(folder.path(), "tcp", 1);
+    let marker = folder.path().join("marker").display().to_string();
+    let _rack = Rack::start(&file, 0, &[]);
+    let refused = |job: Value| {
+        let dialer = flowpipe_link::tcp::TcpDialer::new(address_of(&file, 0), "desk").unwrap();
+        let link = wire::link(Box::new(dialer), true);
+        let job = json!({ "machine": "desk", "number": 1, "facts": {}, "job": job });
+        wire::send(
+            &link,
+            wire::CONTROL,
+            json!({ "Job": job }).to_string().as_bytes(),
+        );
+        for _ in 0..300 {
+            if let Some((_, body)) = wire::receive(&link, Duration::from_millis(100)) {
+                let answer: Value = serde_json::from_slice(&body).unwrap();
+                return answer["Refused"]["reason"].as_str().map(str::to_owned);
+            }
+        }
+        panic!("no answer");
+    };
+    let solve = |solver: &str, config: &str, planner: Value| {
+        let solver = json!({ "name": solver, "config": config });
+        json!({ "Solve": { "solver": solver, "planner": planner, "timeout": null, "is_measured": false } })
+    };
+    let command = format!("{{ command = [\"touch\", \"{marker}\"], effects = [] }}");
+    let stage = format!("{{}}\n[stages.x]\nplugin = \"exec\"\nconfig = {command}");
+    for (job, why) in [
+        (
+            solve("solver-exec", &command, Value::Null),
+            "does not declare that it has no effects",
+        ),
+        (
+            solve("exec", &command, Value::Null),
+            "the plugin exec is no solver",
+        ),
+        (
+            solve("planner-grid", "{}", Value::Null),
+            "the plugin planner-grid is no solver",
+        ),
+        (
+            solve(
+                "solver-search",
+                "{}",
+                json!({ "name": "capture-files", "config": null }),
+            ),
+            "the plugin capture-files is no planner",
+        ),
+        (
+            solve("solver-search", &stage, Value::Null),
+            "a config is no TOML inline table",
+        ),
+        (
+            solve("solver-search", "{ nothing = 1 }", Value::Null),
+            "nothing",
+        ),
+        (
+            solve("solver-none", "{}", Value::Null),
+            "there is no plugin `solver-none`",
+        ),
+        (
+            json!({ "Run": { "file": "pipelines/replay.toml" } }),
+            "does not know the task",
+        ),
+        (Value::Null, "does not know the task"),
+        (
+            json!({ "Generate": { "cols": 1_000_000, "rows": 9, "kinds": [], "difficulty": null, "seed": 1 } }),
+            "3 to 60",
+        ),
+    ] {
+        let reason = refused(job).unwrap_or_else(|| panic!("not refused: {why}"));
+        assert!(reason.contains(why), "{reason}, not {why}");
+    }
+    assert!(!Path::new(&marker).exists());
+}
