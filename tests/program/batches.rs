@@ -27,7 +27,7 @@ pub fn machines(folder: &Path, protocol: &str, racks: usize) -> String {
 }
 
 /// A worker. Dropped, it is killed.
-pub struct Rack(Child);
+pub struct Rack(pub Child);
 
 impl Rack {
     pub fn start(file: &str, number: usize, options: &[&str]) -> Self {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use flowpipe_tests::bounds::bounded;
+use flowpipe_tests::bounds::{bounded, most_memory};
 use flowpipe_tests::{flowpipe, run};
 use serde_json::{Value, json};
 
@@ -199,6 +199,55 @@ fn an_answer_has_few_figures() {
     let stderr = floods(unsolvable(&json!({ "figures": figures })), 1);
     let dropped = "machine rack0 is not used any more, since it sent a malformed answer: more than 64 figures";
     assert!(stderr.contains(dropped), "{stderr}");
+}
+
+/// The coordinator permits the solver more memory than there is.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_worker_limits_its_memory_itself() {
+    const SIDE: usize = 24;
+    let folder = tempfile::tempdir().unwrap();
+    let puzzles = folder.path().join("puzzles.json");
+    let hard = json!({
+        "board": { "rows": SIDE, "cols": SIDE },
+        "terminals": [{ "cell": SIDE + 1, "colour": 0 }, { "cell": SIDE * (SIDE - 1) - 3, "colour": 0 }],
+        "rules": { "cover": true, "touch": true },
+    });
+    let easy = run(&[
+        "generate", "--size", "5x5", "--count", "3", "--format", "json",
+    ])
+    .expect(0);
+    std::fs::write(&puzzles, format!("{hard}\n{}", easy.stdout)).unwrap();
+    let file = machines(folder.path(), "tcp", 1);
+    let rack = Rack::start(&file, 0, &["--memory", "200"]);
+    let config = "{ max_mebibytes = 1000000000 }";
+    let puzzles = puzzles.to_str().unwrap();
+    let args = [
+        "solve",
+        puzzles,
+        "--json",
+        "--solver",
+        "solver-frontier",
+        "--config",
+        config,
+    ];
+    let command = flowpipe(&[&args[..], &["--machines", &file]].concat());
+    let ran = bounded(command, MEMORY, Duration::from_secs(120))
+        .orderly()
+        .ran;
+    let answers: Vec<Value> = ran
+        .stdout
+        .lines()
+        .map(|it| serde_json::from_str(it).unwrap())
+        .collect();
+    assert_eq!(answers.len(), 4, "{ran:#?}");
+    let why = "it takes more than 200 MiB of memory, the limit of its worker";
+    assert!(answers[0].to_string().contains(why), "{ran:#?}");
+    for answer in &answers[1..] {
+        assert_eq!(answer["status"], "solved", "{ran:#?}");
+    }
+    let peak = most_memory(&rack.0);
+    assert!(peak > 200 << 20 && peak < 600 << 20, "{} MiB", peak >> 20);
 }
 
 #[test]

@@ -16,9 +16,19 @@ pub fn resident_bytes(process: u32) -> Option<u64> {
     resident_of(&status)
 }
 
+/// The bytes of memory that the machine has. `None` where the system does not say.
+#[must_use]
+pub fn total_bytes() -> Option<u64> {
+    bytes_of(&std::fs::read_to_string("/proc/meminfo").ok()?, "MemTotal:")
+}
+
 fn resident_of(status: &str) -> Option<u64> {
+    bytes_of(status, "VmRSS:")
+}
+
+fn bytes_of(status: &str, key: &str) -> Option<u64> {
     let mut lines = status.lines();
-    let size = lines.find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let size = lines.find_map(|line| line.strip_prefix(key))?;
     let kilobytes: u64 = size.trim().strip_suffix("kB")?.trim_end().parse().ok()?;
     kilobytes.checked_mul(1024)
 }
@@ -47,5 +57,6 @@ mod tests {
     fn a_process_has_memory_and_one_that_does_not_exist_has_none() {
         assert!(resident_bytes(std::process::id()).is_some_and(|bytes| bytes > 100_000));
         assert_eq!(resident_bytes(u32::MAX), None);
+        assert!(total_bytes() > resident_bytes(std::process::id()));
     }
 }

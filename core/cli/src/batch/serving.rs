@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use flowpipe_config::manifest::effects::Effects;
 use flowpipe_config::pipeline::Pipeline;
@@ -14,6 +14,7 @@ use serde::Deserialize as _;
 use serde_json::Value;
 
 use crate::batch::generating;
+use crate::batch::memory_limit::{LimitedWork, MemoryLimit};
 use crate::batch::solving::{self, Outcome};
 use crate::batch::task::{PluginTask, SolverTask, Task};
 use crate::exit::Failure;
@@ -27,6 +28,7 @@ const LONGEST_TEXT: usize = 64 << 10;
 pub struct Serving {
     catalogue: &'static Catalogue,
     lanes: usize,
+    memory: Arc<MemoryLimit>,
     /// The hashes of plugins when they were used first: later changes of their files are not loaded.
     facts: Mutex<BTreeMap<String, String>>,
 }
@@ -34,17 +36,19 @@ pub struct Serving {
 struct SolvingRunner {
     catalogue: &'static Catalogue,
     pipeline: Pipeline,
+    memory: Arc<MemoryLimit>,
     /// Held while a puzzle's time is measured.
     alone: Option<Mutex<()>>,
 }
 
 impl Serving {
-    /// A worker with these plugins, which can work on this number of chunks at the same time.
-    pub fn new(catalogue: Catalogue, lanes: usize) -> Self {
+    /// A worker with these plugins, which can work on this number of chunks at the same time, within this memory.
+    pub fn new(catalogue: Catalogue, lanes: usize, memory: MemoryLimit) -> Self {
         Self {
             // It is used until the program ends.
             catalogue: Box::leak(Box::new(catalogue)),
             lanes,
+            memory: Arc::new(memory),
             facts: Mutex::default(),
         }
     }
@@ -85,6 +89,7 @@ impl Serving {
         Ok(Box::new(SolvingRunner {
             catalogue: self.catalogue,
             pipeline,
+            memory: self.memory.clone(),
             alone: task.is_measured.then(Mutex::default),
         }))
     }
@@ -176,34 +181,75 @@ impl Work for Serving {
     }
 }
 
+/// The outcomes of puzzles.
+struct Attempt {
+    outcomes: Vec<Outcome>,
+    /// They ended early, since they took too much memory.
+    took_too_much: bool,
+}
+
 impl Runner for SolvingRunner {
     fn run(&self, items: &[u8], is_cancelled: &dyn Fn() -> bool) -> Result<Vec<u8>, String> {
         let mut lines = solving::lines(items)?;
-        let count = lines.len();
         let alone = self.alone.as_ref();
         let _alone = alone.map(|it| it.lock().unwrap_or_else(PoisonError::into_inner));
-        // The first time is that of a cold start.
-        let repeated = usize::from(alone.is_some());
-        if let Some(first) = lines.first().filter(|_| repeated > 0) {
-            lines.insert(0, first.clone());
+        let work = self.memory.begin();
+        let Attempt {
+            mut outcomes,
+            took_too_much,
+        } = self.solve(&lines, &work, is_cancelled)?;
+        drop(work);
+        if took_too_much {
+            let is_planned = self.pipeline.stages.len() > 2;
+            let done = outcomes.iter().take_while(|it| it.is_whole(is_planned));
+            outcomes.truncate(done.count());
         }
+        if outcomes.is_empty() {
+            // The rest of the chunk is given to a worker again.
+            lines.truncate(1);
+            let work = self.memory.begin_alone();
+            let one = self.solve(&lines, &work, is_cancelled)?;
+            outcomes = match one.took_too_much {
+                true => vec![Outcome::failed(self.memory.reason())],
+                false => one.outcomes,
+            };
+        }
+        Ok(solving::write(outcomes))
+    }
+}
+
+impl SolvingRunner {
+    /// Solves puzzles, until they take too much memory.
+    fn solve(
+        &self,
+        lines: &[String],
+        work: &LimitedWork<'_>,
+        is_cancelled: &dyn Fn() -> bool,
+    ) -> Result<Attempt, String> {
+        // The first time is that of a cold start.
+        let repeated = usize::from(self.alone.is_some());
+        let first = lines.iter().take(repeated);
+        let lines: Vec<String> = first.chain(lines).cloned().collect();
         let mut outcomes: Vec<Outcome> = Vec::new();
         outcomes.resize_with(lines.len(), Outcome::default);
+        let mut took_too_much = false;
         let ran = solver_run::run_lines(lines, &self.pipeline, 1, self.catalogue, |reply| {
             if let Some((place, reply)) = reply
                 && let Some(outcome) = outcomes.get_mut(place)
             {
                 outcome.add(reply);
             }
-            match is_cancelled() {
+            took_too_much = work.is_too_much();
+            match took_too_much || is_cancelled() {
                 true => ControlFlow::Break(Ok(())),
                 false => ControlFlow::Continue(()),
             }
         });
         ran.map_err(why)?;
-        let mut outcomes = outcomes.split_off(repeated);
-        outcomes.truncate(count);
-        Ok(solving::write(outcomes))
+        Ok(Attempt {
+            outcomes: outcomes.split_off(repeated),
+            took_too_much,
+        })
     }
 }
 

@@ -392,6 +392,13 @@ impl Outcome {
         }
     }
 
+    /// Whether there is nothing more to come. `is_planned`: solutions are planned.
+    pub fn is_whole(&self, is_planned: bool) -> bool {
+        let is_solved = matches!(&self.solver, Some(SolverReply::Answer { solved, .. })
+            if matches!(solved.answer, Verdict::Solution { .. }));
+        self.solver.is_some() && (self.plan.is_some() || !is_planned || !is_solved)
+    }
+
     /// Adds a reply. The first one of each plugin counts.
     pub fn add(&mut self, reply: Reply) {
         match reply {

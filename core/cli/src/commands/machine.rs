@@ -9,6 +9,7 @@ use flowpipe_terminal::{eprintln, escape, escaped, stdout};
 
 use crate::args::{Global, Machine, MachineCommand, MachineWork};
 use crate::batch::machines_file;
+use crate::batch::memory_limit::MemoryLimit;
 use crate::batch::serving::{self, Serving};
 use crate::certificates::{self, CertificatePaths};
 use crate::exit::{Ended, Failure};
@@ -81,7 +82,7 @@ fn run_work(global: &Global, args: &MachineWork) -> Result<Ended, Failure> {
     };
     let [own, coordinator] = [own, coordinator].map(|it| &machines.all[it]);
     let lanes = args.jobs.map_or_else(processors, usize::from);
-    let serving = Serving::new(plugins::load(global), lanes);
+    let serving = Serving::new(plugins::load(global), lanes, MemoryLimit::new(args.memory));
     if let Some(address) = &own.listen {
         let (name, address) = (escape(&own.name), address.to_string());
         eprintln!("machine {name} listens at {}", escape(&address));
