@@ -113,6 +113,8 @@ mod machines_chain;
 mod machines_death;
 #[cfg(unix)]
 mod machines_failures;
+#[cfg(unix)]
+mod machines_judged;
 mod machines_live;
 #[cfg(target_os = "linux")]
 mod machines_network;
