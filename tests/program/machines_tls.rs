@@ -172,11 +172,11 @@ fn a_machine_needs_its_own_certificate_and_a_private_key() {
     for end in ["pem", "key"] {
         std::fs::copy(path(&format!("rack.{end}")), path(&format!("desk.{end}"))).unwrap();
     }
-    let ran = started("desk").expect(2);
+    let ran = started("desk").expect(78);
     let text = "the certificate is that of machine rack";
     assert!(ran.stderr.contains(text), "{ran:#?}");
     std::fs::write(path("desk.pem"), "nothing").unwrap();
-    let ran = started("desk").expect(2);
+    let ran = started("desk").expect(78);
     assert!(
         ran.stderr.contains("the certificate is malformed"),
         "{ran:#?}"

@@ -8,7 +8,7 @@ use flowpipe_config::pipeline::{Address, Machine, Machines};
 use flowpipe_host::library::write_access;
 use flowpipe_link::library::{Endpoint, TransportLibrary};
 use flowpipe_link::tcp::{TcpAcceptor, TcpDialer};
-use flowpipe_link::transport::Transport;
+use flowpipe_link::transport::{FailureReason, Transport, TransportError};
 
 use crate::certificates::CertificateFiles;
 use crate::exit::Failure;
@@ -90,9 +90,13 @@ fn boxed(transport: impl Transport + 'static) -> Box<dyn Transport> {
 
 /// Names the address in an error.
 fn named(address: Option<&Address>, started: Started) -> Result<Vec<Box<dyn Transport>>, Failure> {
-    started.map_err(|error| Failure::File {
-        path: address.map(ToString::to_string).unwrap_or_default(),
-        error,
+    started.map_err(|error| {
+        let path = address.map(ToString::to_string).unwrap_or_default();
+        match TransportError::reason(&error) {
+            // As a certificate that is missing.
+            Some(FailureReason::OwnCertificate) => Failure::Config(format!("{path}: {error}")),
+            _ => Failure::File { path, error },
+        }
     })
 }
 

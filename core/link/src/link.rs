@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::clock_offset::Offset;
 use crate::session::{ConnectionId, Event, MessageId, Refusal, Session, Settings, Transmit};
-use crate::transport::{Connection, Transport};
+use crate::transport::{Connection, FailureReason, Transport, TransportError};
 
 /// How long the thread that makes connections waits for one before it checks the time.
 const CONNECT_WAIT: Duration = Duration::from_millis(100);
@@ -53,6 +53,15 @@ struct State {
     /// Why the last connection ended, or could not be made.
     failure: Option<io::Error>,
     traffic: Traffic,
+}
+
+/// Why a connection ended, or could not be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinkFailure {
+    /// The reason, if it is one about which something can be done.
+    pub reason: Option<FailureReason>,
+    /// What happened, as the transport reports it.
+    pub text: String,
 }
 
 /// What has gone over all connections of a link, in bytes of packets.
@@ -205,9 +214,12 @@ impl Link {
 
     /// Why the last connection ended, or could not be made.
     #[must_use]
-    pub fn failure(&self) -> Option<String> {
+    pub fn failure(&self) -> Option<LinkFailure> {
         let state = self.shared.lock();
-        state.failure.as_ref().map(ToString::to_string)
+        state.failure.as_ref().map(|error| LinkFailure {
+            reason: TransportError::reason(error),
+            text: error.to_string(),
+        })
     }
 
     /// The clock of the peer.

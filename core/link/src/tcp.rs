@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use crate::packet::MAX_PACKET;
 use crate::tcp::greeting::{Greetings, LONGEST_NAME};
-use crate::transport::{Connection, Transport};
+use crate::transport::{Connection, FailureReason, Transport, TransportError};
 
 /// How often a listener looks for a connection.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
@@ -98,7 +98,9 @@ impl TcpAcceptor {
 
 impl Transport for TcpDialer {
     fn connect(&mut self, wait: Duration) -> io::Result<Option<Arc<dyn Connection>>> {
-        let mut stream = TcpStream::connect_timeout(&self.address, wait)?;
+        let stream = TcpStream::connect_timeout(&self.address, wait);
+        let mut stream = stream
+            .map_err(|error| TransportError::of(FailureReason::Unreachable, error.to_string()))?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(ANSWER_TIMEOUT))?;
         stream.write_all(&greeting::encode(&self.name))?;
@@ -107,7 +109,7 @@ impl Transport for TcpDialer {
         if answer != [greeting::EXPECTED] {
             let name = &self.name;
             let why = format!("the program that listens there expects no machine {name}");
-            return Err(io::Error::other(why));
+            return Err(TransportError::of(FailureReason::OtherMachine, why));
         }
         stream.set_read_timeout(None)?;
         Ok(Some(TcpConnection::wrap(stream)?))

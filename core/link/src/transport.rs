@@ -4,6 +4,49 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// Why something with a transport failed, if that is known: then there is something to do about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailureReason {
+    /// Nothing answers at the address.
+    Unreachable,
+    /// The certificates of both ends are of different authorities.
+    UnknownAuthority,
+    /// A certificate has expired.
+    Expired,
+    /// The certificate of the other machine names another host.
+    OtherHost,
+    /// The machine that answers is another one, or does not expect this one.
+    OtherMachine,
+    /// The certificate of this machine is malformed, or that of another machine.
+    OwnCertificate,
+}
+
+/// An error of a transport whose reason is known, as the inner error of an [`io::Error`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{text}")]
+pub struct TransportError {
+    /// The reason.
+    pub reason: FailureReason,
+    /// What happened.
+    pub text: String,
+}
+
+impl TransportError {
+    /// An error with a reason.
+    #[must_use]
+    pub fn of(reason: FailureReason, text: impl Into<String>) -> io::Error {
+        let text = text.into();
+        io::Error::other(Self { reason, text })
+    }
+
+    /// The reason of an error, if it has one.
+    #[must_use]
+    pub fn reason(error: &io::Error) -> Option<FailureReason> {
+        let inner = error.get_ref()?.downcast_ref::<Self>();
+        inner.map(|it| it.reason)
+    }
+}
+
 /// Makes connections to one other machine.
 pub trait Transport: Send {
     /// Opens a connection, or waits for one that the other end opens, at most for about this time. `None`: there was none.

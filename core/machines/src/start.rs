@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
+use flowpipe_link::link::LinkFailure;
 use flowpipe_link::session::Event;
 use flowpipe_sync::lock;
 
@@ -30,7 +31,7 @@ pub struct Missing {
     /// The machine.
     pub machine: String,
     /// Why the last connection to it failed, if this machine connects to it.
-    pub failure: Option<String>,
+    pub failure: Option<LinkFailure>,
 }
 
 /// Why the machines do not start together.
@@ -67,7 +68,7 @@ pub enum AgreementError {
 
 fn absent(missing: &[Missing], seconds: u64) -> String {
     let each = missing.iter().map(|Missing { machine, failure }| {
-        let failure = failure.as_ref().map(|it| format!(": {it}"));
+        let failure = failure.as_ref().map(|it| format!(": {}", it.text));
         let failure = failure.unwrap_or_default();
         format!("{machine} did not answer within {seconds} s{failure}")
     });

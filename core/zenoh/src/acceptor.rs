@@ -108,7 +108,7 @@ impl Transport for Acceptor {
             if left.is_zero() {
                 drop(state);
                 // Why the last one was refused, if one was.
-                return log::take().map_or(Ok(None), |text| Err(io::Error::other(text)));
+                return log::take().map_or(Ok(None), Err);
             }
             let waited = self.inbox.changed.wait_timeout(state, left);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;

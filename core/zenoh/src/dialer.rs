@@ -6,7 +6,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use flowpipe_link::library::Endpoint;
-use flowpipe_link::transport::{Connection, Transport};
+use flowpipe_link::transport::{Connection, FailureReason, Transport, TransportError};
 
 use crate::channel::Channel;
 use crate::connection::RouteConnection;
@@ -149,7 +149,7 @@ impl Transport for Dialer {
                                 "the machine that listens there is not {peer}, or refuses this one"
                             );
                             drop(route.close());
-                            return Err(io::Error::other(why));
+                            return Err(TransportError::of(FailureReason::OtherMachine, why));
                         }
                     }
                 }

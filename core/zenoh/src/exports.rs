@@ -9,7 +9,7 @@ use flowpipe_link::library::Endpoint;
 use flowpipe_link::library::abi::{
     self, Bytes, DONE, Ends, FAILED, Functions, NOTHING, Named, Output, Status,
 };
-use flowpipe_link::transport::{Connection, Transport};
+use flowpipe_link::transport::{Connection, Transport, TransportError};
 
 use crate::acceptor::Acceptor;
 use crate::certificates;
@@ -45,18 +45,26 @@ unsafe fn run(
     error: *mut Output,
     body: impl FnOnce() -> Result<Status, Box<dyn std::error::Error>>,
 ) -> Status {
-    let text = match catch_unwind(AssertUnwindSafe(body)) {
+    let (status, text) = match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(status)) => return status,
-        Ok(Err(failed)) => failed.to_string(),
+        Ok(Err(failed)) => (status_of(&*failed), failed.to_string()),
         // It has been printed.
-        Err(_) => "the transport has panicked".to_owned(),
+        Err(_) => (FAILED, "the transport has panicked".to_owned()),
     };
     // SAFETY: the caller promises it.
     if let Some(error) = unsafe { error.as_mut() } {
         // SAFETY: as above. What does not fit is cut off.
         unsafe { error.write(text.as_bytes()) };
     }
-    FAILED
+    status
+}
+
+/// The status of a call that has failed.
+fn status_of(failed: &(dyn std::error::Error + 'static)) -> Status {
+    let reason = failed.downcast_ref().and_then(TransportError::reason);
+    let mut reasons = abi::REASONS.iter();
+    let found = reasons.find(|(_, it)| Some(*it) == reason);
+    found.map_or(FAILED, |(status, _)| *status)
 }
 
 /// A text of the other side.

@@ -1,11 +1,15 @@
-//! zenoh's warnings: its errors do not contain the reason, which is the first warning before them.
+//! Why zenoh fails: its errors do not contain the reason, which is the first warning before them.
 
 use std::fmt::{self, Write as _};
+use std::io;
 use std::sync::{Mutex, PoisonError};
+
+use flowpipe_link::transport::{FailureReason, TransportError};
 
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
+use zenoh_link_tls::failures::{self, Failure};
 
 /// The most bytes of a warning that are kept.
 const LONGEST: usize = 600;
@@ -20,9 +24,37 @@ pub fn start() {
     let _ = tracing::subscriber::set_global_default(FirstWarning);
 }
 
-/// The first warning since the last call.
-pub fn take() -> Option<String> {
+/// The first warning since the last call, as an error.
+pub fn take() -> Option<io::Error> {
+    let (text, reason) = (first(), reason());
+    text.map(|text| error(reason, text))
+}
+
+/// The same, or an error of zenoh where it has not warned.
+pub fn take_or(failed: &zenoh::Error) -> io::Error {
+    let text = first().unwrap_or_else(|| cleaned(&failed.to_string()));
+    error(reason(), text)
+}
+
+fn first() -> Option<String> {
     FIRST.lock().unwrap_or_else(PoisonError::into_inner).take()
+}
+
+/// The reason that TLS has noted, if it has.
+fn reason() -> Option<FailureReason> {
+    failures::take().map(|failure| match failure {
+        Failure::Unreachable => FailureReason::Unreachable,
+        Failure::UnknownAuthority => FailureReason::UnknownAuthority,
+        Failure::Expired => FailureReason::Expired,
+        Failure::OtherHost => FailureReason::OtherHost,
+    })
+}
+
+fn error(reason: Option<FailureReason>, text: String) -> io::Error {
+    match reason {
+        Some(reason) => TransportError::of(reason, text),
+        None => io::Error::other(text),
+    }
 }
 
 impl Subscriber for FirstWarning {
@@ -52,7 +84,7 @@ impl Subscriber for FirstWarning {
 
 /// A warning or an error without the places in zenoh's source (` at FILE.rs:LINE.`), and without a hint that is about all
 /// reasons.
-pub fn cleaned(text: &str) -> String {
+fn cleaned(text: &str) -> String {
     let mut text = text.replace(". Hint: increase the system open file limit.", "");
     let mut from = 0;
     while let Some(found) = text.get(from..).and_then(|rest| rest.find(" at ")) {
@@ -105,10 +137,10 @@ mod tests {
             tracing::warn!("{}", "é".repeat(LONGEST));
             tracing::warn!("second");
         });
-        let text = take().unwrap();
+        let text = take().unwrap().to_string();
         assert!(text.starts_with('é'), "{text}");
         assert!(text.len() <= LONGEST + 1);
-        assert_eq!(take(), None);
+        assert!(take().is_none());
     }
 
     #[test]

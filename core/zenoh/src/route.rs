@@ -4,6 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use flowpipe_link::library::Endpoint;
+use flowpipe_link::transport::{FailureReason, TransportError};
 use zenoh::pubsub::Publisher;
 use zenoh::qos::{CongestionControl, Priority};
 use zenoh::{Session, Wait as _};
@@ -26,8 +27,9 @@ impl Route {
     /// When one is wrong.
     pub fn check(endpoint: &Endpoint<'_>) -> io::Result<()> {
         settings::check(endpoint).map_err(io::Error::other)?;
-        certificates::check(endpoint.certificate, endpoint.own)
-            .map_err(|error| io::Error::other(error.to_string()))
+        certificates::check(endpoint.certificate, endpoint.own).map_err(|error| {
+            TransportError::of(FailureReason::OwnCertificate, error.to_string())
+        })
     }
 
     /// The way to another machine. What arrives is passed to `receive`, and `gone` is called when that machine listens no
@@ -120,5 +122,5 @@ impl Closing {
 
 /// The reason of an error: the warning before it.
 fn failure(error: zenoh::Error) -> io::Error {
-    io::Error::other(log::take().unwrap_or_else(|| log::cleaned(&error.to_string())))
+    log::take_or(&error)
 }

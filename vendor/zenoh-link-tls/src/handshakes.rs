@@ -16,7 +16,7 @@ use tokio::{
 use tokio_rustls::{server::TlsStream, TlsAcceptor};
 use zenoh_result::{zerror, ZResult};
 
-use crate::TLS_ACCEPT_THROTTLE_TIME;
+use crate::{failures, TLS_ACCEPT_THROTTLE_TIME};
 
 /// Handshakes at a time. One more ends the oldest: who takes a few milliseconds is done before others, however many say
 /// nothing.
@@ -89,7 +89,10 @@ impl Handshakes {
         let running = self.running.spawn(async move {
             match tokio::time::timeout(timeout, handshake).await {
                 Ok(Ok(stream)) => Ok((stream, address)),
-                Ok(Err(error)) => Err(zerror!("{error}").into()),
+                Ok(Err(error)) => {
+                    failures::note_error(&error);
+                    Err(zerror!("{error}").into())
+                }
                 Err(_) => Err(zerror!("Timeout during TLS handshake").into()),
             }
         });

@@ -28,7 +28,8 @@ use zenoh_protocol::{
 };
 use zenoh_result::ZResult;
 
-// CHANGED by flowpipe: this module is new.
+// CHANGED by flowpipe: these two modules are new.
+pub mod failures;
 mod handshakes;
 mod unicast;
 mod utils;

@@ -46,6 +46,7 @@ use zenoh_protocol::{
 use zenoh_result::{zerror, ZResult};
 
 use crate::{
+    failures::{self, Failure},
     handshakes::Handshakes,
     utils::{get_tls_addr, get_tls_host, get_tls_server_name, TlsClientConfig, TlsServerConfig},
     TLS_DEFAULT_MTU, TLS_LINGER_TIMEOUT, TLS_LOCATOR_PREFIX,
@@ -184,6 +185,8 @@ impl LinkUnicastTrait for LinkUnicastTls {
 
     async fn read(&self, buffer: &mut [u8], _priority: Option<Priority>) -> ZResult<usize> {
         zasynclock!(self.read_half).read(buffer).await.map_err(|e| {
+            // CHANGED by flowpipe: the failure is noted. With TLS 1.3 a client learns here that its certificate is refused.
+            failures::note_error(&e);
             tracing::trace!("Read error on TLS link {}: {}", self, e);
             zerror!(e).into()
         })
@@ -194,6 +197,8 @@ impl LinkUnicastTrait for LinkUnicastTls {
             .read_exact(buffer)
             .await
             .map_err(|e| {
+                // CHANGED by flowpipe: as above.
+                failures::note_error(&e);
                 tracing::trace!("Read error on TLS link {}: {}", self, e);
                 zerror!(e)
             })?;
@@ -325,10 +330,12 @@ impl LinkManagerUnicastTrait for LinkManagerUnicastTls {
             .tcp_socket_config
             .new_link_first_reachable(addrs)
             .await
+            // CHANGED by flowpipe: the failure is noted, and the name is not printed as Rust's `Debug` does.
             .map_err(|e| {
+                failures::note(Failure::Unreachable);
                 zerror!(
-                    "Can not create a new TLS link bound to {:?}: {}",
-                    server_name,
+                    "Can not create a new TLS link bound to {}: {}",
+                    server_name.to_str(),
                     e
                 )
             })?;
@@ -337,10 +344,12 @@ impl LinkManagerUnicastTrait for LinkManagerUnicastTls {
         let tls_stream = connector
             .connect(server_name.to_owned(), tcp_stream)
             .await
+            // CHANGED by flowpipe: as above.
             .map_err(|e| {
+                failures::note_error(&e);
                 zerror!(
-                    "Can not create a new TLS link bound to {:?}: {}",
-                    server_name,
+                    "Can not create a new TLS link bound to {}: {}",
+                    server_name.to_str(),
                     e
                 )
             })?;

@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 use flowpipe_config::pipeline::Pipeline;
 use flowpipe_engine::run::Stopper;
+use flowpipe_link::link::LinkFailure;
+use flowpipe_link::transport::FailureReason;
 use flowpipe_machines::{AgreementError, BridgeEvent, Missing};
 use flowpipe_terminal::{eprintln, escape};
 
@@ -27,7 +29,7 @@ const LONGEST_REASON: usize = 200;
 pub(super) fn missing(own: &str) -> impl FnMut(&[Missing]) {
     let own = own.to_owned();
     let began = Instant::now();
-    let mut printed: BTreeMap<String, Option<String>> = BTreeMap::new();
+    let mut printed: BTreeMap<String, Option<LinkFailure>> = BTreeMap::new();
     move |missing| {
         for Missing { machine, failure } in missing {
             let name = escape(machine);
@@ -40,11 +42,8 @@ pub(super) fn missing(own: &str) -> impl FnMut(&[Missing]) {
                 && before != failure
                 && began.elapsed() >= NOTICE_AFTER
             {
-                let advice = advice(why, &own);
-                eprintln!(
-                    "still waiting for machine {name}: {}: {advice}",
-                    escape(why)
-                );
+                let (text, advice) = (escape(&why.text), advice(why.reason, &own));
+                eprintln!("still waiting for machine {name}: {text}: {advice}");
                 *before = failure.clone();
             }
         }
@@ -169,63 +168,28 @@ fn edge_name(pipeline: &Pipeline, edge: usize) -> String {
     format!("from {} to {}", name(edge.from.stage), name(edge.to.stage))
 }
 
-/// What to do when a machine can't be reached, by what its transport reports. `own`: this machine.
-fn advice(why: &str, own: &str) -> String {
-    let has = |parts: &[&str]| parts.iter().any(|part| why.contains(part));
-    if has(&["UnknownIssuer", "UnknownCA"]) {
-        return "its certificate and those here are of different authorities; copy the files that one run of \
-                `flowpipe machine init` has created to all machines"
-            .to_owned();
-    }
-    if has(&["Expired", "expired"]) {
-        return "a certificate has expired; remove the folder and run `flowpipe machine init` again".to_owned();
-    }
-    if has(&["NotValidForName"]) {
-        return "its certificate names another host than `connect`; remove the folder and run \
-                `flowpipe machine init` again"
-            .to_owned();
-    }
-    if has(&["expects no machine"]) {
-        return "give both the same pipeline file".to_owned();
-    }
-    if has(&["os error 111", "refused"]) {
-        return "start it, or correct `connect`".to_owned();
-    }
-    format!(
-        "check that it runs, and that no other program runs as machine {}",
-        escape(own)
-    )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_failure_has_its_advice() {
-        let cases = [
-            (
-                "Can not create a new TLS link: invalid peer certificate: UnknownIssuer",
-                "`flowpipe machine init`",
-            ),
-            ("received fatal alert: UnknownCA", "different authorities"),
-            ("invalid peer certificate: Expired", "has expired"),
-            (
-                "invalid peer certificate: NotValidForName",
-                "names another host",
-            ),
-            (
-                "the program that listens there expects no machine desk",
-                "same pipeline file",
-            ),
-            ("Connection refused (os error 111)", "start it"),
-            (
-                "Broken pipe (os error 32)",
-                "no other program runs as machine desk",
-            ),
-        ];
-        for (why, expected) in cases {
-            assert!(advice(why, "desk").contains(expected), "{why}");
+/// What to do when a machine can't be reached. `own`: this machine.
+fn advice(reason: Option<FailureReason>, own: &str) -> String {
+    let own = escape(own);
+    match reason {
+        Some(FailureReason::UnknownAuthority) => {
+            "its certificate and those here are of different authorities; copy the files that one run of \
+             `flowpipe machine init` has created to all machines"
+                .to_owned()
+        }
+        Some(FailureReason::Expired) => {
+            "a certificate has expired; remove the folder and run `flowpipe machine init` again".to_owned()
+        }
+        Some(FailureReason::OtherHost) => {
+            "its certificate names another host than `connect`; remove the folder and run `flowpipe machine init` again"
+                .to_owned()
+        }
+        Some(FailureReason::OtherMachine) => {
+            format!("correct `connect`, or give both the same pipeline file, with machine {own}")
+        }
+        Some(FailureReason::Unreachable) => "start it, or correct `connect`".to_owned(),
+        Some(FailureReason::OwnCertificate) | None => {
+            format!("check that it runs, and that no other program runs as machine {own}")
         }
     }
 }

@@ -4,8 +4,10 @@
 
 use std::ffi::c_void;
 
+use crate::transport::FailureReason;
+
 /// The version of these declarations. A library of another version is refused.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 /// The name of the function that a library exports: an [`Entry`].
 pub const ENTRY: &str = "flowpipe_transport";
 
@@ -15,8 +17,17 @@ pub type Status = i32;
 pub const DONE: Status = 0;
 /// Nothing: there was no connection in that time, or the connection is closed.
 pub const NOTHING: Status = 1;
-/// It failed: the error is written.
+/// It failed, for a reason that has no number: the error is written.
 pub const FAILED: Status = 2;
+/// It failed for this reason: the error is written.
+pub const REASONS: [(Status, FailureReason); 6] = [
+    (3, FailureReason::Unreachable),
+    (4, FailureReason::UnknownAuthority),
+    (5, FailureReason::Expired),
+    (6, FailureReason::OtherHost),
+    (7, FailureReason::OtherMachine),
+    (8, FailureReason::OwnCertificate),
+];
 
 /// Bytes that the callee reads during the call.
 #[repr(C)]

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use self::abi::{Bytes, Ends, Entry, Functions, Named, Output, Status};
 use crate::packet::MAX_PACKET;
-use crate::transport::{Connection, Transport};
+use crate::transport::{Connection, Transport, TransportError};
 
 /// The longest error, certificate or key.
 const LONGEST_TEXT: usize = 32 << 10;
@@ -263,10 +263,15 @@ fn call(function: impl FnOnce(*mut Output) -> Status) -> io::Result<bool> {
     match function(&raw mut error) {
         abi::DONE => Ok(true),
         abi::NOTHING => Ok(false),
-        _ => {
+        failed => {
             let length = error.length;
             let text = text.get(..length).unwrap_or_default();
-            Err(io::Error::other(String::from_utf8_lossy(text).into_owned()))
+            let text = String::from_utf8_lossy(text).into_owned();
+            let mut reasons = abi::REASONS.iter();
+            Err(match reasons.find(|(status, _)| *status == failed) {
+                Some((_, reason)) => TransportError::of(*reason, text),
+                None => io::Error::other(text),
+            })
         }
     }
 }

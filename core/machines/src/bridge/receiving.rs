@@ -98,7 +98,7 @@ pub(super) fn receive(shared: &Shared, early: Vec<Event>, mut arrivals: HashMap<
                 gone_since = Some(Instant::now());
                 if !has_finished {
                     let reason = violation.map(|it| format!("the other machine {it}"));
-                    let reason = reason.or_else(|| shared.link.failure());
+                    let reason = reason.or_else(|| Some(shared.link.failure()?.text));
                     (shared.report)(BridgeEvent::Disconnected { reason });
                 }
             }
