@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use flowpipe_tests::{pipeline, run};
 
 use crate::machines::{Machine, free_address};
+use crate::machines_death::lost;
 use crate::machines_tls::Watched;
 use crate::proxy::Proxy;
 
@@ -147,16 +148,6 @@ config = {{ command = ["python3", "sink.py", "numbers.txt"], inputs = {{ in = {{
     }
 }
 
-/// The numbers of the messages from one stage to another that a program has reported as lost.
-fn lost(stderr: &str, [from, to]: [&str; 2]) -> Vec<u64> {
-    let of_edge = format!(" from {from} to {to} is lost");
-    let lines = stderr.lines().filter_map(|line| {
-        let (_, rest) = line.split_once(": message ")?;
-        rest.strip_suffix(&of_edge)
-    });
-    lines.map(|number| number.parse().unwrap()).collect()
-}
-
 #[test]
 fn three_programs_start_in_any_order() {
     for order in [[0, 1, 2], [2, 0, 1], [1, 2, 0]] {
@@ -204,7 +195,7 @@ fn a_machine_in_the_middle_that_is_killed_loses_what_it_had_and_each_is_reported
         assert!(ran.stderr.contains("machine middle is gone: the run ends"));
     }
     let arrived = chain.arrived();
-    let lost = lost(&source.stderr, ["source", "middle"]);
+    let lost = lost(&source, "middle", "from source to middle");
     // All up to some number have arrived, in order, and what was sent after that is lost.
     let last = arrived.len() as u64;
     assert_eq!(arrived, (1..=last).collect::<Vec<_>>());
@@ -224,7 +215,7 @@ fn a_machine_at_an_end_that_is_killed_ends_the_run_on_all() {
         machines[killed].0.kill().unwrap();
         machines[killed].0.wait().unwrap();
         let name = MACHINES[killed];
-        let mut lost_by_middle = Vec::new();
+        let mut lost_by_middle = BTreeSet::new();
         for (index, machine) in machines.into_iter().enumerate() {
             if index == killed {
                 continue;
@@ -237,7 +228,7 @@ fn a_machine_at_an_end_that_is_killed_ends_the_run_on_all() {
             };
             assert!(ran.stderr.contains(&text), "{text}: {ran:#?}");
             if index == 1 {
-                lost_by_middle = lost(&ran.stderr, ["middle", "sink"]);
+                lost_by_middle = lost(&ran, "sink", "from middle to sink");
             }
         }
         // The source had nothing of others. The sink had some messages of the middle.
@@ -264,6 +255,18 @@ fn a_machine_that_is_missing_is_named_on_all_and_may_come_late() {
     }
     sink.end().expect(0);
     assert_eq!(chain.arrived(), (1..=10).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_machine_says_for_whom_it_waits_and_why() {
+    let listen = free_address();
+    let chain = Chain::new(10, "tcp", listen, listen);
+    let mut source = Watched::start(&chain.file, "source");
+    source.wait_for("still waiting for machine middle: ");
+    let mut middle = Watched::start(&chain.file, "middle");
+    let why = format!("it has not connected to tcp/{listen}, where this machine listens: start it");
+    middle.wait_for(&format!("still waiting for machine sink: {why}"));
+    source.wait_for("still waiting for machine sink: another machine misses it");
 }
 
 #[test]

@@ -195,10 +195,12 @@ fn a_machine_that_dies_loses_what_its_workers_have() {
     kill(&mut rack1);
     let [desk, rack2] = [desk, rack2].map(Machine::end);
     // A machine was gone.
-    let desk = desk.expect(1);
-    rack2.expect(0);
+    let (desk, rack2) = (desk.expect(1), rack2.expect(0));
     let goes_on = "machine rack1 is gone: its workers end";
-    assert!(desk.stderr.contains(goes_on), "{desk:#?}");
+    // The other one has no link to it.
+    for ran in [&desk, &rack2] {
+        assert_eq!(ran.stderr.matches(goes_on).count(), 1, "{ran:#?}");
+    }
     let lost = lost(&desk, "rack1");
     assert!(
         (1..=2).contains(&lost.len()),

@@ -76,7 +76,8 @@ pub fn run(
     } = attached;
     let name = pipeline.name.clone();
     let facts = RunFacts::of(&pipeline, &options);
-    let mut publisher = Publisher::prepare(&pipeline, console.tally(), &mut options);
+    let machine = others.as_ref().map(OtherMachines::own_name);
+    let mut publisher = Publisher::prepare(&pipeline, machine, console.tally(), &mut options);
     let mut handle = Run::start(pipeline, catalogue, options)?;
     signals::stop(&handle);
     let progress = others.as_ref().map(OtherMachines::progress);

@@ -10,7 +10,7 @@ pub mod progress;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use flowpipe_config::pipeline::{Machines, Pipeline};
@@ -27,6 +27,7 @@ use flowpipe_machines::{
 use flowpipe_recorder::record::{Recorder, Recording, TransferReader};
 use flowpipe_recorder::trace::Tracer;
 use flowpipe_recording::bytes_hash;
+use flowpipe_sync::lock;
 use flowpipe_terminal::{eprintln, escape};
 
 use crate::exit::Failure;
@@ -79,6 +80,8 @@ pub struct Bridges {
     sent: Vec<Recording>,
     /// The machines that know that the run ends here.
     stopped: BTreeSet<usize>,
+    /// The machines that know of another one that is gone and had workers alone.
+    sent_deaths: BTreeSet<(usize, usize)>,
     ending: Arc<Ending>,
     /// When the run started.
     began: Instant,
@@ -94,6 +97,8 @@ struct Ending {
     machine: OnceLock<usize>,
     /// Whether a machine is gone that had workers alone.
     has_lost_workers: AtomicBool,
+    /// The machines that are gone and had workers alone, as far as this one knows.
+    dead_workers: Mutex<BTreeSet<usize>>,
 }
 
 /// Checks the name of this machine. `None`: the pipeline has no machines.
@@ -187,7 +192,7 @@ impl OtherMachines {
         }
         let all: Vec<_> = peers.iter().map(|(_, peer)| peer).collect();
         let run = (facts, wanted);
-        let notice = notices::missing(&machines.all[own].name);
+        let notice = notices::missing(&machines.all[own]);
         let observers = agree(&topology, &all, run, START_TIMEOUT, notice);
         let observers = observers.map_err(notices::refused)?;
         let observer = observer::find(machines, &topology, &observers)?;
@@ -222,6 +227,11 @@ impl OtherMachines {
             clock_setting,
             sent: Vec::new(),
         })
+    }
+
+    /// The name of this machine.
+    pub fn own_name(&self) -> &str {
+        &self.pipeline.machines.all[self.own].name
     }
 
     /// The clock of the run here.
@@ -317,7 +327,14 @@ impl OtherMachines {
             let name = machines.all[peer].name.clone();
             let idle = loops.idle_machines();
             let of = self.pipeline.clone();
-            let notice = notices::print((peer, name), of, run.stopper(), ending.clone(), idle);
+            let notice = notices::print(
+                self.own,
+                (peer, name),
+                of,
+                run.stopper(),
+                ending.clone(),
+                idle,
+            );
             let bridge = Bridge::start(link, own_ends, PATIENCE, notice);
             bridges.insert(peer, bridge.map_err(Failure::from)?);
         }
@@ -331,6 +348,7 @@ impl OtherMachines {
             loops,
             sent: self.sent,
             stopped: BTreeSet::new(),
+            sent_deaths: BTreeSet::new(),
             ending,
             began: Instant::now(),
         })
@@ -360,6 +378,15 @@ impl Bridges {
         self.loops.update(&self.bridges);
         if self.ending.has_lost_workers.load(Ordering::Relaxed) {
             run.end_gone_workers();
+        }
+        let dead: Vec<_> = lock(&self.ending.dead_workers).iter().copied().collect();
+        for (&to, bridge) in &self.bridges {
+            for &machine in &dead {
+                let death = (to, machine);
+                if !self.sent_deaths.contains(&death) && bridge.send_workers_died(machine) {
+                    self.sent_deaths.insert(death);
+                }
+            }
         }
         if run.is_ending() {
             let reason = self.ending.reason.get();
@@ -398,6 +425,7 @@ impl Bridges {
                 false => others.get(&machine),
             })
             .collect();
+        let has_gaps = self.observations.values().any(|it| it.has_gap());
         let whole = whole_report(&self.pipeline, self.own, &reports);
         // A machine may have workers for others long after the run of its own stages, or have none of those.
         let took = self.began.elapsed();
@@ -442,6 +470,7 @@ impl Bridges {
         EndedMachines {
             has_all: gone.is_empty()
                 && !self.ending.has_lost.load(Ordering::Relaxed)
+                && !has_gaps
                 && machines.iter().all(|it| it.reported),
             report: whole.unwrap_or(report),
             machines,

@@ -22,17 +22,10 @@ pub struct Visibility {
 }
 
 impl Visibility {
-    pub fn of(pipeline: &Pipeline, catalogue: &Catalogue) -> Self {
-        let manifests = pipeline.stages.iter().map(|stage| {
-            let first = stage.contestants.first()?;
-            let found = catalogue.find(&first.plugin)?;
-            Some(found.with_config(&first.config))
-        });
-        let manifests: Vec<Option<Found>> = manifests.collect();
-        let is_shown: Vec<bool> = manifests
-            .iter()
-            .map(|found| is_shown(found.as_ref()))
-            .collect();
+    /// Of a pipeline. `counted`: the part of it whose boards are counted here; the others are on other machines.
+    pub fn of(pipeline: &Pipeline, counted: &Pipeline, catalogue: &Catalogue) -> Self {
+        let shown = plugins(pipeline, catalogue).map(|found| is_shown(found.as_ref()));
+        let is_shown: Vec<bool> = shown.collect();
         Self {
             names: pipeline
                 .stages
@@ -40,7 +33,7 @@ impl Visibility {
                 .map(|stage| stage.name.clone())
                 .collect(),
             has_referee: is_shown.contains(&false),
-            has_boards: manifests.iter().flatten().any(emits_boards),
+            has_boards: has_boards(counted, catalogue),
             wanted_boards: wanted_boards(pipeline, &is_shown),
             writes_stdout: writes_stdout(pipeline),
             is_shown,
@@ -50,7 +43,21 @@ impl Visibility {
 
 /// Whether a stage of a pipeline emits what concerns boards.
 pub fn has_boards(pipeline: &Pipeline, catalogue: &Catalogue) -> bool {
-    Visibility::of(pipeline, catalogue).has_boards
+    plugins(pipeline, catalogue)
+        .flatten()
+        .any(|found| emits_boards(&found))
+}
+
+/// The first plugin of each stage, with its config.
+fn plugins<'a>(
+    pipeline: &'a Pipeline,
+    catalogue: &'a Catalogue,
+) -> impl Iterator<Item = Option<Found>> + 'a {
+    pipeline.stages.iter().map(|stage| {
+        let first = stage.contestants.first()?;
+        let found = catalogue.find(&first.plugin)?;
+        Some(found.with_config(&first.config))
+    })
 }
 
 /// Whether the messages of a stage with that plugin are shown.

@@ -267,6 +267,13 @@ impl Machines {
         self.of_stages.contains(&machine)
     }
 
+    /// Whether a machine has workers of distributed stages, and nothing else.
+    #[must_use]
+    pub fn has_workers_alone(&self, machine: usize) -> bool {
+        let mut members = self.of_workers.iter().flatten();
+        !self.runs_stages(machine) && members.any(|it| *it == machine)
+    }
+
     /// The pairs of machines that exchange messages over these edges, or to distribute them. The lower index is first.
     #[must_use]
     pub fn links(&self, edges: impl Iterator<Item = Edge>) -> BTreeSet<(usize, usize)> {

@@ -41,6 +41,8 @@ pub(crate) enum Control {
         /// That a machine is gone, and which, or why it did not start.
         reason: Option<String>,
     },
+    /// A machine of the pipeline is dead that has workers alone: the run goes on.
+    WorkersDied { machine: usize },
     /// A machine of the pipeline has been idle in a cycle: see [`flowpipe_engine::run::remote::DividedCycle`].
     Idle { cycle: usize, machine: usize },
     /// Between machines that are one: a step towards shared memory.

@@ -37,6 +37,6 @@ pub use observations::{
 };
 pub use peer::Peer;
 pub use report::{ReportError, read_report, whole_report, write_report};
-pub use start::{AgreementError, Missing, agree};
+pub use start::{Absence, AgreementError, Missing, agree};
 pub use topology::Topology;
 pub use workers::server::Served;

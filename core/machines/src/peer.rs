@@ -38,6 +38,8 @@ pub struct Peer {
     /// Its index among the machines.
     pub(crate) machine: usize,
     pub(crate) name: String,
+    /// This machine makes the connections, and the other one listens.
+    pub(crate) opens: bool,
     pub(crate) link: Arc<Link>,
     /// What it has sent before this machine has started: it may start first.
     pub(crate) early: Mutex<Vec<Event>>,
@@ -79,6 +81,7 @@ impl Peer {
         Ok(Self {
             machine,
             name: name.to_owned(),
+            opens,
             link: Arc::new(link),
             early: Mutex::default(),
             is_local,

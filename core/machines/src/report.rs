@@ -195,7 +195,9 @@ fn add_marks(marks: &mut BTreeMap<String, MarkReport>, more: &BTreeMap<String, M
 
 /// An edge between machines: its sender counts what was sent and dropped, its receiver what was delivered.
 fn joined(here: &EdgeReport, from: Option<&EdgeReport>, to: Option<&EdgeReport>) -> EdgeReport {
-    let (sender, receiver) = (from.unwrap_or(here), to.unwrap_or(here));
+    // Without the report of one end, all machines take the numbers of the other one.
+    let sender = from.or(to).unwrap_or(here);
+    let receiver = to.or(from).unwrap_or(here);
     let arrived = receiver.delivered.saturating_add(sender.dropped);
     EdgeReport {
         sent: sender.sent,

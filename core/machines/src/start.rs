@@ -30,8 +30,30 @@ const MOST_DIFFERENCES: usize = 256;
 pub struct Missing {
     /// The machine.
     pub machine: String,
-    /// Why the last connection to it failed, if this machine connects to it.
-    pub failure: Option<LinkFailure>,
+    /// What this machine knows of that.
+    pub absence: Absence,
+}
+
+/// What a machine knows of another one that is not there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Absence {
+    /// This machine connects to it, which has failed, or not yet.
+    NotReached(Option<LinkFailure>),
+    /// It should connect to this machine. Why the last connection that came failed, if one has.
+    NotConnected(Option<LinkFailure>),
+    /// It is connected, and not ready.
+    Connected,
+    /// It has no link to this machine: others miss it.
+    Elsewhere,
+}
+
+impl Absence {
+    fn failure(&self) -> Option<&LinkFailure> {
+        match self {
+            Self::NotReached(failure) | Self::NotConnected(failure) => failure.as_ref(),
+            Self::Connected | Self::Elsewhere => None,
+        }
+    }
 }
 
 /// Why the machines do not start together.
@@ -67,8 +89,8 @@ pub enum AgreementError {
 }
 
 fn absent(missing: &[Missing], seconds: u64) -> String {
-    let each = missing.iter().map(|Missing { machine, failure }| {
-        let failure = failure.as_ref().map(|it| format!(": {}", it.text));
+    let each = missing.iter().map(|Missing { machine, absence }| {
+        let failure = absence.failure().map(|it| format!(": {}", it.text));
         let failure = failure.unwrap_or_default();
         format!("{machine} did not answer within {seconds} s{failure}")
     });
@@ -222,6 +244,7 @@ impl Start<'_> {
                     | Control::Gone { .. }
                     | Control::Stop { .. }
                     | Control::Idle { .. }
+                    | Control::WorkersDied { .. }
                     // It means a program that was here before.
                     | Control::Share(_) => known.agrees,
                     _ => return Err(malformed()),
@@ -354,9 +377,15 @@ impl Start<'_> {
     fn describe(&self, missing: &BTreeSet<usize>) -> Vec<Missing> {
         let describe = |&machine: &usize| {
             let peer = self.peers.iter().find(|peer| peer.machine == machine);
+            let absence = match peer {
+                None => Absence::Elsewhere,
+                Some(peer) if peer.link.is_connected() => Absence::Connected,
+                Some(peer) if peer.opens => Absence::NotReached(peer.link.failure()),
+                Some(peer) => Absence::NotConnected(peer.link.failure()),
+            };
             Missing {
                 machine: self.topology.name(machine).to_owned(),
-                failure: peer.and_then(|peer| peer.link.failure()),
+                absence,
             }
         };
         missing.iter().map(describe).collect()

@@ -50,7 +50,7 @@ pub fn run(global: &Global, args: &args::Replay) -> Result<Ended, Failure> {
     for (stage, effect) in replay.effects() {
         eprintln!("flowpipe: stage \"{}\" {}", escaped(stage), escaped(effect));
     }
-    let visibility = Visibility::of(&pipeline, &catalogue);
+    let visibility = Visibility::of(&pipeline, &pipeline, &catalogue);
     // The thread that receives waits for no reader of what it prints, so that few events are queued.
     let (sender, events) = crossbeam_channel::unbounded();
     let verifier = args.verify.then(|| Verifier::new(replay.clone()));

@@ -27,7 +27,7 @@ use crate::show::{colour, report};
 use crate::supervision::Supervision;
 use crate::trace::Tracing;
 use crate::visibility::Visibility;
-use crate::{metrics, outputs, pipeline_file, plugins, processes, visibility};
+use crate::{metrics, outputs, pipeline_file, plugins, processes};
 
 pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
     let path = pipeline_file::find(&args.file)?;
@@ -48,10 +48,8 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
     let own = machines::own(&pipeline.machines, args.machine.as_deref())?;
     outputs::note_input(&path);
     outputs::note_inputs_of(&pipeline, &catalogue);
-    let mut visibility = Visibility::of(&pipeline, &catalogue);
-    // Those of other machines are counted there.
     let here = machines::stages_of(&pipeline, own);
-    visibility.has_boards = visibility::has_boards(&here, &catalogue);
+    let visibility = Visibility::of(&pipeline, &here, &catalogue);
     // The thread that receives waits for no reader of what it prints, so that few events are queued.
     let (sender, events) = crossbeam_channel::unbounded();
     let forwarder = Arc::new(EventForwarder::new(

@@ -54,20 +54,32 @@ mod unix {
         }
         let mut table = Table::new();
         table.load_preset(UTF8_BORDERS_ONLY);
-        table.set_header(["process", "pipeline", "since", "stages"]);
+        let have_machines = runs.iter().any(|run| run.machine.is_some());
+        let mut header = vec!["process", "pipeline", "since", "stages"];
+        if have_machines {
+            header.insert(2, "machine");
+        }
+        table.set_header(header);
         for run in &runs {
             let started = UNIX_EPOCH + Duration::from_nanos(run.started_unix_ns);
             // If the clock was set back meanwhile, the start is in the future.
             let since = SystemTime::now().duration_since(started);
-            let stages: Vec<_> = run.stages.iter().map(|stage| &*stage.name).collect();
-            table.add_row([
+            // Those of the other machines are in the rows of their programs.
+            let stages = run.stages.iter().filter(|it| it.machine == run.machine);
+            let stages: Vec<_> = stages.map(|stage| &*stage.name).collect();
+            let mut row = vec![
                 run.pid.to_string(),
                 escape(&run.pipeline).into_owned(),
                 format!("{} s", since.unwrap_or_default().as_secs()),
                 escape(&stages.join(", ")).into_owned(),
-            ]);
+            ];
+            if have_machines {
+                let machine = run.machine.as_deref().unwrap_or_default();
+                row.insert(2, escape(machine).into_owned());
+            }
+            table.add_row(row);
         }
-        for column in [0, 2] {
+        for column in [0, 2 + usize::from(have_machines)] {
             if let Some(column) = table.column_mut(column) {
                 column.set_cell_alignment(CellAlignment::Right);
             }

@@ -154,7 +154,7 @@ impl<R: Results> Runner<R> {
     /// When it can't start, or emits too much.
     pub fn round(&mut self, global: &Global, catalogue: &Catalogue) -> Result<bool, Failure> {
         let pipeline = self.offline.pipeline.clone();
-        let visibility = Visibility::of(&pipeline, catalogue);
+        let visibility = Visibility::of(&pipeline, &pipeline, catalogue);
         let is_kept = match R::KEPT {
             KeptMessages::OfBoards => visibility.is_shown.clone(),
             // The recorded messages are those of both.

@@ -14,7 +14,7 @@ use crate::show::report::duration;
 
 /// A run on several machines that has ended.
 pub struct EndedMachines {
-    /// Whether all machines have ended, and no message between them was lost.
+    /// Whether all machines have ended, no message between them was lost, and a recording or a trace has all of them.
     pub has_all: bool,
     /// The report of the whole run.
     pub report: Report,

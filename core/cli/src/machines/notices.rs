@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use flowpipe_config::pipeline::Pipeline;
+use flowpipe_config::pipeline::{Machine, Pipeline};
 use flowpipe_engine::run::Stopper;
 use flowpipe_link::link::LinkFailure;
 use flowpipe_link::transport::FailureReason;
-use flowpipe_machines::{AgreementError, BridgeEvent, Missing};
-use flowpipe_terminal::{eprintln, escape};
+use flowpipe_machines::{Absence, AgreementError, BridgeEvent, Missing};
+use flowpipe_sync::lock;
+use flowpipe_terminal::{counted, eprintln, escape};
 
 use crate::exit::Failure;
 use crate::machines::Ending;
@@ -26,26 +27,51 @@ const MOST_REFUSALS: usize = 20;
 const LONGEST_REASON: usize = 200;
 
 /// Prints which machines are missing, and later why. `own`: this machine.
-pub(super) fn missing(own: &str) -> impl FnMut(&[Missing]) {
-    let own = own.to_owned();
+pub(super) fn missing(own: &Machine) -> impl FnMut(&[Missing]) {
+    let (own, listen) = (
+        own.name.clone(),
+        own.listen.as_ref().map(ToString::to_string),
+    );
     let began = Instant::now();
-    let mut printed: BTreeMap<String, Option<LinkFailure>> = BTreeMap::new();
+    let mut printed: BTreeMap<String, Option<Absence>> = BTreeMap::new();
     move |missing| {
-        for Missing { machine, failure } in missing {
+        for Missing { machine, absence } in missing {
             let name = escape(machine);
             if !printed.contains_key(machine) {
                 eprintln!("waiting for machine {name}");
             }
             let before = printed.entry(machine.clone()).or_default();
             // At first the others may just not have started yet.
-            if let Some(why) = failure
-                && before != failure
+            if before.as_ref() != Some(absence)
                 && began.elapsed() >= NOTICE_AFTER
+                && let Some(why) = why_missing(absence, &own, listen.as_deref().unwrap_or("?"))
             {
-                let (text, advice) = (escape(&why.text), advice(why.reason, &own));
-                eprintln!("still waiting for machine {name}: {text}: {advice}");
-                *before = failure.clone();
+                eprintln!("still waiting for machine {name}: {why}");
+                *before = Some(absence.clone());
             }
+        }
+    }
+}
+
+/// Why a machine is missing, and what to do. `own`: this machine, and `listen`, where it listens.
+fn why_missing(absence: &Absence, own: &str, listen: &str) -> Option<String> {
+    let with_advice = |failure: &LinkFailure| {
+        format!("{}: {}", escape(&failure.text), advice(failure.reason, own))
+    };
+    match absence {
+        Absence::NotReached(failure) => failure.as_ref().map(with_advice),
+        Absence::NotConnected(None) => Some(format!(
+            "it has not connected to {}, where this machine listens: start it, or correct `connect`",
+            escape(listen)
+        )),
+        Absence::NotConnected(Some(failure)) => Some(format!(
+            "it has not connected to {}, and the last connection there has failed: {}",
+            escape(listen),
+            with_advice(failure)
+        )),
+        Absence::Connected => Some("it is connected, and not ready: see what it prints".to_owned()),
+        Absence::Elsewhere => {
+            Some("another machine misses it: start it, or see what that one prints".to_owned())
         }
     }
 }
@@ -72,8 +98,9 @@ fn shortened(text: &str) -> String {
     }
 }
 
-/// Prints what happens, and ends the run when another machine has ended it.
+/// Prints what happens, and ends the run when another machine has ended it. `own`: this machine.
 pub(super) fn print(
+    own: usize,
     (peer, machine): (usize, String),
     pipeline: Pipeline,
     stopper: Stopper,
@@ -101,7 +128,12 @@ pub(super) fn print(
         BridgeEvent::Died if !pipeline.machines.runs_stages(peer) => {
             lose(None);
             ending.has_lost_workers.store(true, Ordering::Relaxed);
-            eprintln!("machine {machine} is gone: its workers end");
+            report_dead_workers(&pipeline, &ending, peer);
+        }
+        BridgeEvent::WorkersDied { machine } => {
+            if machine != own && pipeline.machines.has_workers_alone(machine) {
+                report_dead_workers(&pipeline, &ending, machine);
+            }
         }
         BridgeEvent::Died => {
             idle.report_death(peer);
@@ -109,9 +141,16 @@ pub(super) fn print(
             eprintln!("machine {machine} is gone: the run ends");
             stopper.stop_with_other_machine();
         }
-        BridgeEvent::Lost { edge, sequence, .. } => {
+        BridgeEvent::Lost { edge, sequences } => {
             let edge = edge_name(&pipeline, edge);
-            eprintln!("machine {machine}: message {sequence} {edge} is lost");
+            match &sequences[..] {
+                [one] => eprintln!("machine {machine}: message {one} {edge} is lost"),
+                several => {
+                    let count = counted(several.len(), "message");
+                    let numbers = ranges(several);
+                    eprintln!("machine {machine}: {count} {edge} are lost: {numbers}");
+                }
+            }
         }
         BridgeEvent::Refused { reason, .. } => {
             lose(None);
@@ -156,6 +195,35 @@ pub(super) fn print(
     }
 }
 
+/// A machine that has workers alone is dead. It is printed once, whichever machines report it.
+fn report_dead_workers(pipeline: &Pipeline, ending: &Ending, machine: usize) {
+    if lock(&ending.dead_workers).insert(machine) {
+        let name = pipeline
+            .machines
+            .all
+            .get(machine)
+            .map_or("?", |it| &it.name);
+        eprintln!("machine {} is gone: its workers end", escape(name));
+    }
+}
+
+/// Ascending numbers as text: `1, 5 to 9`.
+fn ranges(numbers: &[u64]) -> String {
+    let mut ranges: Vec<(u64, u64)> = Vec::new();
+    for &number in numbers {
+        match ranges.last_mut() {
+            Some((_, last)) if *last + 1 == number => *last = number,
+            _ => ranges.push((number, number)),
+        }
+    }
+    let texts = ranges.iter().map(|&(first, last)| match last - first {
+        0 => first.to_string(),
+        1 => format!("{first}, {last}"),
+        _ => format!("{first} to {last}"),
+    });
+    texts.collect::<Vec<_>>().join(", ")
+}
+
 /// The stages of an edge.
 fn edge_name(pipeline: &Pipeline, edge: usize) -> String {
     let Some(edge) = pipeline.edges.get(edge) else {
@@ -191,5 +259,16 @@ fn advice(reason: Option<FailureReason>, own: &str) -> String {
         Some(FailureReason::OwnCertificate) | None => {
             format!("check that it runs, and that no other program runs as machine {own}")
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_gathered() {
+        assert_eq!(ranges(&[7]), "7");
+        assert_eq!(ranges(&[1, 2, 4, 5, 6, 9]), "1, 2, 4 to 6, 9");
     }
 }

@@ -62,6 +62,8 @@ pub enum Presence {
 struct ObservedState {
     is_over: bool,
     is_lost: bool,
+    /// The recording or the trace lacks some of its calls.
+    has_gap: bool,
     report: Option<Report>,
     /// The last counts, and when they came.
     progress: Option<(MachineProgress, Instant)>,
@@ -132,10 +134,10 @@ impl Observations {
 
     /// Nothing more comes. `is_lost`: some is missing.
     fn end(&self, is_lost: bool) -> Result<(), String> {
-        if let Some(recorded) = lock(&self.recorded).take() {
-            recorded.end();
-        }
+        let recorded = lock(&self.recorded).take();
+        let is_whole = recorded.is_none_or(RecordedMachine::end);
         let mut state = self.lock();
+        state.has_gap |= !is_whole;
         if !std::mem::replace(&mut state.is_over, true) {
             state.is_lost = is_lost;
         }
@@ -158,6 +160,11 @@ impl Observations {
             .as_ref()
             .map(|(progress, _)| progress.clone());
         (progress, presence)
+    }
+
+    /// Whether the recording or the trace lacks some of its calls. Known once [`Self::wait`] has returned.
+    pub fn has_gap(&self) -> bool {
+        self.lock().has_gap
     }
 
     /// Waits until it has sent everything, or is dead. Returns the report of its run.
@@ -229,11 +236,12 @@ impl RecordedMachine {
         Ok(())
     }
 
-    /// It sends nothing more.
-    fn end(self) {
+    /// It sends nothing more. Returns whether it has sent all of its entries.
+    fn end(self) -> bool {
         if !self.is_complete && !self.is_refused {
             self.end_early();
         }
+        self.is_complete
     }
 
     fn end_early(&self) {
@@ -305,6 +313,7 @@ mod tests {
             "{refused}"
         );
         assert!(observations.take(Observed::Lost, &pipeline()).is_ok());
+        assert!(!observations.has_gap(), "nothing is recorded");
         assert!(observations.wait().is_none(), "there is no report");
         assert_eq!(observations.progress().1, Presence::Gone);
         // Nothing comes after the last.
@@ -315,5 +324,31 @@ mod tests {
         ] {
             assert_eq!(refusal(&observations, kind, b"{}"), UNEXPECTED);
         }
+    }
+
+    #[test]
+    fn a_machine_that_breaks_off_leaves_a_gap_although_its_report_comes() {
+        let about = serde_json::json!({
+            "format": 1, "flowpipe": "", "name": "", "file": "", "started_unix_ns": 0, "dry": false, "stages": [],
+            "edges": [],
+        });
+        let report = serde_json::json!({
+            "pipeline": "", "seconds": 0.0, "stopped": false, "ended": null, "failure": null, "stages": [], "edges": [],
+            "marks": {}, "frames": { "allocated": 0, "reused": 0, "live": 0, "idle_bytes": 0 }, "problem_counts": {},
+            "problems": [],
+        });
+        let observations = Observations::new();
+        let about = serde_json::from_value(about).unwrap();
+        observations.record(RecordedMachine::new(
+            (1, "rack"),
+            (None, None),
+            Clock::start(),
+            TransferReader::new(about, [0].into()),
+        ));
+        let report = report.to_string();
+        let sent = Observed::Sent(Observation::Report, report.as_bytes());
+        observations.take(sent, &pipeline()).unwrap();
+        assert!(observations.wait().is_some());
+        assert!(observations.has_gap());
     }
 }

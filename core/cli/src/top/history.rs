@@ -247,6 +247,7 @@ pub mod tests {
             flowpipe: "0.1.0".to_owned(),
             pid: 4321,
             pipeline: "live".to_owned(),
+            machine: None,
             started_unix_ns: 0,
             replay: false,
             dry: false,

@@ -44,6 +44,9 @@ pub struct Hello {
     pub pid: u32,
     /// The pipeline's name.
     pub pipeline: String,
+    /// The machine of the process, if the run has several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<String>,
     /// When the run started, Unix time in nanoseconds.
     pub started_unix_ns: u64,
     /// Whether it is a replay.

@@ -33,8 +33,14 @@ struct ServerThread {
 }
 
 impl Publisher {
-    /// Adds an observer that keeps the run's last messages. `tally`: no counts yet.
-    pub fn prepare(pipeline: &Pipeline, tally: &Tally, options: &mut Options) -> Self {
+    /// Adds an observer that keeps the run's last messages. `machine`: this one, if the run has several. `tally`: no counts
+    /// yet.
+    pub fn prepare(
+        pipeline: &Pipeline,
+        machine: Option<&str>,
+        tally: &Tally,
+        options: &mut Options,
+    ) -> Self {
         let messages = Arc::new(LastMessages::new(tally));
         options.observers.push(messages.clone());
         Self {
@@ -43,6 +49,7 @@ impl Publisher {
                 flowpipe: env!("CARGO_PKG_VERSION").to_owned(),
                 pid: std::process::id(),
                 pipeline: pipeline.name.clone(),
+                machine: machine.map(str::to_owned),
                 started_unix_ns: options.clock.start_unix_ns(),
                 replay: options.replay.is_some(),
                 dry: options.dry,

@@ -12,7 +12,6 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crossbeam_channel::Sender;
-use flowpipe_config::pipeline::PortRef;
 use flowpipe_engine::run::remote::{OutgoingEdge, RemoteEnds};
 use flowpipe_link::clock_offset::Offset;
 use flowpipe_link::link::{Link, Traffic};
@@ -45,14 +44,17 @@ pub enum BridgeEvent {
     },
     /// The program of the other machine is dead, or gone for too long. Its stages take part no longer.
     Died,
-    /// After [`Self::Died`]: a message that the other machine had and did not finish, or that waited for it.
+    /// After [`Self::Died`]: messages that the other machine had and did not finish, or that waited for it.
     Lost {
         /// The edge in the pipeline.
         edge: usize,
-        /// Its output.
-        source: PortRef,
-        /// Its number there.
-        sequence: u64,
+        /// Their numbers, ascending.
+        sequences: Vec<u64>,
+    },
+    /// The other machine reports that a machine is dead that has workers alone. It may be no such machine.
+    WorkersDied {
+        /// The machine.
+        machine: usize,
     },
     /// A message of the other machine was dropped: its stage can't have emitted it.
     Refused {
@@ -217,6 +219,12 @@ impl Bridge {
     #[must_use]
     pub fn stop(&self, machine: usize, reason: Option<String>) -> bool {
         self.shared.send_control(&Control::Stop { machine, reason })
+    }
+
+    /// Reports to the other machine that one is dead that has workers alone. Returns false if it takes nothing now.
+    #[must_use]
+    pub fn send_workers_died(&self, machine: usize) -> bool {
+        self.shared.send_control(&Control::WorkersDied { machine })
     }
 
     /// Reports to the other machine that a machine has been idle in a cycle.

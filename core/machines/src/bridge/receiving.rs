@@ -1,6 +1,6 @@
 //! What the other machine sends.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -117,6 +117,9 @@ pub(super) fn receive(shared: &Shared, early: Vec<Event>, mut arrivals: HashMap<
                     Some(Control::Idle { cycle, machine }) => {
                         (shared.report)(BridgeEvent::Idle { cycle, machine });
                     }
+                    Some(Control::WorkersDied { machine }) => {
+                        (shared.report)(BridgeEvent::WorkersDied { machine });
+                    }
                     Some(Control::Share(step)) if shared.sharing.is_some() => {
                         let next = shared.sharing.as_ref().and_then(|it| it.receive(step));
                         // Otherwise frames are sent.
@@ -163,13 +166,21 @@ pub(super) fn receive(shared: &Shared, early: Vec<Event>, mut arrivals: HashMap<
             Some(Event::PeerLost) => {
                 shared.note_death();
                 // What it loses follows at once.
-                loop {
-                    match shared.link.next_event(Duration::ZERO) {
-                        Some(Event::Lost { first, last }) => shared.note_lost(first, last),
-                        Some(Event::Unsent { id, .. }) => shared.note_lost(id, id.number),
+                let mut lost: BTreeMap<usize, Vec<u64>> = BTreeMap::new();
+                while let Some(event) = shared.link.next_event(Duration::ZERO) {
+                    let of_edge = match event {
+                        Event::Lost { first, last } => shared.note_lost(first, last),
+                        Event::Unsent { id, .. } => {
+                            shared.uncount_frame(id);
+                            shared.note_lost(id, id.number)
+                        }
                         _ => break,
+                    };
+                    if let Some((edge, sequences)) = of_edge {
+                        lost.entry(edge).or_default().extend(sequences);
                     }
                 }
+                shared.report_lost(lost);
                 shared.workers.close();
                 // Streams to the stages here end.
                 arrivals.clear();

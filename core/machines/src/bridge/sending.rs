@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use flowpipe_config::pipeline::{PortRef, WhenFull};
+use flowpipe_config::pipeline::WhenFull;
 use flowpipe_engine::run::remote::{FinishedCount, OutgoingEdge, Receipt, Taken};
 use flowpipe_host::frame::Frame;
 use flowpipe_host::message::Message;
@@ -35,7 +35,6 @@ enum SendOutcome {
 /// The messages of a channel that are not finished.
 pub(super) struct Unfinished {
     edge: usize,
-    source: PortRef,
     /// Their numbers on the output, by those on the channel.
     sequences: BTreeMap<u64, u64>,
     lent: LentFrames,
@@ -43,18 +42,38 @@ pub(super) struct Unfinished {
     finished: FinishedCount,
     /// What those keep that have not arrived.
     receipts: BTreeMap<u64, Receipt>,
+    /// What was counted of the frames of those that have not arrived.
+    frames: BTreeMap<u64, CountedFrame>,
+}
+
+/// The frame of a message, as it is counted.
+#[derive(Clone, Copy)]
+struct CountedFrame {
+    is_shared: bool,
+    bytes: usize,
+    sent_bytes: usize,
+}
+
+/// A message that is to be sent.
+struct Outgoing {
+    sequence: u64,
+    body: Arc<[u8]>,
+    /// The frame that the other machine reads in the memory of this one.
+    lent: Option<Frame>,
+    counted: Option<CountedFrame>,
+    receipt: Option<Receipt>,
 }
 
 impl Shared {
     /// Sends a message and notes it.
-    fn send(
-        &self,
-        edge: &OutgoingEdge,
-        sequence: u64,
-        body: &Arc<[u8]>,
-        shared: Option<Frame>,
-        mut receipt: Option<Receipt>,
-    ) -> SendOutcome {
+    fn send(&self, edge: &OutgoingEdge, message: Outgoing) -> SendOutcome {
+        let Outgoing {
+            sequence,
+            body,
+            lent,
+            counted,
+            receipt,
+        } = message;
         let channel = control::channel(edge.index());
         loop {
             // The note is there before the message can be finished.
@@ -64,25 +83,29 @@ impl Shared {
                 .is_some_and(|it| it.sequences.len() >= MOST_UNFINISHED);
             let result = match is_full {
                 true => Err(Refusal::NoCredit),
-                false => self.link.send(channel, body, Duration::ZERO),
+                false => self.link.send(channel, &body, Duration::ZERO),
             };
             let refusal = match result {
                 Ok(id) => {
                     let unfinished = sent.entry(channel).or_insert_with(|| Unfinished {
                         edge: edge.index(),
-                        source: edge.edge().from,
                         finished: edge.finished_count(),
                         sequences: BTreeMap::new(),
                         lent: LentFrames::default(),
                         receipts: BTreeMap::new(),
+                        frames: BTreeMap::new(),
                     });
                     unfinished.sequences.insert(id.number, sequence);
-                    if let Some(frame) = shared {
+                    if let Some(frame) = lent {
                         unfinished.lent.keep(id.number, frame);
+                    }
+                    if let Some(frame) = counted {
+                        unfinished.frames.insert(id.number, frame);
+                        self.count_frame(edge.index(), frame);
                     }
                     unfinished
                         .receipts
-                        .extend(receipt.take().map(|it| (id.number, it)));
+                        .extend(receipt.map(|it| (id.number, it)));
                     return SendOutcome::Accepted;
                 }
                 Err(refusal) => refusal,
@@ -126,15 +149,32 @@ impl Shared {
         Some((frame.clone(), block))
     }
 
-    fn count_frame(&self, edge: usize, is_shared: bool, bytes: usize, sent_bytes: usize) {
+    fn count_frame(&self, edge: usize, frame: CountedFrame) {
         let mut all = lock(&self.traffic);
         let traffic = all.entry(edge).or_default();
-        traffic.add(bytes, is_shared, sent_bytes);
+        traffic.add(frame.bytes, frame.is_shared, frame.sent_bytes);
+    }
+
+    /// This message was never sent.
+    pub(super) fn uncount_frame(&self, id: MessageId) {
+        let mut sent = lock(&self.sent);
+        let Some(unfinished) = sent.get_mut(&id.channel) else {
+            return;
+        };
+        if let Some(frame) = unfinished.frames.remove(&id.number)
+            && let Some(traffic) = lock(&self.traffic).get_mut(&unfinished.edge)
+        {
+            traffic.frames -= 1;
+            traffic.shared -= u64::from(frame.is_shared);
+            traffic.bytes -= frame.bytes as u64;
+            traffic.sent_bytes -= frame.sent_bytes as u64;
+        }
     }
 
     /// These messages are in the hands of the other machine.
     pub(super) fn note_arrived(&self, last: MessageId) {
         let arrived = lock(&self.sent).get_mut(&last.channel).map(|unfinished| {
+            unfinished.frames = unfinished.frames.split_off(&(last.number + 1));
             let later = unfinished.receipts.split_off(&(last.number + 1));
             std::mem::replace(&mut unfinished.receipts, later)
         });
@@ -162,13 +202,12 @@ impl Shared {
         self.gone.keys().for_each(|edge| self.set_gone(*edge));
     }
 
-    /// These messages are lost: the dead machine had not finished them, or they were on the way to it.
-    pub(super) fn note_lost(&self, first: MessageId, last: u64) {
+    /// These messages are lost: the dead machine had not finished them, or they were on the way to it. Returns their edge,
+    /// and their numbers there.
+    pub(super) fn note_lost(&self, first: MessageId, last: u64) -> Option<(usize, Vec<u64>)> {
         let mut sent = lock(&self.sent);
-        let Some(unfinished) = sent.get_mut(&first.channel) else {
-            return;
-        };
-        let (edge, source) = (unfinished.edge, unfinished.source);
+        let unfinished = sent.get_mut(&first.channel)?;
+        let edge = unfinished.edge;
         let lost = take_range(&mut unfinished.sequences, first.number, last);
         let receipts = take_range(&mut unfinished.receipts, first.number, last);
         let frames = unfinished.lent.take(first.number, last);
@@ -177,12 +216,17 @@ impl Shared {
         // Without the lock: messages of any link may be finished by this.
         drop(sent);
         drop((receipts, frames));
-        for (_, sequence) in lost {
-            (self.report)(BridgeEvent::Lost {
-                edge,
-                source,
-                sequence,
-            });
+        let sequences = lost.into_iter().map(|(_, sequence)| sequence);
+        Some((edge, sequences.collect()))
+    }
+
+    /// These messages are lost, by edge.
+    pub(super) fn report_lost(&self, lost: BTreeMap<usize, Vec<u64>>) {
+        for (edge, mut sequences) in lost {
+            if !sequences.is_empty() {
+                sequences.sort_unstable();
+                (self.report)(BridgeEvent::Lost { edge, sequences });
+            }
         }
     }
 
@@ -190,11 +234,7 @@ impl Shared {
     fn note_unsent(&self, edge: &OutgoingEdge, sequence: u64) {
         edge.finished_count().add(1);
         if self.is_dead.load(Ordering::Relaxed) {
-            (self.report)(BridgeEvent::Lost {
-                edge: edge.index(),
-                source: edge.edge().from,
-                sequence,
-            });
+            self.report_lost([(edge.index(), vec![sequence])].into());
         }
     }
 }
@@ -219,22 +259,29 @@ pub(super) fn send_edge(shared: &Shared, edge: &OutgoingEdge, mut frames: FrameE
                 shared.drop_too_long(edge, size_of_frame(&message));
             }
             Taken::Message(message, receipt) => {
-                let (shared_frame, block) = shared.place_of_frame(channel, &message).unzip();
+                let (lent, block) = shared.place_of_frame(channel, &message).unzip();
                 let (body, sent_bytes) = wire::encode(&message, &mut frames, block);
                 let sequence = message.lineage().sequence;
                 if shared.is_gone(edge.index()) {
                     shared.note_unsent(edge, sequence);
                     return;
                 }
-                let sent = shared.send(edge, sequence, &body, shared_frame, receipt);
-                match (sent, message.frame()) {
-                    (SendOutcome::Accepted, Some(frame)) => {
-                        let bytes = frame.size();
-                        shared.count_frame(edge.index(), block.is_some(), bytes, sent_bytes);
-                    }
-                    (SendOutcome::TooLong, Some(_)) => frames.forget(),
-                    (SendOutcome::Accepted | SendOutcome::TooLong, None) => {}
-                    (SendOutcome::Ended, _) => {
+                let counted = message.frame().map(|frame| CountedFrame {
+                    is_shared: block.is_some(),
+                    bytes: frame.size(),
+                    sent_bytes,
+                });
+                let outgoing = Outgoing {
+                    sequence,
+                    body,
+                    lent,
+                    counted,
+                    receipt,
+                };
+                match shared.send(edge, outgoing) {
+                    SendOutcome::TooLong if counted.is_some() => frames.forget(),
+                    SendOutcome::Accepted | SendOutcome::TooLong => {}
+                    SendOutcome::Ended => {
                         shared.note_unsent(edge, sequence);
                         return;
                     }

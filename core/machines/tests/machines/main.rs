@@ -354,10 +354,13 @@ fn a_death_is_reported_with_every_message_that_it_loses() {
     let events = desk.events.lock().unwrap();
     assert!(events.contains(&BridgeEvent::Died), "{events:?}");
     let lost = events.iter().filter_map(|event| match event {
-        BridgeEvent::Lost { sequence, edge, .. } => Some((*edge, *sequence)),
+        BridgeEvent::Lost { sequences, edge } => {
+            assert!(sequences.is_sorted(), "{sequences:?}");
+            Some(sequences.iter().map(|it| (*edge, *it)))
+        }
         _ => None,
     });
-    let lost: Vec<_> = lost.collect();
+    let lost: Vec<_> = lost.flatten().collect();
     let delivered = desk.watcher.from(1);
     let delivered = delivered
         .iter()

@@ -82,6 +82,47 @@ fn the_report_of_a_run_has_the_stages_of_all_machines() {
     assert_eq!(alone.stages[1].machine.as_deref(), Some("rack"));
 }
 
+#[test]
+fn without_the_report_of_a_machine_all_others_have_the_same_tables() {
+    let mut pipeline = pipeline(50);
+    let [desk, rack] = reports(&pipeline);
+    // The last stage is on a third machine, which has counted the messages that came; `rack` is dead.
+    let shelf = Machine {
+        name: "shelf".to_owned(),
+        ..pipeline.0.machines.all[0].clone()
+    };
+    pipeline.0.machines.all.push(shelf);
+    pipeline.0.machines.of_stages = vec![0, 1, 2];
+    let shelf = Report {
+        stages: vec![
+            rack.stages[0].clone(),
+            desk.stages[1].clone(),
+            desk.stages[2].clone(),
+        ],
+        edges: vec![rack.edges[0].clone(), desk.edges[1].clone()],
+        ..desk.clone()
+    };
+    let mut desk = desk;
+    desk.stages[2] = rack.stages[2].clone();
+    desk.edges[1] = rack.edges[1].clone();
+    // Nothing of the first edge comes to the third machine, and nothing of the last one is known to the first.
+    let mut shelf = shelf;
+    for (report, edge) in [(&mut shelf, 0), (&mut desk, 1)] {
+        let edge = &mut report.edges[edge];
+        (edge.sent, edge.delivered, edge.dropped, edge.discarded) = (0, 0, 0, 0);
+    }
+    let all = [Some(&desk), None, Some(&shelf)];
+    let [first, last] = [0, 2].map(|own| whole_report(&pipeline.0, own, &all).unwrap());
+    let counts = |report: &Report| {
+        let edges = report.edges.iter();
+        let counts = edges.map(|it| (it.sent, it.delivered, it.dropped, it.discarded));
+        counts.collect::<Vec<_>>()
+    };
+    assert_eq!(counts(&first), counts(&last));
+    assert_eq!(first.edges[0].sent, 50);
+    assert!(last.edges[1].delivered > 0);
+}
+
 /// A problem of a stage.
 fn problem(stage: &str) -> Problem {
     Problem {
