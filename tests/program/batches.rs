@@ -9,6 +9,7 @@ use flowpipe_tests::{Ran, built, flowpipe, run};
 use serde_json::Value;
 
 use crate::machines::free_address;
+use crate::screen::wait_for;
 
 /// A file of machines: `desk` distributes, and the racks listen with this protocol.
 pub fn machines(folder: &Path, protocol: &str, racks: usize) -> String {
@@ -325,6 +326,46 @@ fn without_a_worker_the_command_ends_and_says_so() {
     assert!(
         ran.stderr.contains("no worker was there for 20 s (rack0: "),
         "{ran:#?}"
+    );
+}
+
+#[test]
+fn when_the_last_worker_is_gone_the_answers_that_are_there_are_printed() {
+    let folder = tempfile::tempdir().unwrap();
+    let puzzles = corpus(folder.path(), 400);
+    let file = machines(folder.path(), "tcp", 1);
+    let rack = Rack::start(&file, 0, &[]);
+    let args = [
+        "solve",
+        &puzzles,
+        "--json",
+        "--solver",
+        "solver-varisat",
+        "--unique",
+    ];
+    let alone = untimed(&run(&args).expect(65));
+    let errors = folder.path().join("errors");
+    let solving = flowpipe(&[&args[..], &["--machines", &file]].concat())
+        .stdout(Stdio::piped())
+        .stderr(std::fs::File::create(&errors).unwrap())
+        .spawn()
+        .unwrap();
+    let stderr = || std::fs::read_to_string(&errors).unwrap();
+    wait_for("the worker", || {
+        stderr().contains(" works on ").then_some(())
+    });
+    std::thread::sleep(Duration::from_millis(500));
+    drop(rack);
+    let ran = Ran::from(solving.wait_with_output().unwrap());
+    assert_eq!(ran.code, Some(1), "{ran:#?}");
+    let answers = untimed(&ran);
+    let (some, all) = (answers.lines().count(), alone.lines().count());
+    assert!(some > 0 && some < all, "{some} of {all}");
+    assert!(alone.starts_with(&answers));
+    assert!(
+        stderr().contains("no worker was there for 20 s (rack0: "),
+        "{}",
+        stderr()
     );
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
+use flowpipe_tests::signals::send_signal;
 use flowpipe_tests::{pipeline, run};
 
 use crate::machines::{Machine, free_address};
@@ -233,6 +234,28 @@ fn a_machine_at_an_end_that_is_killed_ends_the_run_on_all() {
         }
         // The source had nothing of others. The sink had some messages of the middle.
         assert_eq!(lost_by_middle.is_empty(), killed == 0, "{lost_by_middle:?}");
+    }
+}
+
+#[test]
+fn a_machine_that_is_stopped_stops_each_of_the_others() {
+    for stopped in [0, 1, 2] {
+        let chain = Chain::direct(0);
+        let machines = chain.start_all([0, 1, 2]);
+        chain.wait_for(20);
+        send_signal("INT", machines[stopped].0.id());
+        let name = MACHINES[stopped];
+        for (index, machine) in machines.into_iter().enumerate() {
+            let is_stopped = index == stopped;
+            let ran = machine.end().expect(if is_stopped { 130 } else { 0 });
+            let notices = ran.stderr.matches(" ends the run").count();
+            assert_eq!(notices, usize::from(!is_stopped), "{ran:#?}");
+            let notice = format!("machine {name} ends the run");
+            assert!(is_stopped || ran.stderr.contains(&notice), "{ran:#?}");
+        }
+        let arrived = chain.arrived();
+        let all: Vec<_> = (1..=arrived.len() as u64).collect();
+        assert_eq!(arrived, all);
     }
 }
 

@@ -123,6 +123,7 @@ mod machines_observed;
 mod machines_silence;
 mod machines_three;
 mod machines_tls;
+mod machines_unreported;
 #[cfg(unix)]
 mod machines_workers;
 #[cfg(target_os = "linux")]

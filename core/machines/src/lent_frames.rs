@@ -37,3 +37,40 @@ impl LentFrames {
         taken
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use flowpipe_abi as abi;
+    use flowpipe_host::frame::Shape;
+    use flowpipe_host::frame::pool::Pool;
+
+    use super::*;
+
+    #[test]
+    fn no_more_is_lent_than_the_limit_and_what_comes_back_makes_room() {
+        const SIDE: u32 = 4096;
+        let shape = Shape {
+            format: abi::FORMAT_GREY8,
+            width: SIDE,
+            height: SIDE,
+            stride: u64::from(SIDE),
+        };
+        let pixels = vec![0; 16 << 20];
+        let frame = Frame::from_pixels(&Pool::new(1), shape, 0, &pixels).unwrap();
+        let mut lent = LentFrames::default();
+        let mut count = 0;
+        while lent.have_room() {
+            count += 1;
+            // One frame may be lent with several messages.
+            lent.keep(count, frame.clone());
+        }
+        assert_eq!(count, 16, "frames of 16 MiB");
+        assert!(lent.take(100, 200).is_empty());
+        assert!(!lent.have_room());
+        assert_eq!(lent.take(3, 4).len(), 2);
+        assert!(lent.take(3, 4).is_empty(), "each comes back once");
+        assert!(lent.have_room());
+        assert_eq!(lent.take(0, u64::MAX).len(), 14);
+        assert_eq!(lent.bytes, 0);
+    }
+}

@@ -27,9 +27,8 @@ impl Route {
     /// When one is wrong.
     pub fn check(endpoint: &Endpoint<'_>) -> io::Result<()> {
         settings::check(endpoint).map_err(io::Error::other)?;
-        certificates::check(endpoint.certificate, endpoint.own).map_err(|error| {
-            TransportError::of(FailureReason::OwnCertificate, error.to_string())
-        })
+        certificates::check(endpoint.certificate, endpoint.own)
+            .map_err(|error| TransportError::of(FailureReason::OwnCertificate, error.to_string()))
     }
 
     /// The way to another machine. What arrives is passed to `receive`, and `gone` is called when that machine listens no

@@ -17,11 +17,11 @@ pub struct MemoryLimit {
     most: Option<u64>,
     /// Who works alone has it for writing, all others for reading.
     work: RwLock<()>,
-    state: Mutex<State>,
+    state: Mutex<MemoryState>,
 }
 
 #[derive(Default)]
-struct State {
+struct MemoryState {
     /// How many chunks are in progress.
     running: usize,
     /// The memory of the process when none was, in bytes.

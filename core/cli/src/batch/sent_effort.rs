@@ -52,15 +52,15 @@ pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Effort, D::Erro
 #[serde(default)]
 struct SentEffort {
     nodes: Option<u64>,
-    figures: Figures,
-    series: Series,
+    figures: SentFigures,
+    series: SentSeries,
 }
 
 #[derive(Default)]
-struct Figures(BTreeMap<String, f64>);
+struct SentFigures(BTreeMap<String, f64>);
 
 #[derive(Default)]
-struct Series(BTreeMap<String, Vec<f64>>);
+struct SentSeries(BTreeMap<String, Vec<f64>>);
 
 /// Reads a value, and how many of [`MOST_VALUES`] it has.
 trait Counted: Sized {
@@ -79,13 +79,13 @@ impl Counted for Vec<f64> {
     }
 }
 
-impl<'de> Deserialize<'de> for Figures {
+impl<'de> Deserialize<'de> for SentFigures {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         from.deserialize_map(Named(PhantomData)).map(Self)
     }
 }
 
-impl<'de> Deserialize<'de> for Series {
+impl<'de> Deserialize<'de> for SentSeries {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         from.deserialize_map(Named(PhantomData)).map(Self)
     }

@@ -82,7 +82,7 @@ impl WorkerPool {
         ended.map_err(|error| {
             let text = error.to_string();
             match error {
-                BatchError::Refused { .. } => Failure::Config(text),
+                BatchError::Refused => Failure::Config(text),
                 _ => Failure::Run(text),
             }
         })

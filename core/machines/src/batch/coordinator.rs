@@ -132,10 +132,7 @@ pub enum BatchError {
     },
     /// No worker takes part.
     #[error("no worker takes part")]
-    Refused {
-        /// Whether one runs something else.
-        differs: bool,
-    },
+    Refused,
     /// A thread could not be started.
     #[error(transparent)]
     Thread(#[from] io::Error),
@@ -175,7 +172,7 @@ pub(crate) enum Standing {
     /// It works.
     Working,
     /// It does not take part.
-    Refused { differs: bool },
+    Refused,
 }
 
 impl Workers {
@@ -246,7 +243,7 @@ impl Workers {
                     let standings = shared.lock().standings.clone();
                     let each = remotes.iter().zip(standings);
                     let each = each.map(|(remote, standing)| match (standing, remote.failure()) {
-                        (Standing::Refused { .. }, (machine, _)) => {
+                        (Standing::Refused, (machine, _)) => {
                             (machine, Some("it does not take part".to_owned()))
                         }
                         (_, failure) => failure,
@@ -280,8 +277,7 @@ fn follow<R, B>(
             if standings.contains(&Standing::Working) {
                 last_there = Instant::now();
             } else if !standings.contains(&Standing::Awaited) {
-                let differs = standings.contains(&Standing::Refused { differs: true });
-                return Err(BatchError::Refused { differs });
+                return Err(BatchError::Refused);
             } else if last_there.elapsed() > patience {
                 return Err(BatchError::Absent {
                     seconds: patience.as_secs(),

@@ -127,7 +127,7 @@ pub(crate) fn drive<R>(
         progress: Progress::Unknown,
     };
     if remote.link.is_none() {
-        part.refuse(false);
+        part.refuse();
         return;
     }
     while !shared.lock().is_over {
@@ -143,7 +143,7 @@ pub(crate) fn drive<R>(
                 let machine = remote.name.clone();
                 part.shared.lock().schedule.lose(id);
                 part.shared.notice(Notice::Dropped { machine, reason });
-                part.refuse(false);
+                part.refuse();
                 remote.link = None;
                 return;
             }
@@ -218,11 +218,11 @@ impl<R> Part<'_, R> {
         self.shared.notice(Notice::Joined { machine, lanes });
     }
 
-    fn refuse(&mut self, differs: bool) {
+    fn refuse(&mut self) {
         self.progress = Progress::Refused;
         let mut state = self.shared.lock();
         if let Some(standing) = state.standings.get_mut(self.id) {
-            *standing = Standing::Refused { differs };
+            *standing = Standing::Refused;
         }
         drop(state);
         self.shared.notify();
@@ -340,9 +340,8 @@ impl<R> Part<'_, R> {
             Ok(lanes) => self.work(machine.to_owned(), lanes),
             Err(reason) => {
                 let machine = machine.to_owned();
-                let differs = matches!(reason, Reason::Differs(_));
                 self.shared.notice(Notice::Refused { machine, reason });
-                self.refuse(differs);
+                self.refuse();
             }
         }
         Ok(())
@@ -385,7 +384,7 @@ impl<R> Part<'_, R> {
             let machine = machine.to_owned();
             self.shared.lock().schedule.lose(self.id);
             self.shared.notice(Notice::Refused { machine, reason });
-            self.refuse(false);
+            self.refuse();
             return Ok(());
         }
         let expected = items.end - items.start;

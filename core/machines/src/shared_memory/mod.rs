@@ -204,12 +204,15 @@ impl OtherMemory {
 #[cfg(target_os = "linux")]
 mod tests {
     use std::fs::File;
+    use std::io::Write as _;
     use std::os::fd::AsRawFd as _;
+    use std::os::unix::net::UnixStream;
     use std::sync::Arc;
 
     use flowpipe_abi as abi;
     use flowpipe_host::frame::Shape;
     use flowpipe_host::frame::pool::Pool;
+    use rustix::fs::MemfdFlags;
 
     use super::*;
 
@@ -333,7 +336,23 @@ mod tests {
     fn nothing_else_than_memory_is_opened() {
         let [_, receiver] = ends();
         let file = File::open("/proc/self/exe").unwrap();
-        for descriptor in [file.as_raw_fd(), 0, -1, i32::MAX] {
+        // To open the end of a pipe that nobody writes to would wait, and to read from it would take what is there.
+        let (pipe, mut writer) = std::io::pipe().unwrap();
+        writer.write_all(b"content").unwrap();
+        let (socket, _other) = UnixStream::pair().unwrap();
+        let folder = File::open("/").unwrap();
+        let device = File::open("/dev/zero").unwrap();
+        // A memory file with another name is not of this program.
+        let named = rustix::fs::memfd_create("other", MemfdFlags::CLOEXEC).unwrap();
+        let others = [
+            file.as_raw_fd(),
+            pipe.as_raw_fd(),
+            socket.as_raw_fd(),
+            folder.as_raw_fd(),
+            device.as_raw_fd(),
+            named.as_raw_fd(),
+        ];
+        for descriptor in others.into_iter().chain([-1, i32::MAX]) {
             let block = SharedBlock { descriptor, id: 1 };
             assert_eq!(receiver.copy(block, 1), None, "{descriptor}");
             let process = std::process::id();
@@ -346,5 +365,7 @@ mod tests {
         let pool = Pool::shared(1);
         let block = block_of(&frame(&pool, &[1])).unwrap();
         assert_eq!(receiver.copy(block, 1 << 20), None, "it is shorter");
+        drop(writer);
+        assert_eq!(std::io::read_to_string(pipe).unwrap(), "content");
     }
 }

@@ -164,6 +164,30 @@ fn a_machine_reports_nothing_of_the_stages_of_others() {
 }
 
 #[test]
+fn a_report_with_a_number_whose_sums_overflow_is_refused() {
+    let pipeline = pipeline(3);
+    let [report, _] = reports(&pipeline);
+    let read = |report: &Report| read_report(&write_report(report), &pipeline.0);
+    let largest = 1_u64 << 60;
+    let changes: [fn(&mut Report, u64); 5] = [
+        |report, number| report.stages[0].received = number,
+        |report, number| report.edges[1].longest = number,
+        |report, number| report.stages[1].time.total_ns = number,
+        |report, number| report.frames.live = number as usize,
+        |report, number| report.seconds = -(number as f64),
+    ];
+    for (place, change) in changes.into_iter().enumerate() {
+        let mut changed = report.clone();
+        change(&mut changed, largest);
+        read(&changed).unwrap();
+        change(&mut changed, largest + (1 << 20));
+        let error = read(&changed).unwrap_err().to_string();
+        let expected = "its report has a number that is out of range";
+        assert_eq!(error, expected, "{place}");
+    }
+}
+
+#[test]
 fn a_report_of_another_pipeline_is_refused() {
     let ours = pipeline(3);
     let [report, _] = reports(&ours);
