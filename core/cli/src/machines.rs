@@ -1,8 +1,8 @@
 //! A run whose stages are on several machines.
 
+mod cycles;
 mod distribution;
 mod ended;
-mod loops;
 mod notices;
 mod observed;
 mod observer;
@@ -31,9 +31,10 @@ use flowpipe_sync::lock;
 use flowpipe_terminal::{eprintln, escape};
 
 use crate::exit::Failure;
+use crate::machines::cycles::DividedCycles;
 use crate::machines::ended::{EndedLink, EndedMachine};
 pub use crate::machines::ended::{EndedMachines, size};
-use crate::machines::loops::Loops;
+use crate::machines::notices::NoticeScope;
 use crate::machines::observed::{Observations, RecordedMachine};
 use crate::machines::progress::{LinkProgress, OtherProgress, ProgressClock};
 use crate::record::{LossMode, RecordedRun};
@@ -42,7 +43,7 @@ use crate::{installed_facts, transports};
 /// How long a machine waits for the others at the start.
 const START_TIMEOUT: Duration = Duration::from_secs(600);
 /// A machine that is gone for so long counts as dead.
-const PATIENCE: Duration = Duration::from_secs(10);
+const RECONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The other machines of a run, which are ready to start.
 pub struct OtherMachines {
@@ -76,7 +77,7 @@ pub struct Bridges {
     observations: BTreeMap<usize, Arc<Observations>>,
     router: ObservationRouter,
     progress: ProgressClock,
-    loops: Loops,
+    cycles: DividedCycles,
     sent: Vec<Recording>,
     /// The machines that know that the run ends here.
     stopped: BTreeSet<usize>,
@@ -310,7 +311,7 @@ impl OtherMachines {
         let ending: Arc<Ending> = Arc::default();
         let mut bridges = BTreeMap::new();
         let machines = &self.pipeline.machines;
-        let loops = Loops::new(std::mem::take(&mut ends.cycles), machines, self.own);
+        let cycles = DividedCycles::new(std::mem::take(&mut ends.cycles), machines, self.own);
         for (peer, link) in std::mem::take(&mut self.peers.peers) {
             let is_peer = |stage: usize| machines.of_stages[stage] == peer;
             let own_ends = RemoteEnds {
@@ -322,20 +323,17 @@ impl OtherMachines {
                     .incoming
                     .extract_if(.., |it| is_peer(it.edge().from.stage))
                     .collect(),
-                cycles: loops.cycles().to_vec(),
+                cycles: cycles.all().to_vec(),
             };
-            let name = machines.all[peer].name.clone();
-            let idle = loops.idle_machines();
-            let of = self.pipeline.clone();
-            let notice = notices::print(
-                self.own,
-                (peer, name),
-                of,
-                run.stopper(),
-                ending.clone(),
-                idle,
-            );
-            let bridge = Bridge::start(link, own_ends, PATIENCE, notice);
+            let notice = notices::print(NoticeScope {
+                pipeline: self.pipeline.clone(),
+                own: self.own,
+                peer,
+                stopper: run.stopper(),
+                ending: ending.clone(),
+                idle: cycles.idle_machines(),
+            });
+            let bridge = Bridge::start(link, own_ends, RECONNECT_TIMEOUT, notice);
             bridges.insert(peer, bridge.map_err(Failure::from)?);
         }
         Ok(Bridges {
@@ -345,7 +343,7 @@ impl OtherMachines {
             observations: self.observations,
             router: self.router,
             progress: ProgressClock::new(&self.progress),
-            loops,
+            cycles,
             sent: self.sent,
             stopped: BTreeSet::new(),
             sent_deaths: BTreeSet::new(),
@@ -364,7 +362,7 @@ impl Drop for StartingPeers {
 }
 
 impl Bridges {
-    /// Reports to the others how the run goes here, and when it is ending. Ends loops.
+    /// Reports to the others how the run goes here, and when it is ending. Ends cycles.
     pub fn update(&mut self, run: &RunHandle) {
         let links = || {
             let links = self.bridges.iter();
@@ -375,9 +373,9 @@ impl Bridges {
         if let Some(progress) = self.progress.next(|| run.view(), links) {
             self.router.sender().send(Observation::Counts, &progress);
         }
-        self.loops.update(&self.bridges);
+        self.cycles.update(&self.bridges);
         if self.ending.has_lost_workers.load(Ordering::Relaxed) {
-            run.end_gone_workers();
+            run.end_workers_of_dead_machines();
         }
         let dead: Vec<_> = lock(&self.ending.dead_workers).iter().copied().collect();
         for (&to, bridge) in &self.bridges {

@@ -16,7 +16,7 @@ use crate::exit::Failure;
 use crate::transports;
 
 /// How long a job waits when no worker is there.
-const PATIENCE: Duration = Duration::from_secs(20);
+const ABSENCE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The workers.
 pub struct WorkerPool(Workers);
@@ -72,7 +72,7 @@ impl WorkerPool {
         job: &Job<'_, R>,
         mut each: impl FnMut(PoolEvent<R>) -> ControlFlow<B>,
     ) -> Result<ControlFlow<B>, Failure> {
-        let ended = self.0.run(job, PATIENCE, |event| {
+        let ended = self.0.run(job, ABSENCE_TIMEOUT, |event| {
             each(match event {
                 BatchEvent::Results { first, results } => PoolEvent::Results(first, results),
                 BatchEvent::Notice(notice) => PoolEvent::Notice(text(&notice)),

@@ -15,7 +15,7 @@ use flowpipe_terminal::{counted, eprintln, escape};
 
 use crate::exit::Failure;
 use crate::machines::Ending;
-use crate::machines::loops::IdleMachines;
+use crate::machines::cycles::IdleMachines;
 
 /// When it is printed why another machine is not there yet.
 const NOTICE_AFTER: Duration = Duration::from_secs(4);
@@ -98,16 +98,30 @@ fn shortened(text: &str) -> String {
     }
 }
 
-/// Prints what happens, and ends the run when another machine has ended it. `own`: this machine.
-pub(super) fn print(
-    own: usize,
-    (peer, machine): (usize, String),
-    pipeline: Pipeline,
-    stopper: Stopper,
-    ending: Arc<Ending>,
-    idle: IdleMachines,
-) -> impl Fn(BridgeEvent) + Send + Sync {
-    let machine = escape(&machine).into_owned();
+/// What the notices of a bridge are about.
+pub(super) struct NoticeScope {
+    pub pipeline: Pipeline,
+    /// This machine.
+    pub own: usize,
+    /// The machine at the other end.
+    pub peer: usize,
+    pub stopper: Stopper,
+    pub ending: Arc<Ending>,
+    pub idle: IdleMachines,
+}
+
+/// Prints what happens, and ends the run when another machine has ended it.
+pub(super) fn print(scope: NoticeScope) -> impl Fn(BridgeEvent) + Send + Sync {
+    let NoticeScope {
+        pipeline,
+        own,
+        peer,
+        stopper,
+        ending,
+        idle,
+    } = scope;
+    let machine = pipeline.machines.all.get(peer).map_or("?", |it| &it.name);
+    let machine = escape(machine).into_owned();
     let its_ending = ending.clone();
     let lose = move |reason: Option<String>| {
         its_ending.has_lost.store(true, Ordering::Relaxed);

@@ -174,8 +174,8 @@ impl Context<'_> {
         let run = &self.stage.run;
         self.watch.begin_wait(run.now());
         let status = loop {
-            let is_gone = self.stage.remote_workers.is_gone(self.worker);
-            if is_gone || self.watch.is_abandoned() || self.cancelled().is_some() {
+            let is_dead = self.stage.remote_workers.is_dead(self.worker);
+            if is_dead || self.watch.is_abandoned() || self.cancelled().is_some() {
                 break abi::CANCELLED;
             }
             let left = deadline_ns.saturating_sub(run.now());

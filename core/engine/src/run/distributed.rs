@@ -6,7 +6,7 @@
 //!
 //! - A worker takes a message only while its machine is there. A message that it has taken from the queue when the
 //!   connection breaks is the next one of the others.
-//! - When a machine is gone, its workers end, and the message of each is lost. The run ends when no worker is left.
+//! - When a machine is dead, its workers end, and the message of each is lost. The run ends when no worker is left.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
@@ -41,7 +41,7 @@ pub enum Availability {
     /// There is no connection now, or its instances are being created.
     Away,
     /// Never again: the machine is dead.
-    Gone,
+    Dead,
 }
 
 /// The place of an instance in a pipeline.
@@ -60,7 +60,7 @@ pub(crate) struct RemoteWorkers {
     stage: usize,
     /// By worker. Empty: all are here.
     machines: Vec<Option<Arc<dyn WorkerMachine>>>,
-    /// Those whose machines are gone.
+    /// Those whose machines are dead.
     lost: Mutex<BTreeSet<usize>>,
 }
 
@@ -105,17 +105,17 @@ impl RemoteWorkers {
         })
     }
 
-    /// Whether the machine of a worker is gone.
-    pub(crate) fn is_gone(&self, worker: usize) -> bool {
-        self.availability(worker) == Availability::Gone
+    /// Whether the machine of a worker is dead.
+    pub(crate) fn is_dead(&self, worker: usize) -> bool {
+        self.availability(worker) == Availability::Dead
     }
 
-    /// Whether a call has failed because the machine of its worker is gone.
+    /// Whether a call has failed because the machine of its worker is dead.
     pub(crate) fn is_lost(&self, worker: usize, outcome: &Outcome) -> bool {
-        matches!(outcome, Outcome::Failed(..)) && self.is_gone(worker)
+        matches!(outcome, Outcome::Failed(..)) && self.is_dead(worker)
     }
 
-    /// A worker ends because its machine is gone. Returns how many have ended so.
+    /// A worker ends because its machine is dead. Returns how many have ended so.
     pub(crate) fn lose(&self, worker: usize) -> usize {
         let mut lost = lock(&self.lost);
         lost.insert(worker);
@@ -123,10 +123,10 @@ impl RemoteWorkers {
     }
 }
 
-/// Lets the workers of a stage whose machines are gone end, also those that wait for a message.
-pub(crate) fn end_gone_workers(stage: &Stage) {
+/// Lets the workers of a stage whose machines are dead end, also those that wait for a message.
+pub(crate) fn end_workers_of_dead_machines(stage: &Stage) {
     for (worker, gate) in stage.gates.iter().enumerate() {
-        if stage.remote_workers.is_gone(worker) {
+        if stage.remote_workers.is_dead(worker) {
             gate.close();
         }
     }

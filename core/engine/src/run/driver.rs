@@ -130,7 +130,7 @@ impl Driver {
                     self.wait_for_all();
                     return WorkerExit::paused(None);
                 }
-                NextWork::Gone => self.lose_worker(),
+                NextWork::MachineDead => self.lose_worker(),
             };
         }
         if control == LoopControl::Continue
@@ -270,7 +270,7 @@ impl Driver {
                     let late = self.wait_for_event();
                     self.report_late(late);
                 }
-                Some(Action::EndRace { is_failure: true }) if self.is_gone() => {
+                Some(Action::EndRace { is_failure: true }) if self.is_machine_dead() => {
                     let text = "its machine is gone".to_owned();
                     let message = work.message_id(&self.stage);
                     let problem = self.stage.problem(ProblemKind::Crashed, 0, message, text);
@@ -364,7 +364,7 @@ impl Driver {
         }
         // The winner may have emitted its answer, and not returned.
         let is_lost = winner_failed || winner.is_none() && !failures.is_empty();
-        if is_lost && self.is_gone() {
+        if is_lost && self.is_machine_dead() {
             stage.conclude(self.problem(race, &failures), Decision::Continue);
             return self.lose_worker();
         }
@@ -384,12 +384,12 @@ impl Driver {
         }
     }
 
-    /// Whether the machine of the worker is gone.
-    fn is_gone(&self) -> bool {
-        self.stage.remote_workers.is_gone(self.race.worker)
+    /// Whether the machine of the worker is dead.
+    fn is_machine_dead(&self) -> bool {
+        self.stage.remote_workers.is_dead(self.race.worker)
     }
 
-    /// Ends because the machine of the worker is gone.
+    /// Ends because the machine of the worker is dead.
     fn lose_worker(&self) -> LoopControl {
         self.stage.lose_worker(self.race.worker);
         LoopControl::End

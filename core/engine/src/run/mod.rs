@@ -284,11 +284,11 @@ impl RunHandle {
         std::mem::take(&mut self.remote)
     }
 
-    /// Lets workers end whose machines are gone: see [`WorkerMachine`].
-    pub fn end_gone_workers(&self) {
+    /// Lets workers end whose machines are dead: see [`WorkerMachine`].
+    pub fn end_workers_of_dead_machines(&self) {
         let topology = self.current.topology();
         let stages = topology.stages.iter();
-        stages.for_each(|stage| distributed::end_gone_workers(stage));
+        stages.for_each(|stage| distributed::end_workers_of_dead_machines(stage));
     }
 
     /// Whether the run was stopped or has failed: sources end.

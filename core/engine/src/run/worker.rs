@@ -55,7 +55,7 @@ impl Worker {
                 NextWork::Work(work) => work,
                 NextWork::EndOfStream => break LoopEnd::Stream,
                 NextWork::Pause => return WorkerExit::paused(Some(self.instance)),
-                NextWork::Gone => break LoopEnd::Gone,
+                NextWork::MachineDead => break LoopEnd::MachineDead,
             };
             let mut done = self.process(&work, None, None);
             if matches!(done.outcome, Outcome::Abandoned) {
@@ -66,7 +66,7 @@ impl Worker {
                 .is_lost(self.slot.worker, &done.outcome)
             {
                 self.lose(done, &work);
-                break LoopEnd::Gone;
+                break LoopEnd::MachineDead;
             }
             let failed = matches!(done.outcome, Outcome::Failed(..));
             let next = self.decide(&mut done);
@@ -85,8 +85,8 @@ impl Worker {
                 since = Some(done.ended_ns);
             }
         };
-        if end == LoopEnd::Stream && stage.remote_workers.is_gone(self.slot.worker) {
-            end = LoopEnd::Gone;
+        if end == LoopEnd::Stream && stage.remote_workers.is_dead(self.slot.worker) {
+            end = LoopEnd::MachineDead;
         }
         if end == LoopEnd::Stream
             && !stage.is_source()
@@ -102,7 +102,7 @@ impl Worker {
                 .is_lost(self.slot.worker, &done.outcome)
             {
                 self.lose(done, &work);
-                end = LoopEnd::Gone;
+                end = LoopEnd::MachineDead;
             } else {
                 let next = self.decide(&mut done);
                 stage.finish_ticket(work.ticket);
@@ -110,7 +110,7 @@ impl Worker {
                 self.conclude(done.outcome, next, &work);
             }
         }
-        if end == LoopEnd::Gone {
+        if end == LoopEnd::MachineDead {
             stage.lose_worker(self.slot.worker);
         }
         stage.close_alone();
@@ -300,8 +300,8 @@ pub(crate) enum NextWork {
     EndOfStream,
     /// The stage has to pause.
     Pause,
-    /// The machine of the worker is gone.
-    Gone,
+    /// The machine of the worker is dead.
+    MachineDead,
 }
 
 impl Stage {
@@ -318,7 +318,7 @@ impl Stage {
                     std::thread::sleep(AWAY_STEP);
                     continue;
                 }
-                Availability::Gone => return NextWork::Gone,
+                Availability::Dead => return NextWork::MachineDead,
             }
             if gate.is_closed() && gate.pauses() {
                 return NextWork::Pause;
@@ -351,7 +351,7 @@ impl Stage {
         }
     }
 
-    /// A worker ends because its machine is gone. The run fails with the last one.
+    /// A worker ends because its machine is dead. The run fails with the last one.
     pub(crate) fn lose_worker(&self, worker: usize) {
         if self.remote_workers.lose(worker) == self.settings.workers {
             let text = "all machines of its workers are gone".to_owned();
@@ -399,8 +399,8 @@ enum LoopEnd {
     Stream,
     /// The plugin is done, or failed.
     Early,
-    /// The machine of the worker is gone.
-    Gone,
+    /// The machine of the worker is dead.
+    MachineDead,
 }
 
 /// Keeps a source without output from spinning.

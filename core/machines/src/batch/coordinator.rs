@@ -193,14 +193,14 @@ impl Workers {
     }
 
     /// Does a job: passes its results to `each`, in the order of the items, until `each` breaks or all are done. If no
-    /// worker is there for longer than `patience`, it fails.
+    /// worker is there for longer than `absence_timeout`, it fails.
     ///
     /// # Errors
     /// When no worker can do it.
     pub fn run<R: Send, B>(
         &mut self,
         job: &Job<'_, R>,
-        patience: Duration,
+        absence_timeout: Duration,
         mut each: impl FnMut(BatchEvent<R>) -> ControlFlow<B>,
     ) -> Result<ControlFlow<B>, BatchError> {
         let shared = SharedJob {
@@ -232,7 +232,7 @@ impl Workers {
             }
             let ended = started
                 .map_err(BatchError::from)
-                .and_then(|()| follow(&shared, patience, &mut each));
+                .and_then(|()| follow(&shared, absence_timeout, &mut each));
             shared.lock().is_over = true;
             ended
         })
@@ -259,7 +259,7 @@ impl Workers {
 /// Delivers what happens until the job is over.
 fn follow<R, B>(
     shared: &SharedJob<R>,
-    patience: Duration,
+    absence_timeout: Duration,
     each: &mut impl FnMut(BatchEvent<R>) -> ControlFlow<B>,
 ) -> Result<ControlFlow<B>, BatchError> {
     let mut last_there = Instant::now();
@@ -278,9 +278,9 @@ fn follow<R, B>(
                 last_there = Instant::now();
             } else if !standings.contains(&Standing::Awaited) {
                 return Err(BatchError::Refused);
-            } else if last_there.elapsed() > patience {
+            } else if last_there.elapsed() > absence_timeout {
                 return Err(BatchError::Absent {
-                    seconds: patience.as_secs(),
+                    seconds: absence_timeout.as_secs(),
                     failures: Vec::new(),
                 });
             }

@@ -22,7 +22,7 @@ use super::schedule::{ChunkAnswer, Mismatch, Schedule};
 use super::worker::{AcceptedJob, RefusedJob, Runner, Work, WorkerEvent, serve};
 use crate::agreement::Facts;
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const ABSENCE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// An event of the schedule, of one of its workers.
 #[derive(Clone, Copy, Debug)]
@@ -268,7 +268,7 @@ fn run(
         decode: &decode,
     };
     let (mut all, mut notices) = (Vec::new(), Vec::new());
-    let ended = workers.run(&job, PATIENCE, |event| {
+    let ended = workers.run(&job, ABSENCE_TIMEOUT, |event| {
         match event {
             BatchEvent::Results { first, results } => {
                 assert_eq!(first, all.len() as u64);
@@ -388,8 +388,8 @@ fn a_machine_that_is_not_there_is_no_worker() {
         encode: &encode,
         decode: &decode,
     };
-    let patience = Duration::from_millis(300);
-    let ended = workers.run(&job, patience, |_| ControlFlow::<()>::Continue(()));
+    let absence_timeout = Duration::from_millis(300);
+    let ended = workers.run(&job, absence_timeout, |_| ControlFlow::<()>::Continue(()));
     let text = ended.unwrap_err().to_string();
     assert!(
         text.starts_with("no worker was there for 0 s (rack0: "),

@@ -21,7 +21,7 @@ use crate::batch::remote::{start_link, take};
 /// How long the worker waits for an event before it looks at the connection.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// A coordinator that is gone for so long counts as dead.
-const PATIENCE: Duration = Duration::from_secs(15);
+const RECONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// The jobs that a worker can do.
 pub trait Work: Sync {
@@ -159,7 +159,7 @@ impl WorkerEnd<'_> {
             return;
         }
         let since = *self.gone_since.get_or_insert_with(Instant::now);
-        if self.current.is_some() && since.elapsed() > PATIENCE {
+        if self.current.is_some() && since.elapsed() > RECONNECT_TIMEOUT {
             self.cancel();
             self.link.give_up();
             (self.each)(WorkerEvent::Gone);

@@ -108,7 +108,7 @@ struct Shared {
     /// The other clock shows the same time as the one here.
     has_same_clock: bool,
     /// The other machine is given up after so long without a connection.
-    patience: Duration,
+    reconnect_timeout: Duration,
     /// `None`: the machines are two.
     sharing: Option<Arc<Sharing>>,
     /// What was sent of frames, by edge.
@@ -120,7 +120,7 @@ struct Shared {
 type Arrivals = Sender<(MessageId, Vec<u8>)>;
 
 impl Bridge {
-    /// Starts to move messages. `ends`: those of the edges between both machines. `patience`: the other machine is given
+    /// Starts to move messages. `ends`: those of the edges between both machines. `reconnect_timeout`: the other machine is given
     /// up after so long without a connection.
     ///
     /// # Errors
@@ -128,7 +128,7 @@ impl Bridge {
     pub fn start(
         peer: Peer,
         ends: RemoteEnds,
-        patience: Duration,
+        reconnect_timeout: Duration,
         report: impl Fn(BridgeEvent) + Send + Sync + 'static,
     ) -> io::Result<Self> {
         let is_local = peer.is_local;
@@ -148,7 +148,7 @@ impl Bridge {
             is_dead: peer.is_dead,
             observations: (peer.observations, AtomicBool::new(false)),
             has_same_clock: peer.has_same_clock,
-            patience,
+            reconnect_timeout,
             sharing: peer.sharing,
             traffic: Mutex::default(),
             workers: SharedWorkers::new(peer.distributor, answers),

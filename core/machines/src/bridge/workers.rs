@@ -100,7 +100,7 @@ pub(super) fn start(
             its.receive(&received, |id| own.clock_of(id), refuse);
         })?);
         let its = distributor.clone();
-        threads.push(spawn(move || its.run_errands())?);
+        threads.push(spawn(move || its.send_later_packets())?);
     }
     if let (Some(served), Some(answers)) = (served, &shared.workers.answers) {
         let received = receive_on(calls);

@@ -13,7 +13,7 @@ use flowpipe_host::instance::Death;
 use flowpipe_host::run::{Mode, StageProcess};
 use flowpipe_sync::lock;
 
-use super::distributor::{Distributor, Errand, Received};
+use super::distributor::{Distributor, LaterPacket, Received};
 use super::packets::Unsent;
 use super::protocol::{Command, MessageHead, ToWorker};
 
@@ -169,8 +169,8 @@ impl WorkerConnection for Connection {
     fn destroy(&mut self) {
         self.is_destroyed = true;
         self.distributor.forget(self.process.instance);
-        let errand = Errand::Destroy(self.process.instance);
-        self.distributor.run_later(errand);
+        let packet = LaterPacket::Destroy(self.process.instance);
+        self.distributor.send_later(packet);
     }
 
     fn process(&self) -> Arc<dyn StageProcess> {
@@ -182,8 +182,8 @@ impl Drop for Connection {
     fn drop(&mut self) {
         if !self.is_destroyed {
             self.distributor.forget(self.process.instance);
-            let errand = Errand::Kill(self.process.instance);
-            self.distributor.run_later(errand);
+            let packet = LaterPacket::Kill(self.process.instance);
+            self.distributor.send_later(packet);
         }
     }
 }
@@ -211,7 +211,7 @@ impl RemoteProcess {
     fn report(&self) {
         if let Some(distributor) = self.distributor.upgrade() {
             let (mode, cancelled) = self.control();
-            distributor.run_later(Errand::Control(self.instance, mode, cancelled));
+            distributor.send_later(LaterPacket::Control(self.instance, mode, cancelled));
         }
     }
 }
@@ -242,7 +242,7 @@ impl StageProcess for RemoteProcess {
         *killed = Some(why.to_owned());
         drop(killed);
         distributor.forget(self.instance);
-        distributor.run_later(Errand::Kill(self.instance));
+        distributor.send_later(LaterPacket::Kill(self.instance));
     }
 
     fn set_mode(&self, mode: Mode) {

@@ -43,7 +43,7 @@ pub(crate) struct Distributor {
     creating: Mutex<BTreeMap<(usize, usize), usize>>,
     last: AtomicU64,
     /// What a thread of the bridge sends: the control thread of the run must not wait.
-    errands: (Sender<Errand>, Receiver<Errand>),
+    later: (Sender<LaterPacket>, Receiver<LaterPacket>),
     /// How many calls with messages have returned.
     pub(super) processed: AtomicU64,
 }
@@ -56,7 +56,7 @@ pub(super) enum Received {
 }
 
 /// A packet that is sent later.
-pub(super) enum Errand {
+pub(super) enum LaterPacket {
     Create(u64, WorkerPlace, ClockSource, bool, Arc<RemoteProcess>),
     /// The mode of the run, and the call that is cancelled.
     Control(u64, u32, u64),
@@ -96,7 +96,7 @@ impl Distributor {
             runs: Mutex::default(),
             creating: Mutex::default(),
             last: AtomicU64::new(0),
-            errands: crossbeam_channel::unbounded(),
+            later: crossbeam_channel::unbounded(),
             processed: AtomicU64::new(0),
         })
     }
@@ -108,7 +108,7 @@ impl Distributor {
 
     /// Its run here is over: nothing more is sent.
     pub(crate) fn end(&self) {
-        self.run_later(Errand::End);
+        self.send_later(LaterPacket::End);
     }
 
     /// No call returns any more.
@@ -142,9 +142,9 @@ impl Distributor {
         }
     }
 
-    pub(super) fn run_later(&self, errand: Errand) {
+    pub(super) fn send_later(&self, packet: LaterPacket) {
         // This one has both ends.
-        let _ = self.errands.0.send(errand);
+        let _ = self.later.0.send(packet);
     }
 
     /// Sends an instance nothing more, and ignores what it sends.
@@ -177,10 +177,10 @@ impl Distributor {
     }
 
     /// Sends what is not sent by the threads of the run, until nothing more comes.
-    pub(crate) fn run_errands(&self) {
-        for errand in &self.errands.1 {
-            let (instance, what) = match errand {
-                Errand::Create(instance, place, clock, dry, process) => (
+    pub(crate) fn send_later_packets(&self) {
+        for packet in &self.later.1 {
+            let (instance, what) = match packet {
+                LaterPacket::Create(instance, place, clock, dry, process) => (
                     instance,
                     Command::Create {
                         stage: place.stage,
@@ -191,12 +191,12 @@ impl Distributor {
                         mode: process.control().0,
                     },
                 ),
-                Errand::Control(instance, mode, cancelled) => {
+                LaterPacket::Control(instance, mode, cancelled) => {
                     (instance, Command::Control { mode, cancelled })
                 }
-                Errand::Kill(instance) => (instance, Command::Kill),
-                Errand::Destroy(instance) => (instance, Command::Destroy),
-                Errand::End => break,
+                LaterPacket::Kill(instance) => (instance, Command::Kill),
+                LaterPacket::Destroy(instance) => (instance, Command::Destroy),
+                LaterPacket::End => break,
             };
             // The other machine is dead: nothing is to be done there.
             let _ = self.calls.send(ToWorker { instance, what }, b"", None);
@@ -387,7 +387,7 @@ impl WorkerMachine for PeerWorkers {
     fn availability(&self, stage: usize, worker: usize) -> Availability {
         let this = &self.0;
         if this.is_over() {
-            return Availability::Gone;
+            return Availability::Dead;
         }
         let creating = lock(&this.creating).get(&(stage, worker)).copied();
         let is_ready = this.is_started.load(Ordering::SeqCst)
@@ -429,8 +429,8 @@ impl WorkerMachine for PeerWorkers {
             this.forget(instance);
         }
         let clock = host.stage_clock().source();
-        let create = Errand::Create(instance, place, clock, run.is_dry(), process.clone());
-        this.run_later(create);
+        let create = LaterPacket::Create(instance, place, clock, run.is_dry(), process.clone());
+        this.send_later(create);
         let connection = Connection::new(this.clone(), process, replies);
         WorkerProxy::instance(Box::new(connection), host)
     }

@@ -156,7 +156,7 @@ fn with_fake(
     let began = Instant::now();
     while !desk.run.is_over() {
         assert!(began.elapsed() < LONG, "the run has no end");
-        desk.run.end_gone_workers();
+        desk.run.end_workers_of_dead_machines();
         std::thread::sleep(Duration::from_millis(2));
     }
     let report = finish(desk.run);

@@ -351,7 +351,7 @@ fn kill_rack(pipeline: &Builder, here: usize) -> (Report, BTreeSet<u64>) {
     common::until("it works", || desk.bridge.processed().unwrap() > 20);
     drop(rack);
     while !desk.run.is_over() {
-        desk.run.end_gone_workers();
+        desk.run.end_workers_of_dead_machines();
         std::thread::sleep(Duration::from_millis(5));
     }
     let report = finish(desk.run);

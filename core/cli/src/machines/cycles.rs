@@ -1,4 +1,4 @@
-//! The ends of loops whose stages are on several machines.
+//! The ends of cycles whose stages are on several machines.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,30 +7,30 @@ use flowpipe_config::pipeline::Machines;
 use flowpipe_engine::run::remote::DividedCycle;
 use flowpipe_machines::Bridge;
 
-/// The loops of which this machine has a part.
-pub struct Loops {
+/// The cycles of which this machine has a part.
+pub struct DividedCycles {
     own: usize,
     cycles: Vec<DividedCycle>,
-    /// The machines of each loop.
+    /// The machines of each cycle.
     machines: Vec<BTreeSet<usize>>,
     idle: IdleMachines,
-    /// What the others know: the other machine, the loop, and the machine that was idle.
+    /// What the others know: the other machine, the cycle, and the machine that was idle.
     sent: BTreeSet<(usize, usize, usize)>,
 }
 
-/// The loops and the machines that have been idle in them. Other machines report them.
+/// The cycles and the machines that have been idle in them. Other machines report them.
 #[derive(Clone, Default)]
 pub struct IdleMachines {
     known: Arc<Mutex<BTreeSet<(usize, usize)>>>,
     own: usize,
     /// How many machines there are.
     machines: usize,
-    /// How many loops there are at most.
-    loops: usize,
+    /// How many cycles there are at most.
+    cycles: usize,
 }
 
-impl Loops {
-    /// `cycles`: the loops. `own`: this machine.
+impl DividedCycles {
+    /// `cycles`: the cycles. `own`: this machine.
     pub fn new(cycles: Vec<DividedCycle>, machines: &Machines, own: usize) -> Self {
         let of_stages = &machines.of_stages;
         let of = |cycle: &DividedCycle| cycle.stages().iter().map(|it| of_stages[*it]).collect();
@@ -42,14 +42,14 @@ impl Loops {
                 known: Arc::default(),
                 own,
                 machines: machines.all.len(),
-                loops: of_stages.len(),
+                cycles: of_stages.len(),
             },
             sent: BTreeSet::new(),
         }
     }
 
-    /// The loops, for each bridge.
-    pub fn cycles(&self) -> &[DividedCycle] {
+    /// The cycles, for each bridge.
+    pub fn all(&self) -> &[DividedCycle] {
         &self.cycles
     }
 
@@ -58,7 +58,7 @@ impl Loops {
         self.idle.clone()
     }
 
-    /// Reports what is new, and ends the loops whose machines have all been idle.
+    /// Reports what is new, and ends the cycles whose machines have all been idle.
     pub fn update(&mut self, bridges: &BTreeMap<usize, Bridge>) {
         for cycle in self.cycles.iter().filter(|it| it.is_idle()) {
             self.idle.add(cycle.index(), self.own);
@@ -82,20 +82,20 @@ impl Loops {
 }
 
 impl IdleMachines {
-    /// Another machine has been idle in a loop. What the pipeline does not have is ignored.
+    /// Another machine has been idle in a cycle. What the pipeline does not have is ignored.
     pub fn report(&self, cycle: usize, machine: usize) {
         if machine != self.own {
             self.add(cycle, machine);
         }
     }
 
-    /// A machine is dead: no loop waits for it.
+    /// A machine is dead: no cycle waits for it.
     pub fn report_death(&self, machine: usize) {
-        (0..self.loops).for_each(|cycle| self.report(cycle, machine));
+        (0..self.cycles).for_each(|cycle| self.report(cycle, machine));
     }
 
     fn add(&self, cycle: usize, machine: usize) {
-        if cycle < self.loops && machine < self.machines {
+        if cycle < self.cycles && machine < self.machines {
             self.lock().insert((cycle, machine));
         }
     }
