@@ -389,7 +389,8 @@ impl Mechanism {
 /// where they were at the start.
 fn monitors_trouble(surroundings: &dyn Surroundings, before: Option<&[Rect]>) -> Option<String> {
     (surroundings.monitors()? != before?).then(|| {
-        "the monitors have changed since the start of the run: end it, and start it again".to_owned()
+        "the monitors have changed since the start of the run: end it, and start it again"
+            .to_owned()
     })
 }
 

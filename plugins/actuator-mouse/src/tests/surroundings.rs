@@ -85,7 +85,11 @@ impl Surroundings for FakeDesktop {
             width: 400,
             ..screen
         });
-        Some(if has_changed { vec![right, left] } else { vec![left, right] })
+        Some(if has_changed {
+            vec![right, left]
+        } else {
+            vec![left, right]
+        })
     }
 }
 
