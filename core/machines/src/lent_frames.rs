@@ -56,7 +56,7 @@ mod tests {
             stride: u64::from(SIDE),
         };
         let pixels = vec![0; 16 << 20];
-        let frame = Frame::from_pixels(&Pool::new(1), shape, 0, &pixels).unwrap();
+        let frame = Frame::from_bytes(&Pool::new(1), shape, 0, &pixels).unwrap();
         let mut lent = LentFrames::default();
         let mut count = 0;
         while lent.have_room() {
