@@ -433,7 +433,7 @@ fn frames_enter_with_their_time_and_are_copied_on_write() {
         size: 0,
     });
     let shape = shape.unwrap();
-    let frame = Frame::from_pixels(&Pool::new(1), shape, 0, &vec![3; shape.size()]).unwrap();
+    let frame = Frame::from_bytes(&Pool::new(1), shape, 0, &vec![3; shape.size()]).unwrap();
     let mut run = start(line(&[("scribble", json!({})), ("pass", json!({}))]));
     run.advance_to(Duration::from_secs(3));
     let entering = EnteringMessage {
@@ -447,7 +447,7 @@ fn frames_enter_with_their_time_and_are_copied_on_write() {
         .map(|(from, message)| {
             let origin = message.lineage().origin.unwrap();
             assert_eq!((origin.sequence, origin.captured_ns), (1, 3_000_000_000));
-            (from.stage, message.frame().unwrap().pixels()[0])
+            (from.stage, message.frame().unwrap().bytes()[0])
         })
         .collect();
     // The stage emits what it has written to, and what it received.
