@@ -1,4 +1,4 @@
-"""A stage for flowpipe: finds tones in blocks of sound by Goertzel's method, with the standard library alone."""
+"""A stage for flowpipe: finds tones in windows of sound by Goertzel's method, with the standard library alone."""
 import array
 import json
 import math
@@ -27,11 +27,12 @@ def samples(buffer):
 
 
 def process(message):
-    """The tone of a block: the strongest frequency, and its power."""
-    rate, sound = message["body"]["rate"], samples(message["buffer"])
+    """The tone of a window: the strongest frequency, and its power."""
+    first, sound = message["body"][0], samples(message["buffer"])
+    rate = first["rate"]
     powers = {frequency: power(sound, rate, frequency) for frequency in frequencies}
     tone = max(powers, key=powers.get)
-    body = {"seconds": message["body"]["seconds"], "hertz": tone, "power": round(powers[tone], 3)}
+    body = {"seconds": first["seconds"], "hertz": tone, "power": round(powers[tone], 3)}
     return [{"schema": "audio.tone/1", "body": body}]
 
 

@@ -3,12 +3,14 @@
 use std::ffi::CString;
 
 use flowpipe_plugin::{
-    Carried, Context, Effect, Error, Host, Input, JsonSchema, Next, Port, Result, Stage,
+    BufferPattern, Carried, Context, Effect, Error, Host, Input, JsonSchema, Next, Port, Result,
+    Stage,
 };
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::gathered::{Gathered, MOST_BYTES, body, schema, send_array};
+use crate::gathered::{Gathered, Kept as _, MOST_BYTES, schema};
+use crate::kept_message::{JoinedMessage, KeptMessage};
 
 /// Config of batch.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -35,19 +37,19 @@ fn count() -> usize {
 pub struct Batch {
     config: BatchConfig,
     schema: CString,
-    /// The bodies of the next batch, and when each came.
-    gathered: Gathered<i64>,
+    /// The messages of the next batch, and when each came.
+    gathered: Gathered<i64, KeptMessage>,
     bytes: usize,
 }
 
 impl Stage for Batch {
     const NAME: &'static str = "batch";
     const DOC: &'static str = "Gathers messages and sends them as one: an array of their bodies, in their order, without \
-         their frames. A batch is sent when it has so many messages, when it has 64 MiB, when another message comes and \
+         their frames, and their buffers as one, joined along the first dimension. A batch is sent when it has so many messages, when it has 64 MiB, when another message comes and \
          the first one is too old, and at the end of the stream.";
     const DETERMINISTIC: bool = true;
     const EFFECTS: Option<&'static [Effect]> = Some(&[]);
-    const STATE: &'static str = "batch/1";
+    const STATE: &'static str = "batch/2";
     type Config = BatchConfig;
 
     fn inputs() -> Vec<Port> {
@@ -55,7 +57,7 @@ impl Stage for Batch {
     }
 
     fn outputs() -> Vec<Port> {
-        vec![Port::new("out", "*")]
+        vec![Port::new("out", "*").carrying([Carried::Nothing, BufferPattern::any().into()])]
     }
 
     fn new(config: BatchConfig, _: &Host) -> Result<Self> {
@@ -74,16 +76,17 @@ impl Stage for Batch {
     fn process(&mut self, input: Input<'_>, context: &mut Context<'_>) -> Result<Next> {
         match input {
             Input::Message(message) => {
-                let body = body(&message)?;
+                let message = KeptMessage::of(&message)?;
+                let bytes = message.bytes();
                 let now_ns = match self.config.within_ms {
                     Some(_) => context.host().now_ns(),
                     None => 0,
                 };
-                if self.is_due(now_ns) || self.bytes + body.len() > MOST_BYTES {
+                if self.is_due(now_ns) || self.bytes + bytes > MOST_BYTES {
                     self.send(context)?;
                 }
-                self.bytes += body.len();
-                self.gathered.push(now_ns, body);
+                self.bytes += bytes;
+                self.gathered.push(now_ns, message);
                 if self.gathered.len() >= self.config.count {
                     self.send(context)?;
                 }
@@ -128,7 +131,10 @@ impl Batch {
         self.bytes = 0;
         match gathered.is_empty() {
             true => Ok(()),
-            false => send_array(gathered.iter().map(|(_, body)| body), &self.schema, context),
+            false => {
+                let batch = gathered.iter().map(|(_, kept)| kept);
+                JoinedMessage::of(batch, context.host())?.send(&self.schema, context)
+            }
         }
     }
 }

@@ -1,21 +1,34 @@
-//! The bodies of messages that a stage keeps, and the messages that it makes of them.
+//! What a stage keeps of messages.
 
 use std::collections::VecDeque;
 use std::ffi::CString;
 
-use flowpipe_plugin::{Context, Error, Message, Result};
+use flowpipe_plugin::{Error, Message, Result};
 use serde::{Deserialize, Serialize};
 
-/// The most bytes of all bodies that are kept, by each list of them.
+/// The most bytes that are kept, by each list of messages.
 pub const MOST_BYTES: usize = 64 << 20;
 
-/// Bodies with a value each, oldest first.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct Gathered<T> {
-    items: VecDeque<(T, String)>,
+/// What is kept of a message.
+pub trait Kept {
+    /// How many bytes that are.
+    fn bytes(&self) -> usize;
 }
 
-impl<T> Default for Gathered<T> {
+/// Its body.
+impl Kept for String {
+    fn bytes(&self) -> usize {
+        self.len()
+    }
+}
+
+/// What is kept of messages, with a value each, oldest first.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Gathered<T, K = String> {
+    items: VecDeque<(T, K)>,
+}
+
+impl<T, K> Default for Gathered<T, K> {
     fn default() -> Self {
         Self {
             items: VecDeque::new(),
@@ -23,10 +36,10 @@ impl<T> Default for Gathered<T> {
     }
 }
 
-impl<T> Gathered<T> {
-    /// Adds a body behind the others.
-    pub fn push(&mut self, value: T, body: String) {
-        self.items.push_back((value, body));
+impl<T, K: Kept> Gathered<T, K> {
+    /// Adds one behind the others.
+    pub fn push(&mut self, value: T, kept: K) {
+        self.items.push_back((value, kept));
     }
 
     /// How many there are.
@@ -39,9 +52,9 @@ impl<T> Gathered<T> {
         self.items.is_empty()
     }
 
-    /// The bytes of all bodies.
+    /// The bytes of all of them.
     pub fn bytes(&self) -> usize {
-        self.items.iter().map(|(_, body)| body.len()).sum()
+        self.items.iter().map(|(_, kept)| kept.bytes()).sum()
     }
 
     /// The value of the oldest one.
@@ -50,7 +63,7 @@ impl<T> Gathered<T> {
     }
 
     /// All of them, oldest first.
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &(T, String)> {
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &(T, K)> {
         self.items.iter()
     }
 
@@ -60,7 +73,7 @@ impl<T> Gathered<T> {
     }
 
     /// Removes one by its place.
-    pub fn remove(&mut self, place: usize) -> Option<(T, String)> {
+    pub fn remove(&mut self, place: usize) -> Option<(T, K)> {
         self.items.remove(place)
     }
 }
@@ -86,24 +99,4 @@ pub fn schema(id: &str) -> Result<CString> {
             "schema = {id:?}: it is such as \"sensor.batch/1\""
         ))),
     }
-}
-
-/// Sends the bodies as one array.
-///
-/// # Errors
-/// When no stage receives it any more, and when the host refuses it.
-pub fn send_array<'b>(
-    bodies: impl Iterator<Item = &'b String>,
-    schema: &CString,
-    context: &mut Context<'_>,
-) -> Result<()> {
-    let mut array = String::from("[");
-    for (index, body) in bodies.enumerate() {
-        if index > 0 {
-            array.push(',');
-        }
-        array.push_str(body);
-    }
-    array.push(']');
-    context.emit_document(0, schema, array.as_bytes(), None, 0)
 }

@@ -10,6 +10,7 @@ mod dedup;
 mod filter;
 mod gathered;
 mod join;
+mod kept_message;
 mod map;
 mod pass;
 mod sample;

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use flowpipe_plugin::harness::Harness;
-use flowpipe_plugin::{Format, Result, abi, harness};
+use flowpipe_plugin::harness::{Emitted, Harness};
+use flowpipe_plugin::{Element, Format, Result, abi, harness};
 use serde_json::{Value, json};
 
 use crate::batch::Batch;
@@ -289,6 +289,79 @@ fn windows_by_count_overlap_or_leave_out() {
     assert_eq!(windows(1, 3, 7), [json!([0]), json!([3]), json!([6])]);
     assert_eq!(windows(3, 1, 2), [json!([0, 1])]);
     assert!(windows(3, 1, 0).is_empty());
+}
+
+/// Sends a sound of these samples, of which a step has so many.
+fn send_sound(stage: &mut Harness, samples: &[i16], channels: u64) -> Result<Vec<Emitted>> {
+    let shape = [samples.len() as u64 / channels, channels];
+    let host = *stage.host();
+    let mut sound = host.new_buffer("audio/pcm", Element::I16, &shape)?;
+    sound.as_mut_slice()?.copy_from_slice(samples);
+    stage.send_buffer(0, "x.a/1", &json!(samples.len()), &sound)
+}
+
+#[test]
+fn windows_and_batches_join_buffers() {
+    let window = || harness!(Window, json!({ "schema": "x.w/1", "count": 2, "step": 1 }));
+    let mut first = window().unwrap();
+    assert!(send_sound(&mut first, &[1, 2], 2).unwrap().is_empty());
+    // The state has the samples too.
+    let mut stage = replaced(first, window());
+    for (samples, joined) in [
+        (&[3, 4, 5, 6][..], &[1, 2, 3, 4, 5, 6][..]),
+        (&[7, 8], &[3, 4, 5, 6, 7, 8]),
+    ] {
+        let sent = send_sound(&mut stage, samples, 2).unwrap();
+        let sound = sent[0].buffer().unwrap();
+        assert_eq!(sound.shape(), [3, 2]);
+        assert_eq!(sound.as_slice::<i16>().unwrap(), joined);
+        assert_eq!(sent[0].body.as_array().unwrap().len(), 2);
+    }
+    let mut batch = harness!(Batch, json!({ "schema": "x.b/1", "count": 9 })).unwrap();
+    for number in 0..3 {
+        assert!(send_sound(&mut batch, &[number], 1).unwrap().is_empty());
+    }
+    let last = batch.finish().unwrap();
+    let sound = last[0].buffer().unwrap();
+    assert_eq!(
+        (sound.media_type(), sound.shape()),
+        ("audio/pcm", &[3, 1][..])
+    );
+}
+
+#[test]
+fn buffers_that_differ_are_not_joined() {
+    let stage = || harness!(Window, json!({ "schema": "x.w/1", "count": 2 })).unwrap();
+    let mut mixed = stage();
+    assert!(send(&mut mixed, json!(1)).is_empty());
+    let error = send_sound(&mut mixed, &[1, 2], 2).unwrap_err().to_string();
+    assert!(
+        error.contains("only some of the messages carry a buffer"),
+        "{error}"
+    );
+    let mut channels = stage();
+    assert!(send_sound(&mut channels, &[1, 2], 2).unwrap().is_empty());
+    let error = send_sound(&mut channels, &[1, 2], 1)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("[1, 2] and audio/pcm of i16 [2, 1]"),
+        "{error}"
+    );
+    // The next window starts with the next message.
+    assert!(send(&mut channels, json!(1)).is_empty());
+    assert_eq!(send(&mut channels, json!(2)), [json!([1, 2])]);
+}
+
+#[test]
+fn a_state_whose_buffers_have_other_bytes_is_an_error() {
+    let mut stage = harness!(Window, json!({ "schema": "x.w/1", "count": 2 })).unwrap();
+    send_sound(&mut stage, &[1, 2], 2).unwrap();
+    let (format, mut state) = stage.save().unwrap();
+    state["gathered"]["items"][0][1]["elements"]["bytes"] = json!("AAAA");
+    assert!(stage.load(&(format, state)).unwrap());
+    let error = send_sound(&mut stage, &[1, 2], 2).unwrap_err().to_string();
+    assert!(error.contains("fewer bytes than its shape"), "{error}");
 }
 
 #[test]

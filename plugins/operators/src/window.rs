@@ -3,12 +3,14 @@
 use std::ffi::CString;
 
 use flowpipe_plugin::{
-    Carried, Context, Effect, Error, Host, Input, JsonSchema, Next, Port, Result, Stage,
+    BufferPattern, Carried, Context, Effect, Error, Host, Input, JsonSchema, Next, Port, Result,
+    Stage,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::gathered::{Gathered, MOST_BYTES, body, schema, send_array};
+use crate::gathered::{Gathered, Kept as _, MOST_BYTES, schema};
+use crate::kept_message::{JoinedMessage, KeptMessage};
 
 /// The most messages of a window.
 const MOST_MESSAGES: usize = 100_000;
@@ -56,8 +58,8 @@ enum Kind {
 
 #[derive(Default, Serialize, Deserialize)]
 struct OpenWindow {
-    /// The bodies that a window to come has, and when each came.
-    gathered: Gathered<i64>,
+    /// The messages that a window to come has, and when each came.
+    gathered: Gathered<i64, KeptMessage>,
     bytes: usize,
     /// By count: how many messages are left out before the next window starts. Without a window yet, none.
     skip: usize,
@@ -70,11 +72,12 @@ struct OpenWindow {
 impl Stage for Window {
     const NAME: &'static str = "window";
     const DOC: &'static str = "Sends windows over a stream: an array of the bodies of so many messages, or of those that \
-         come within a time, without their frames. Windows can overlap. A window of a time is sent when a message comes \
+         come within a time, without their frames, and their buffers as one, joined along the first dimension. Windows \
+         can overlap. A window of a time is sent when a message comes \
          behind its end, and at the end of the stream; one without messages is not sent.";
     const DETERMINISTIC: bool = true;
     const EFFECTS: Option<&'static [Effect]> = Some(&[]);
-    const STATE: &'static str = "window/1";
+    const STATE: &'static str = "window/2";
     type Config = WindowConfig;
 
     fn inputs() -> Vec<Port> {
@@ -82,7 +85,7 @@ impl Stage for Window {
     }
 
     fn outputs() -> Vec<Port> {
-        vec![Port::new("out", "*")]
+        vec![Port::new("out", "*").carrying([Carried::Nothing, BufferPattern::any().into()])]
     }
 
     fn new(config: WindowConfig, _: &Host) -> Result<Self> {
@@ -96,19 +99,21 @@ impl Stage for Window {
     fn process(&mut self, input: Input<'_>, context: &mut Context<'_>) -> Result<Next> {
         match (input, &self.kind) {
             (Input::Message(message), &Kind::Count { count, step }) => {
-                let body = body(&message)?;
-                self.by_count(count, step, body, context)?;
+                let message = KeptMessage::of(&message)?;
+                self.by_count(count, step, message, context)?;
             }
             (Input::Message(message), &Kind::Time { span_ns, step_ns }) => {
                 let now_ns = context.host().now_ns();
                 self.end_windows(span_ns, step_ns, Some(now_ns), context)?;
-                self.add(now_ns, body(&message)?)?;
+                self.add(now_ns, KeptMessage::of(&message)?)?;
             }
             // What no window had.
             (Input::Finish, Kind::Count { .. }) => {
                 let OpenWindow { gathered, sent, .. } = std::mem::take(&mut self.state);
                 if gathered.len() > sent {
-                    send_array(gathered.iter().map(|(_, body)| body), &self.schema, context)?;
+                    let window = gathered.iter().map(|(_, kept)| kept);
+                    let window = JoinedMessage::of(window, context.host())?;
+                    window.send(&self.schema, context)?;
                 }
             }
             (Input::Finish, &Kind::Time { span_ns, step_ns }) => {
@@ -178,17 +183,18 @@ fn kind(config: &WindowConfig) -> Result<Kind> {
 }
 
 impl Window {
-    fn add(&mut self, value: i64, body: String) -> Result<()> {
+    fn add(&mut self, value: i64, message: KeptMessage) -> Result<()> {
         let state = &mut self.state;
-        if state.gathered.len() >= MOST_MESSAGES || state.bytes + body.len() > MOST_BYTES {
+        let bytes = message.bytes();
+        if state.gathered.len() >= MOST_MESSAGES || state.bytes + bytes > MOST_BYTES {
             return Err(Error::new(format!(
                 "the message is left out: the window has {} messages of {} bytes, and may have {MOST_MESSAGES} of {MOST_BYTES}",
                 state.gathered.len(),
                 state.bytes
             )));
         }
-        state.bytes += body.len();
-        state.gathered.push(value, body);
+        state.bytes += bytes;
+        state.gathered.push(value, message);
         Ok(())
     }
 
@@ -201,27 +207,23 @@ impl Window {
         &mut self,
         count: usize,
         step: usize,
-        body: String,
+        message: KeptMessage,
         context: &mut Context<'_>,
     ) -> Result<()> {
         if self.state.skip > 0 {
             self.state.skip -= 1;
             return Ok(());
         }
-        self.add(0, body)?;
+        self.add(0, message)?;
         if self.state.gathered.len() < count {
             return Ok(());
         }
-        let bodies: Vec<String> = self
-            .state
-            .gathered
-            .iter()
-            .map(|(_, body)| body.clone())
-            .collect();
+        let window = self.state.gathered.iter().map(|(_, kept)| kept);
+        let window = JoinedMessage::of(window, context.host());
         self.remove_first(step);
         self.state.skip = step.saturating_sub(count);
         self.state.sent = self.state.gathered.len();
-        send_array(bodies.iter(), &self.schema, context)
+        window?.send(&self.schema, context)
     }
 
     /// Sends the windows that end at this time or before, or all.
@@ -246,12 +248,12 @@ impl Window {
                 return Ok(());
             }
             let within = |time_ns: i64| time_ns >= end_ns - span_ns && time_ns < end_ns;
-            let bodies = self
-                .state
-                .gathered
-                .iter()
-                .filter(|(time_ns, _)| within(*time_ns));
-            let bodies: Vec<String> = bodies.map(|(_, body)| body.clone()).collect();
+            let gathered = self.state.gathered.iter();
+            let mut window = gathered.filter(|(time_ns, _)| within(*time_ns)).peekable();
+            let window = window.peek().is_some().then(|| {
+                let messages = window.map(|(_, kept)| kept);
+                JoinedMessage::of(messages, context.host())
+            });
             let next_start = end_ns + step_ns - span_ns;
             let old = self
                 .state
@@ -261,8 +263,8 @@ impl Window {
                 .count();
             self.remove_first(old);
             self.state.end_ns = Some(end_ns + step_ns);
-            if !bodies.is_empty() {
-                send_array(bodies.iter(), &self.schema, context)?;
+            if let Some(window) = window {
+                window?.send(&self.schema, context)?;
             }
         }
         Ok(())
