@@ -116,6 +116,20 @@ fn all_but_the_odd_one() -> Vec<u64> {
 }
 
 #[test]
+fn a_machine_that_can_t_start_ends_the_run_of_the_other_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("numbers.txt");
+    let file = Work::new("pass", "").file(folder.path(), &log);
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.replace("\"python3\"", "\"./no-such-program\"")).unwrap();
+    let (desk, rack) = (Machine::start(&file, "desk"), Machine::start(&file, "rack"));
+    let (desk, rack) = (desk.end().expect(1), rack.end().expect(1));
+    assert!(rack.stderr.contains("no-such-program"), "{rack:#?}");
+    let words = "machine rack ends the run: it could not start";
+    assert!(desk.stderr.contains(words), "{desk:#?}");
+}
+
+#[test]
 fn a_failure_stops_the_other_machine_as_the_pipeline_says() {
     for on_stop in ["drain", "drop"] {
         let work = Work {

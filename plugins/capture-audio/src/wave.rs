@@ -41,7 +41,11 @@ impl Wave {
     /// When it is no WAV file that can be read, or a block of it would be too large.
     pub fn open(path: &Path, block: u32, element: SampleType) -> Result<Self> {
         let file = flowpipe_output::open_regular(path)?;
-        let reader = WavReader::new(BufReader::new(file))?;
+        let reader = WavReader::new(BufReader::new(file)).map_err(|error| {
+            Error::new(format!(
+                "it can't be read as a WAV file ({error}): convert others, such as with `ffmpeg -i FILE sound.wav`"
+            ))
+        })?;
         let spec = reader.spec();
         if spec.channels == 0 || spec.sample_rate == 0 {
             return Err(Error::new(format!(

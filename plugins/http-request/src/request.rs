@@ -132,8 +132,8 @@ impl RequestBuilder {
         let wrong = |error| Error::bad_message(format!("the output of `url`, {text:?}: {error}"));
         let (uri, origin) = url(&text).map_err(wrong)?;
         if !self.servers.contains(&origin) {
-            return Err(Error::bad_message(format!(
-                "no request is sent to {origin}, which `servers` does not name"
+            return Err(Error::new(format!(
+                "no request is sent to {origin}, which `servers` of its config does not name"
             )));
         }
         let mut headers = self.fixed.clone();

@@ -16,8 +16,8 @@ pub struct Top {
     /// Print the run as lines of JSON, one a second and a last one at its end, in place of the view. It needs no terminal.
     #[arg(long)]
     pub json: bool,
-    /// Print one line of JSON, and exit.
-    #[arg(long, requires = "json", conflicts_with = "list")]
+    /// Print one line of JSON, with or without `--json`, and exit.
+    #[arg(long, conflicts_with = "list")]
     pub once: bool,
     /// Wait for a run if there is none, and for the next one after it ends.
     #[arg(long)]

@@ -14,7 +14,7 @@ pub fn run(_: &Global, _: &Top) -> Result<Ended, Failure> {
 pub fn run(global: &Global, args: &Top) -> Result<Ended, Failure> {
     if args.list {
         unix::list(args.json)
-    } else if args.json {
+    } else if args.json || args.once {
         unix::print(args)
     } else {
         unix::show(global, args)

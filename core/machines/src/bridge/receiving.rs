@@ -82,9 +82,8 @@ pub(super) fn receive(shared: &Shared, early: Vec<Event>, mut arrivals: HashMap<
     let mut gone_since = (!shared.link.is_connected()).then(Instant::now);
     let mut has_finished = false;
     while !shared.is_closing() {
-        if !has_finished
-            && gone_since.is_some_and(|since| since.elapsed() >= shared.reconnect_timeout)
-        {
+        // Also one whose run is over: it stays until it has everything, unless its run did not start.
+        if gone_since.is_some_and(|since| since.elapsed() >= shared.reconnect_timeout) {
             gone_since = None;
             shared.link.give_up();
         }
