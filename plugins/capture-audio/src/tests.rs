@@ -129,7 +129,9 @@ fn a_file_is_played_several_times_and_by_its_own_rate() {
     let config = json!({ "path": path, "block": 400, "times": 2, "real_time": true });
     let mut stage = capture(config).unwrap();
     for _ in 0..2 {
+        let began = std::time::Instant::now();
         let (blocks, _) = all(&mut stage);
+        assert!(began.elapsed().as_millis() >= 100, "it does not wait");
         let times: Vec<_> = blocks.iter().map(|block| block.captured_ns).collect();
         assert_eq!(times.len(), 3);
         // On a busy machine a block may be late, and none is early.

@@ -13,8 +13,8 @@ pub struct SinkJsonl(MessageWriter);
 impl Stage for SinkJsonl {
     const NAME: &'static str = "sink-jsonl";
     const DOC: &'static str = "Writes messages as JSON lines: to a file, standard output, a Unix socket or a TCP socket. \
-         Each message is a line of its own, written at once and whole. A frame's pixels are not written. In a dry run \
-         nothing is written.";
+         Each message is a line of its own, written at once and whole. What a frame or a buffer holds is not written. In \
+         a dry run nothing is written.";
     const EFFECTS: Option<&'static [Effect]> = Some(&[
         Effect::new(EffectKind::WritesFiles, "writes messages to {path}").with_key("path"),
         Effect::new(

@@ -16,8 +16,8 @@ pub struct Tee(MessageWriter);
 impl Stage for Tee {
     const NAME: &'static str = "tee";
     const DOC: &'static str = "Passes messages on as they came, with their frames and buffers, and appends each to a file \
-         as a line of JSON before. A message that can't be written is a failure, and is not passed on. What is in these is not \
-         written. In a dry run nothing is written, and all is passed on.";
+         as a line of JSON before. A message that can't be written is a failure, and is not passed on. What its frame or buffer \
+         holds is not written. In a dry run nothing is written, and all is passed on.";
     const EFFECTS: Option<&'static [Effect]> =
         Some(&[Effect::new(EffectKind::WritesFiles, "writes messages to {path}").with_key("path")]);
     type Config = TeeConfig;

@@ -40,7 +40,10 @@ impl Stage for SinkImage {
 
     fn inputs() -> Vec<Port> {
         let chosen = Port::new("chosen", "*").carrying(Carried::ANYTHING);
-        vec![Port::new("in", "*"), chosen.optional()]
+        vec![
+            Port::new("in", "*").carrying([Carried::Picture]),
+            chosen.optional(),
+        ]
     }
 
     fn outputs() -> Vec<Port> {
@@ -146,10 +149,14 @@ impl SinkImage {
         };
         Ok(match self.waiting.choose(number, drawing) {
             Choice::Waited(frame, drawing) => Some((frame, drawing)),
-            Choice::ToCome => None,
+            Choice::ToCome | Choice::Repeated => None,
+            Choice::Dropped(dropped) => {
+                tracing::warn!("the choice of frame {dropped}, which has not come, is dropped");
+                None
+            }
             Choice::TooLate => {
                 tracing::info!(
-                    "frame {number} does not wait any more: raise `waiting` if it was not written"
+                    "frame {number} does not wait any more: raise `waiting` to write it"
                 );
                 None
             }

@@ -52,6 +52,11 @@ impl MemoryLimit {
         }
     }
 
+    /// Whether the system reports how much memory this process has.
+    pub fn can_measure() -> bool {
+        resident_bytes(std::process::id()).is_some()
+    }
+
     /// Begins work beside other work.
     pub fn begin(&self) -> LimitedWork<'_> {
         let others = self.work.read().unwrap_or_else(PoisonError::into_inner);

@@ -76,6 +76,10 @@ fn run_work(global: &Global, args: &MachineWork) -> Result<Ended, Failure> {
             "the file has no machine \"{name}\" that works; it has {all}"
         )));
     };
+    if args.memory.is_some() && !MemoryLimit::can_measure() {
+        let why = "--memory: this system does not report how much memory a process has";
+        return Err(Failure::Usage(why.to_owned()));
+    }
     let transports = transports::listen(&machines, own, &[coordinator])?;
     let Some(transport) = transports.into_iter().next() else {
         return Err(Failure::Run("nothing listens".to_owned()));
