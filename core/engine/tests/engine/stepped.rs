@@ -311,7 +311,7 @@ fn a_message_that_one_input_does_not_take_goes_nowhere() {
     let mut run = start(builder);
     enter(&mut run, 0, 2);
     assert_eq!(emitted(&mut run), []);
-    let text = "it emitted test.other/1, which counter-2 does not take";
+    let text = "it emitted test.other/1 with nothing, which counter-2 does not take";
     assert_eq!(texts(&run), [(0, text, 1)]);
     enter(&mut run, 0, 3);
     let stages: Vec<_> = emitted(&mut run).into_iter().map(|it| it.0).collect();
