@@ -78,8 +78,9 @@ impl Capture for CaptureVideo {
             Ok(None) => Ok(self.end_round()),
             Err(error) => {
                 if error.status() != abi::CANCELLED {
-                    // A damaged video is not played again and again.
+                    // A damaged video is not played again.
                     self.end_round();
+                    self.rounds = Some(0);
                 }
                 Err(error)
             }

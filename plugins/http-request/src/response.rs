@@ -12,6 +12,9 @@ use ureq::http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 
 use crate::client::Response;
 
+/// How many levels JSON may have. The host reads 128, of which the message around it is one.
+const DEEPEST: usize = 120;
+
 /// The body of a message.
 #[derive(Serialize)]
 struct ResponseBody<'a> {
@@ -29,7 +32,7 @@ struct ResponseBody<'a> {
 #[serde(rename_all = "lowercase")]
 enum Content<'a> {
     /// It is declared as JSON, and is.
-    Json(serde_json::Value),
+    Json(&'a RawValue),
     /// Any other text in UTF-8.
     Text(&'a str),
     /// What is no text.
@@ -76,15 +79,35 @@ fn content(response: &Response) -> Content<'_> {
     let text = std::str::from_utf8(&response.body);
     match text {
         Ok(text) if !is_encoded => {
-            // Deeper than 128 levels is no JSON for it, and so for no other stage.
+            // As it came: parsed, it would take a hundred times the memory.
             let json = is_json(field(CONTENT_TYPE)).then(|| serde_json::from_str(text));
             match json {
-                Some(Ok(json)) => Content::Json(json),
+                Some(Ok(json)) if depth(text) <= DEEPEST => Content::Json(json),
                 _ => Content::Text(text),
             }
         }
         _ => Content::Base64(STANDARD.encode(&response.body)),
     }
+}
+
+/// How many levels JSON has.
+fn depth(json: &str) -> usize {
+    let (mut level, mut deepest) = (0_usize, 0);
+    let (mut is_text, mut is_escaped) = (false, false);
+    for byte in json.bytes() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if is_text => is_escaped = true,
+            b'"' => is_text = !is_text,
+            b'[' | b'{' if !is_text => {
+                level += 1;
+                deepest = deepest.max(level);
+            }
+            b']' | b'}' if !is_text => level = level.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
 }
 
 /// Whether a media type is that of JSON: `application/json`, `application/problem+json; charset=utf-8`.
@@ -123,6 +146,11 @@ mod tests {
         let json = [("content-type", "application/problem+JSON; charset=utf-8")];
         assert_eq!(message(&json, b"{\"b\": [1]}")["json"], json!({ "b": [1] }));
         assert_eq!(message(&json, b"{\"b\": ")["text"], "{\"b\": ");
+        let brackets = format!("[{:?}]", "[\"".repeat(1_000));
+        let expected: Value = serde_json::from_str(&brackets).unwrap();
+        assert_eq!(message(&json, brackets.as_bytes())["json"], expected);
+        let levels = "[".repeat(DEEPEST) + &"]".repeat(DEEPEST);
+        assert!(message(&json, levels.as_bytes())["json"].is_array());
         let deep = "[".repeat(1_000) + &"]".repeat(1_000);
         assert_eq!(message(&json, deep.as_bytes())["text"], deep);
         assert_eq!(message(&[], "ä".as_bytes())["text"], "ä");

@@ -66,7 +66,7 @@ impl JoinedMessage {
     /// # Errors
     /// When only some of them have a buffer, the buffers differ in more than the length of the first dimension, or memory is
     /// short.
-    pub fn of<'k>(kept: impl Iterator<Item = &'k KeptMessage>, host: &Host) -> Result<Self> {
+    pub fn of<'k>(kept: impl Iterator<Item = &'k KeptMessage>, host: Host) -> Result<Self> {
         let mut array = String::from("[");
         let mut all = Vec::new();
         for (index, message) in kept.enumerate() {
@@ -113,7 +113,7 @@ impl Elements {
     }
 }
 
-fn joined(all: &[Option<&Elements>], host: &Host) -> Result<Option<Buffer>> {
+fn joined(all: &[Option<&Elements>], host: Host) -> Result<Option<Buffer>> {
     let Some(first) = all.iter().copied().flatten().next() else {
         return Ok(None);
     };

@@ -294,7 +294,7 @@ fn windows_by_count_overlap_or_leave_out() {
 /// Sends a sound of these samples, of which a step has so many.
 fn send_sound(stage: &mut Harness, samples: &[i16], channels: u64) -> Result<Vec<Emitted>> {
     let shape = [samples.len() as u64 / channels, channels];
-    let host = *stage.host();
+    let host = stage.host();
     let mut sound = host.new_buffer("audio/pcm", Element::I16, &shape)?;
     sound.as_mut_slice()?.copy_from_slice(samples);
     stage.send_buffer(0, "x.a/1", &json!(samples.len()), &sound)
@@ -334,7 +334,10 @@ fn buffers_that_differ_are_not_joined() {
     let stage = || harness!(Window, json!({ "schema": "x.w/1", "count": 2 })).unwrap();
     let mut mixed = stage();
     assert!(send(&mut mixed, json!(1)).is_empty());
-    let error = send_sound(&mut mixed, &[1, 2], 2).unwrap_err().to_string();
+    let error = send_sound(&mut mixed, &[1, 2], 2)
+        .err()
+        .unwrap()
+        .to_string();
     assert!(
         error.contains("only some of the messages carry a buffer"),
         "{error}"
@@ -342,7 +345,8 @@ fn buffers_that_differ_are_not_joined() {
     let mut channels = stage();
     assert!(send_sound(&mut channels, &[1, 2], 2).unwrap().is_empty());
     let error = send_sound(&mut channels, &[1, 2], 1)
-        .unwrap_err()
+        .err()
+        .unwrap()
         .to_string();
     assert!(
         error.contains("[1, 2] and audio/pcm of i16 [2, 1]"),
@@ -360,7 +364,10 @@ fn a_state_whose_buffers_have_other_bytes_is_an_error() {
     let (format, mut state) = stage.save().unwrap();
     state["gathered"]["items"][0][1]["elements"]["bytes"] = json!("AAAA");
     assert!(stage.load(&(format, state)).unwrap());
-    let error = send_sound(&mut stage, &[1, 2], 2).unwrap_err().to_string();
+    let error = send_sound(&mut stage, &[1, 2], 2)
+        .err()
+        .unwrap()
+        .to_string();
     assert!(error.contains("fewer bytes than its shape"), "{error}");
 }
 

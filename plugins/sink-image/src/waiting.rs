@@ -116,7 +116,7 @@ mod tests {
         }
         assert_eq!(waiting.choose(2, ()), Choice::TooLate);
         assert_eq!(waiting.choose(3, ()), Choice::Waited(3, ()));
-        for number in 0..10_000 {
+        for number in 0..10_000_u64 {
             let expected = match number.checked_sub(MOST_CHOSEN as u64) {
                 Some(oldest) => Choice::Dropped(100 + oldest),
                 None => Choice::ToCome,

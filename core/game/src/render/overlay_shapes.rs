@@ -9,19 +9,22 @@ use super::{Pixels, SizeError, overlay};
 
 /// Large shapes take long to draw. After this time, the rest is left out.
 const LONGEST: Duration = Duration::from_secs(3);
+/// The longest line of one shape, in pixels inside of the picture: nothing ends the drawing of a shape.
+const LONGEST_LINE: f64 = 1e6;
 
 /// Draws shapes over a picture, the first one first, for a few seconds at most. A caption counts those that are left out.
 ///
 /// # Errors
 /// When the picture is too large to draw on.
 pub fn draw(picture: Pixels, shapes: &[Shape]) -> Result<Pixels, SizeError> {
+    let size = [picture.width, picture.height].map(f64::from);
     let mut sheet = ShapeSheet::new(picture)?;
     let began = Instant::now();
-    for (drawn, shape) in shapes.iter().enumerate() {
-        if began.elapsed() > LONGEST {
-            let (left_out, all) = (shapes.len() - drawn, shapes.len());
-            let text = format!("{left_out} of {all} shapes left out: drawing them takes too long");
-            return overlay::caption(sheet.into_pixels(), &text);
+    let mut left_out = 0;
+    for shape in shapes {
+        if began.elapsed() > LONGEST || line_length(&shape.form, size) > LONGEST_LINE {
+            left_out += 1;
+            continue;
         }
         let colour = shape.colour;
         let (top, middle) = match &shape.form {
@@ -58,7 +61,25 @@ pub fn draw(picture: Pixels, shapes: &[Shape]) -> Result<Pixels, SizeError> {
             sheet.label(label, [middle, top], colour);
         }
     }
+    if left_out > 0 {
+        let all = shapes.len();
+        let text = format!("{left_out} of {all} shapes left out: drawing them takes too long");
+        return overlay::caption(sheet.into_pixels(), &text);
+    }
     Ok(sheet.into_pixels())
+}
+
+/// About how many pixels of a picture the line through the points of a form crosses. `size`: of the picture.
+fn line_length(form: &Form, size: [f64; 2]) -> f64 {
+    let (Form::Line { points } | Form::Polygon { points }) = form else {
+        return 0.0;
+    };
+    let inside = |point: &Point| [0, 1].map(|axis| point[axis].clamp(0.0, size[axis]));
+    let steps = points.windows(2).map(|pair| {
+        let [from, to] = [inside(&pair[0]), inside(&pair[1])];
+        (to[0] - from[0]).abs() + (to[1] - from[1]).abs()
+    });
+    steps.sum()
 }
 
 /// The top of points, and the middle between left and right.
@@ -129,6 +150,33 @@ mod tests {
         let labelled = drawn(Shape::rectangle(place).with_label("mine"));
         let has_letters = |drawn: &Pixels| (20..80).any(|x| drawn.at(x, 30) != Some(GREY));
         assert!(has_letters(&labelled) && !has_letters(&filled));
+    }
+
+    #[test]
+    fn a_line_that_crosses_the_picture_too_often_is_left_out() {
+        let zigzag = |count: u32| {
+            let point = |step: u32| [f64::from(step % 100), f64::from(step % 2) * 100.0];
+            (0..count).map(point).collect::<Vec<_>>()
+        };
+        assert!(
+            line_length(
+                &Form::Line {
+                    points: zigzag(100)
+                },
+                [100.0; 2]
+            ) < LONGEST_LINE
+        );
+        for shape in [
+            Shape::line(zigzag(100_000)),
+            Shape::polygon(zigzag(100_000)).filled(),
+        ] {
+            let began = Instant::now();
+            let drawn = drawn(shape);
+            // Without the limit it takes minutes.
+            assert!(began.elapsed() < Duration::from_secs(60));
+            assert_eq!(drawn.at(50, 95), Some(GREY), "it is drawn");
+            assert_ne!(drawn.at(1, 1), Some(GREY), "a caption is above");
+        }
     }
 
     #[test]
