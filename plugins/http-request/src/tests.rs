@@ -183,7 +183,10 @@ fn messages_reach_no_other_server() {
         format!("http://127.0.0.2:{port}/"),
     ] {
         let error = failure(&mut stage, json!({ "url": other }));
-        assert!(error.contains("which `servers` of its config does not name"), "{error}");
+        assert!(
+            error.contains("which `servers` of its config does not name"),
+            "{error}"
+        );
     }
     for wrong in [
         "file:///etc/passwd",
