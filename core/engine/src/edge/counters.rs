@@ -95,10 +95,13 @@ impl Counters {
     }
 
     /// Reopens the edge for a new receiver, which has taken nothing. What the previous receiver left in the queue
-    /// counts as dropped. Call it while neither side is active.
-    pub(crate) fn reopen(&self) {
+    /// counts as dropped, but for so many messages that the new one gets. Call it while neither side is active.
+    pub(crate) fn reopen(&self, kept: u64) {
         self.finish_taken();
-        add(&self.sender.left, self.snapshot().outstanding());
+        add(
+            &self.sender.left,
+            self.snapshot().outstanding().saturating_sub(kept),
+        );
         self.receiver.closed.store(false, Ordering::SeqCst);
     }
 

@@ -243,10 +243,24 @@ mod tests {
         inside.offer();
         inside.take();
         inside.close();
-        inside.reopen();
+        inside.reopen(0);
+        assert_eq!(inside.snapshot().dropped, 1);
         assert!(cycle_of(&inside).check());
         inside.offer();
         assert!(!cycle_of(&inside).check(), "a new message is queued");
+    }
+
+    #[test]
+    fn messages_that_the_next_receiver_gets_are_not_dropped() {
+        let inside = Arc::new(Counters::default());
+        (0..4).for_each(|_| inside.offer());
+        inside.take();
+        inside.reopen(2);
+        assert_eq!(inside.snapshot().dropped, 1);
+        assert!(!cycle_of(&inside).check(), "two are queued");
+        (0..2).for_each(|_| inside.take());
+        inside.finish_taken();
+        assert!(cycle_of(&inside).check());
     }
 
     #[test]

@@ -80,7 +80,8 @@ impl DetachedEnds {
         let items = before.map(|edge| edge.head.dissolve()).unwrap_or_default();
         self.tails.remove(&index);
         if live.reopens {
-            summary.counters.reopen();
+            // A removed edge that comes back may not be drained yet.
+            summary.counters.reopen(items.len() as u64);
         }
         let capacity = edge.queue.capacity;
         summary.capacity.store(capacity, Ordering::Relaxed);
