@@ -123,7 +123,7 @@ fn a_machine_that_can_t_start_ends_the_run_of_the_other_one() {
     let text = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, text.replace("\"python3\"", "\"./no-such-program\"")).unwrap();
     let (desk, rack) = (Machine::start(&file, "desk"), Machine::start(&file, "rack"));
-    let (desk, rack) = (desk.end().expect(1), rack.end().expect(1));
+    let (desk, rack) = (desk.end().expect(1), rack.end().expect(78));
     assert!(rack.stderr.contains("no-such-program"), "{rack:#?}");
     let words = "machine rack ends the run: it could not start";
     assert!(desk.stderr.contains(words), "{desk:#?}");
