@@ -354,6 +354,7 @@ fn when_the_last_worker_is_gone_the_answers_that_are_there_are_printed() {
     wait_for("the worker", || {
         stderr().contains(" works on ").then_some(())
     });
+    // So that it dies at its work, and not before.
     std::thread::sleep(Duration::from_millis(500));
     drop(rack);
     let ran = Ran::from(solving.wait_with_output().unwrap());

@@ -116,10 +116,10 @@ fn a_file_that_is_no_video_ends_the_run_with_the_reason() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_stopped_run_leaves_no_decoder() {
-    use std::time::{Duration, Instant};
-
     use flowpipe_tests::flowpipe;
     use rustix::process::{Pid, Signal, kill_process};
+
+    use crate::screen::wait_for;
 
     let folder = tempfile::tempdir().unwrap();
     video(folder.path());
@@ -134,12 +134,10 @@ fn a_stopped_run_leaves_no_decoder() {
             .filter(|it| it.contains("ffmpeg") && it.contains(&named))
             .count()
     };
-    let began = Instant::now();
-    let patience = Duration::from_secs(60);
-    while decoders() == 0 || !folder.path().join("out/000001.png").exists() {
-        assert!(began.elapsed() < patience);
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    let picture = folder.path().join("out/000001.png");
+    wait_for("a decoder and its picture", || {
+        (decoders() > 0 && picture.exists()).then_some(())
+    });
     let id = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
     kill_process(id, Signal::INT).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130));

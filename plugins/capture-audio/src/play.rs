@@ -85,7 +85,6 @@ impl Stage for CaptureAudio {
             Ok(None) => Ok(self.end_round()),
             Err(error) => {
                 // A damaged file is not played again.
-                self.end_round();
                 self.rounds = Some(0);
                 Err(error.context(&self.config.path))
             }

@@ -79,8 +79,7 @@ impl Capture for CaptureVideo {
             Err(error) => {
                 if error.status() != abi::CANCELLED {
                     // A damaged video is not played again.
-                    self.end_round();
-                    self.rounds = Some(0);
+                    (self.decoder, self.rounds) = (None, Some(0));
                 }
                 Err(error)
             }

@@ -136,6 +136,7 @@ mod tests {
         let work = limit.begin();
         assert!(!work.is_too_much());
         let allocated = std::hint::black_box(vec![1_u8; 200 << 20]);
+        // Until then, what was measured before counts.
         std::thread::sleep(2 * INTERVAL);
         assert!(work.is_too_much() && limit.begin().is_too_much());
         drop((work, allocated));
