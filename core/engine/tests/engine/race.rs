@@ -145,16 +145,21 @@ fn a_loser_that_hangs_is_abandoned() {
     assert_eq!(report.failure, None, "the race continues without it");
     let racers = &report.stages[1].contestants;
     assert!(racers[0].sat_out > 0);
-    let problem = watcher.problems().pop().unwrap();
-    assert_eq!(
-        (problem.kind, report.stages[1].abandoned),
-        (ProblemKind::Hang, 1)
-    );
+    // On a busy machine the other one can be late too.
+    let hung: Vec<_> = watcher
+        .problems()
+        .into_iter()
+        .filter(|problem| problem.kind == ProblemKind::Hang)
+        .collect();
+    let [problem] = &hung[..] else {
+        panic!("{hung:?}")
+    };
+    assert_eq!(report.stages[1].abandoned, 1);
     assert!(
         problem.text.contains("another plugin had answered"),
         "{problem}"
     );
-    assert_eq!(problem.message.unwrap().sequence, 1);
+    assert_eq!(problem.message.as_ref().unwrap().sequence, 1);
 }
 
 #[test]
