@@ -131,6 +131,8 @@ mod messages;
 #[cfg(unix)]
 mod metrics;
 mod mines_live;
+#[cfg(target_os = "linux")]
+mod mouse_lock;
 mod named;
 mod new;
 mod new_pipeline;

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread::{JoinHandle, sleep};
 use std::time::{Duration, Instant};
@@ -22,7 +22,12 @@ pub struct Going {
 impl Going {
     /// Starts the program with these arguments.
     pub fn start(args: &[&str]) -> Self {
-        let mut child = flowpipe(args)
+        Self::start_command(&mut flowpipe(args))
+    }
+
+    /// Starts a command that is the program.
+    pub fn start_command(command: &mut Command) -> Self {
+        let mut child = command
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -38,6 +43,11 @@ impl Going {
             stderr,
             readers,
         }
+    }
+
+    /// Its process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
     }
 
     /// What is on standard error so far.

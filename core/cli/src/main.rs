@@ -3,6 +3,7 @@
 //! # Layout
 //! - [`args`]: the command line; [`misplaced`]: a file in place of a command. [`exit`]: exit codes and failures.
 //! - [`commands`]: one module for each subcommand.
+//! - [`mouse_driver`]: what drives the mouse; [`mouse_lock`]: that one run does; [`user_folder`]: what runs share.
 //! - [`plugins`]: where plugins are looked for; [`user_plugins`]: those that the user installed;
 //!   [`manifest_cache`]: what is known of unchanged plugin files.
 //! - [`pipeline_file`]: reads a pipeline, shows its errors.
@@ -49,6 +50,7 @@ mod metric_families;
 mod metrics;
 mod misplaced;
 mod mouse_driver;
+mod mouse_lock;
 mod nearby;
 mod new;
 mod one_off;
@@ -77,6 +79,7 @@ mod tally;
 mod top;
 mod trace;
 mod transports;
+mod user_folder;
 mod user_plugins;
 mod visibility;
 

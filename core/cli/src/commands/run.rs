@@ -17,6 +17,7 @@ use crate::exit::{Ended, Failure};
 use crate::foreground::{self, Attached, CompletedRun};
 use crate::machines::{self, OtherMachines};
 use crate::mouse_driver::MouseDriver;
+use crate::mouse_lock::MouseLock;
 use crate::otlp::OtlpExport;
 use crate::pipeline_file::settings;
 use crate::prometheus::address::ScrapeListener;
@@ -49,6 +50,12 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
     outputs::note_input(&path);
     outputs::note_inputs_of(&pipeline, &catalogue);
     let here = machines::stages_of(&pipeline, own);
+    let driver = MouseDriver::of(&here, &catalogue);
+    let drives_mouse = driver.is_some();
+    let mut mouse_lock = MouseLock::default();
+    if drives_mouse && !args.dry_run {
+        mouse_lock.take()?;
+    }
     let visibility = Visibility::of(&pipeline, &here, &catalogue);
     // The thread that receives waits for no reader of what it prints, so that few events are queued.
     let (sender, events) = crossbeam_channel::unbounded();
@@ -113,11 +120,10 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
         to: &args.flight_to,
         has_referee: visibility.has_referee,
     });
-    let driver = MouseDriver::of(&here, &catalogue);
-    let drives_mouse = driver.is_some();
     let reload = ReloadOptions {
         file: &path,
         driver: driver.clone(),
+        mouse_lock: (!args.dry_run).then_some(mouse_lock),
         settings,
         polls: args.watch,
         global,

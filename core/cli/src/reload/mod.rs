@@ -15,6 +15,7 @@ use crate::args::Global;
 use crate::events::RunEvent;
 use crate::exit::Failure;
 use crate::mouse_driver::MouseDriver;
+use crate::mouse_lock::MouseLock;
 pub use crate::reload::stamps::FileStamps;
 use crate::show::colour;
 use crate::{pipeline_file, plugins, signals};
@@ -35,6 +36,8 @@ pub struct ReloadOptions<'a> {
     pub scripts: Vec<PathBuf>,
     /// What drives the mouse.
     pub driver: Option<MouseDriver>,
+    /// Its lock; taken before a change adds such a stage. `None`: the run presses nothing.
+    pub mouse_lock: Option<MouseLock>,
     /// Receives what has changed, or why nothing has.
     pub events: Sender<RunEvent>,
 }
@@ -69,6 +72,7 @@ struct FileReloader {
     before: FileStamps,
     scripts: Vec<PathBuf>,
     driver: Option<MouseDriver>,
+    mouse_lock: Option<MouseLock>,
     colours: bool,
     reloader: Reloader,
     events: Sender<RunEvent>,
@@ -89,6 +93,7 @@ impl ReloadOptions<'_> {
             before: self.before.with_scripts(&self.scripts),
             scripts: self.scripts,
             driver: self.driver,
+            mouse_lock: self.mouse_lock,
             colours: colour::on_stderr(self.global),
             reloader: run.reloader(),
             events: self.events,
@@ -193,6 +198,16 @@ impl FileReloader {
         };
         self.scripts = pipeline_file::scripts::of(&pipeline, &catalogue);
         let driver = MouseDriver::of(&pipeline, &catalogue);
+        if driver.is_some()
+            && let Some(lock) = &mut self.mouse_lock
+            && let Err(failure) = lock.take()
+        {
+            self.notify(format!(
+                "not changed: {}",
+                escape_indented(&failure.to_string())
+            ));
+            return false;
+        }
         // Before its first stroke.
         self.send(RunEvent::MouseDriver(driver.clone()));
         let changed = self.reloader.change(pipeline, &catalogue);

@@ -10,6 +10,7 @@ use thiserror::Error;
 
 use super::protocol::{Hello, Line, VERSION};
 use super::sockets::{self, RunSocket};
+use crate::user_folder;
 
 /// The timeout for the greeting of a run.
 const HELLO_TIMEOUT: Duration = Duration::from_secs(2);
@@ -60,7 +61,7 @@ pub enum ConnectError {
 /// # Errors
 /// When the folder can't be read.
 pub fn all() -> Result<Vec<Hello>, ConnectError> {
-    let runs = sockets::open().and_then(|folder| sockets::runs(&folder));
+    let runs = user_folder::open().and_then(|folder| sockets::runs(&folder));
     let runs = runs.map_err(ConnectError::Folder)?;
     let mut hellos: Vec<Hello> = Vec::new();
     for (socket, stream) in runs {
@@ -78,7 +79,7 @@ pub fn all() -> Result<Vec<Hello>, ConnectError> {
 /// # Errors
 /// See [`ConnectError`].
 pub fn connect(pid: u32) -> Result<Connection, ConnectError> {
-    let folder = sockets::open().map_err(ConnectError::Folder)?;
+    let folder = user_folder::open().map_err(ConnectError::Folder)?;
     let socket = sockets::socket(&folder, pid);
     let stream = open(&socket.path).map_err(|_| ConnectError::NoSuchRun(pid))?;
     let (hello, reader) = greet(&socket, stream)?;

@@ -16,6 +16,7 @@ use super::server::Server;
 use super::sockets;
 use crate::machines::progress::OtherProgress;
 use crate::tally::Tally;
+use crate::user_folder;
 
 /// Publishes a run.
 pub struct Publisher {
@@ -115,7 +116,7 @@ impl ServerThread {
         messages: &Arc<LastMessages>,
         views: (RunView, OtherProgress),
     ) -> io::Result<Self> {
-        let socket = sockets::socket(&sockets::open()?, hello.pid);
+        let socket = sockets::socket(&user_folder::open()?, hello.pid);
         let listener = sockets::listen(&socket)?;
         let (over, is_over) = UnixStream::pair()?;
         let server = Server::new(hello, messages.clone(), views, (listener, is_over))?;

@@ -1,15 +1,10 @@
-//! The sockets of runs: in a folder of the user, a socket for each run, named after its process.
+//! The sockets of runs: in the user's folder ([`crate::user_folder`]), a socket for each run, named after its process.
 
-use std::fs::{self, DirBuilder, Permissions};
+use std::fs::{self, Permissions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-
-use rustix::process::getuid;
-
-/// Only the user has access.
-const MODE: u32 = 0o700;
 
 /// The socket of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,34 +13,6 @@ pub struct RunSocket {
     pub pid: u32,
     /// The path of the socket.
     pub path: PathBuf,
-}
-
-/// The user's folder. Creates it if it is missing.
-///
-/// # Errors
-/// When it can't be created, or another user has access.
-pub fn open() -> io::Result<PathBuf> {
-    let folder = match std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from) {
-        Some(runtime) if runtime.is_absolute() && runtime.is_dir() => runtime.join("flowpipe"),
-        _ => std::env::temp_dir().join(format!("flowpipe-{}", getuid().as_raw())),
-    };
-    match DirBuilder::new().mode(MODE).create(&folder) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-        _ => {}
-    }
-    check(&folder)?;
-    Ok(folder)
-}
-
-/// In a folder that everyone may write to, another user may have created it first.
-fn check(folder: &Path) -> io::Result<()> {
-    let about = fs::symlink_metadata(folder)?;
-    let is_ours = about.is_dir() && about.uid() == getuid().as_raw() && about.mode() & 0o077 == 0;
-    if is_ours {
-        return Ok(());
-    }
-    let why = format!("{} is accessible to other users", folder.display());
-    Err(io::Error::new(io::ErrorKind::PermissionDenied, why))
 }
 
 /// The socket of a process.
@@ -101,21 +68,9 @@ pub fn runs(folder: &Path) -> io::Result<Vec<(RunSocket, UnixStream)>> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::os::unix::fs::MetadataExt as _;
 
-    #[test]
-    fn a_folder_that_others_can_access_is_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        let mode = |mode| fs::set_permissions(folder.path(), fs::Permissions::from_mode(mode));
-        mode(0o700).unwrap();
-        check(folder.path()).unwrap();
-        mode(0o750).unwrap();
-        assert!(check(folder.path()).is_err());
-        mode(0o700).unwrap();
-        let link = folder.path().join("link");
-        std::os::unix::fs::symlink(folder.path(), &link).unwrap();
-        assert!(check(&link).is_err(), "a link may lead elsewhere later");
-    }
+    use super::*;
 
     #[test]
     fn sockets_of_killed_runs_are_removed() {
