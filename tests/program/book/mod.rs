@@ -87,6 +87,7 @@ pages! {
     stages_in_any_language: "docs/stages-in-any-language.md",
     stage_in_c: "docs/tutorials/stage-in-c.md",
     testing: "docs/testing.md",
+    boards_in_a_video: "docs/tutorials/boards-in-a-video.md",
     tones_in_sound: "docs/tutorials/tones-in-sound.md",
     vision_in_python: "docs/tutorials/vision-in-python.md",
     vision_in_rust: "docs/tutorials/vision-in-rust.md",
