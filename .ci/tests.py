@@ -24,9 +24,14 @@ LIVE = "live::"
 LIVE_THREADS = "1"
 # These wait most of the time, so that several run on a processor.
 WHOLE_PROGRAM_THREADS = "4"
-# Tests that compute and wait for nothing, by the folders of their crates. They run beside the live tests, on what those
-# leave of the processors.
-COMPUTING = {"generate", "path", "puzzle", "sat", "search", "vision-opencv"}
+# Tests that compute, and that no limit of time ends early: by the folders of their crates, and by the modules of the
+# whole-program tests. They run beside the live tests, on what those leave of the processors.
+COMPUTING = {
+    "check-flowfree", "fuzz", "generate", "path", "puzzle", "recording", "report", "sat", "search",
+    "solver-astar", "solver-frontier", "solver-genetic", "vision-contours", "vision-opencv",
+}
+COMPUTING_MODULES = ["book::", "compare::", "fuzz_commands::", "hostile_bounds::", "plugin_check::"]
+COMPUTING_THREADS = "2"
 AT_ONCE = 3
 # A test program that takes longer, in seconds, is killed: its output shows which test hangs. On two processors the
 # longest takes some twelve minutes, and several times as long on a busy machine.
@@ -108,14 +113,16 @@ def jobs(tests, extra):
         yield from ((test, extra, WHOLE_PROGRAM_THREADS) for test in whole)
         yield from ((test, extra, None) for test in rest)
         return
+    skipped = [word for module in [LIVE, *COMPUTING_MODULES] for word in ["--skip", module]]
     yield from ((test, [LIVE], LIVE_THREADS) for test in whole)
-    yield from ((test, ["--skip", LIVE], WHOLE_PROGRAM_THREADS) for test in whole)
+    yield from ((test, COMPUTING_MODULES, COMPUTING_THREADS) for test in whole)
+    yield from ((test, skipped, WHOLE_PROGRAM_THREADS) for test in whole)
     yield from ((test, [], None) for test in rest)
 
 
 def computes(job):
-    """Whether a test program only computes."""
-    return job[0][0].name in COMPUTING
+    """Whether a test program, or the part of it that the job runs, only computes."""
+    return job[0][0].name in COMPUTING or job[1] == COMPUTING_MODULES
 
 
 def main():

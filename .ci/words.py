@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 # Frozen headers and sources, recordings, and the list itself.
@@ -33,35 +34,42 @@ def has_names(pattern):
     return bool(re.search("[_A-Z]", pattern.pattern))
 
 
+KNOWN = list(patterns())
+
+
+def problems(file):
+    """What is found in a file, as lines to print."""
+    text = Path(file).read_text(encoding="utf-8", errors="replace")
+    apart = as_words(text)
+    # Most patterns are found in no line of a file, which one search of it shows.
+    here = [it for it in KNOWN if it[0].search(apart) or has_names(it[0]) and it[0].search(text)]
+    found = []
+    for number, line in enumerate(text.splitlines() if here else [], 1):
+        if line.endswith(OLDER_KEY):
+            continue
+        checked = NAMES_IN_FILES.sub("", line) if "serde(" in line else line
+        for pattern, instead in here:
+            match = pattern.search(checked) or pattern.search(as_words(checked))
+            if match:
+                found.append(f"{file}:{number}: \"{match.group()}\": write {instead}\n    {line.strip()[:160]}")
+    return found
+
+
 def main():
-    only = sys.argv[1:]
+    only = tuple(sys.argv[1:])
     # With those that are not added yet.
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
     files = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
-    known = list(patterns())
-    found = 0
-    for file in files:
-        if EXEMPT.search(file) or not READ.search(file) or not Path(file).is_file():
-            continue
-        if only and not any(file.startswith(prefix) for prefix in only):
-            continue
-        text = Path(file).read_text(encoding="utf-8", errors="replace")
-        apart = as_words(text)
-        # Most patterns are found in no line of a file, which one search of it shows.
-        here = [it for it in known if it[0].search(apart) or has_names(it[0]) and it[0].search(text)]
-        if not here:
-            continue
-        for number, line in enumerate(text.splitlines(), 1):
-            if line.endswith(OLDER_KEY):
-                continue
-            checked = NAMES_IN_FILES.sub("", line) if "serde(" in line else line
-            for pattern, instead in here:
-                match = pattern.search(checked) or pattern.search(as_words(checked))
-                if match:
-                    found += 1
-                    print(f"{file}:{number}: \"{match.group()}\": write {instead}\n    {line.strip()[:160]}")
+    read = [
+        file for file in files
+        if READ.search(file) and not EXEMPT.search(file) and Path(file).is_file() and (not only or file.startswith(only))
+    ]
+    with ProcessPoolExecutor() as pool:
+        found = [line for lines in pool.map(problems, read, chunksize=16) for line in lines]
+    print(*found, sep="\n", end="\n" if found else "")
     if found:
-        sys.exit(f"{found} words that .ci/words.txt lists")
+        sys.exit(f"{len(found)} words that .ci/words.txt lists")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -69,8 +69,8 @@ fn boards_of_all_sizes(boards: usize) {
 }
 
 #[test]
-fn twenty_boards_of_all_sizes() {
-    boards_of_all_sizes(20);
+fn ten_boards_of_all_sizes() {
+    boards_of_all_sizes(10);
 }
 
 #[test]
@@ -124,8 +124,8 @@ fn boards_in_a_game_that_loses_events(boards: usize) {
 }
 
 #[test]
-fn twenty_boards_in_a_game_that_loses_events() {
-    boards_in_a_game_that_loses_events(20);
+fn ten_boards_in_a_game_that_loses_events() {
+    boards_in_a_game_that_loses_events(10);
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn a_hundred_boards_in_a_window_that_is_moved_between_them() {
 fn every_stage_is_changed_while_it_plays() {
     let args = ["--size", "5,6,7,8", "--seed", "21", "--time-trial", "1h"];
     let table = Table::set(&args);
-    let boards = 60;
+    let boards = 45;
     let number = format!("boards = {boards}");
     let referee = ("referee", number.as_str());
     let mut pipeline = ready("live.toml", &[referee]);

@@ -145,12 +145,23 @@ fn are_won(page: &Path, boards: &[Value]) -> String {
     games
 }
 
-#[test]
-fn thirty_boards_of_a_web_game_are_won_with_nothing_configured() {
+fn boards_are_won_with_nothing_configured(count: usize) {
     let Some(page) = page() else {
         return note!("skipped: shared/games has no dom111-flow-free");
     };
     let sizes: Vec<usize> = (3..=15).collect();
-    let games = are_won(&page, &boards(&sizes, 30));
+    let games = are_won(&page, &boards(&sizes, count));
     assert!(games.contains("stroke_end = \"in-terminal\""), "{games}");
+}
+
+/// One of each size.
+#[test]
+fn thirteen_boards_of_a_web_game_are_won_with_nothing_configured() {
+    boards_are_won_with_nothing_configured(13);
+}
+
+#[test]
+#[ignore = "takes a minute: `./x test full` runs it"]
+fn thirty_boards_of_a_web_game_are_won_with_nothing_configured() {
+    boards_are_won_with_nothing_configured(30);
 }
