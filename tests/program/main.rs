@@ -141,6 +141,7 @@ mod no_reader;
 mod old_recordings;
 mod operators;
 mod outlive;
+mod pipeline_test_buffers;
 mod pipeline_tests;
 mod places;
 mod plan;

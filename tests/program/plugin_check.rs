@@ -414,6 +414,36 @@ fn a_command_that_dies_at_malformed_messages_is_no_hang() {
     assert!(!flat.contains("did not return"), "{flat}");
 }
 
+/// A stage that dies without a buffer, or with one that its input does not take.
+#[test]
+fn an_input_of_buffers_gets_buffers() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("loudest.py");
+    let text = "import array, json, sys\n\
+                for asked in map(json.loads, sys.stdin):\n    \
+                answer = {\"id\": asked[\"id\"]}\n    \
+                if \"message\" in asked:\n        \
+                buffer = asked[\"message\"][\"buffer\"]\n        \
+                assert buffer[\"element\"] == \"f32\" and buffer[\"shape\"][1] == 2, buffer\n        \
+                samples = array.array(\"f\", open(buffer[\"file\"], \"rb\").read())\n        \
+                assert len(samples) == 2 * buffer[\"shape\"][0]\n        \
+                answer[\"messages\"] = [{\"schema\": \"x.peak/1\", \"body\": max(samples)}]\n    \
+                print(json.dumps(answer), flush=True)\n";
+    std::fs::write(&script, text).unwrap();
+    let carries = "{ media_type = \"audio/*\", element = \"f32\", shape = [\"any\", 2] }";
+    let config = format!(
+        "{{ command = [\"python3\", '{}'], inputs = {{ in = {{ schema = \"audio.block/1\", carries = {carries} }} }} }}",
+        script.display()
+    );
+    let file = library("exec").display().to_string();
+    for only in ["answers", "state"] {
+        let stage = ["--stage", "exec", "--config", &config, "--only", only];
+        let ran = run(&[&["plugin", "check", &file][..], &stage].concat()).expect(0);
+        let is_answered = ran.stdout.contains("3 answered, 0 skipped, 0 wrong");
+        assert!(only != "answers" || is_answered, "{ran:#?}");
+    }
+}
+
 #[test]
 fn what_can_not_be_made_is_checked_no_further() {
     let folder = tempfile::tempdir().unwrap();

@@ -10,7 +10,7 @@ use flowpipe_abi as abi;
 use flowpipe_config::pipeline::{Contestant, Isolation, OnError, OnStop, Pipeline, Stage};
 use flowpipe_host::catalogue::{Catalogue, Found};
 use flowpipe_host::document::DocumentError;
-use flowpipe_host::frame::{Frame, Shape};
+use flowpipe_host::frame::{Frame, Layout};
 pub use flowpipe_host::instance::state::State;
 use flowpipe_host::instance::{CreateError, InProcess};
 use flowpipe_host::message::{Descent, Hops, Lineage, Message, Origin};
@@ -257,12 +257,12 @@ impl Trial {
 
     /// Creates a frame in the host's memory, filled by `fill`. `None`: out of memory.
     #[must_use]
-    pub fn frame(&self, shape: Shape, fill: impl FnOnce(&mut [u8])) -> Option<Frame> {
+    pub fn frame(&self, layout: impl Into<Layout>, fill: impl FnOnce(&mut [u8])) -> Option<Frame> {
         let pool = &self.worker.stage.run.services.pool;
-        let mut frame = Frame::new(pool, shape, 0)?;
-        let pixels = frame.write()?;
+        let mut frame = Frame::new(pool, layout, 0)?;
+        let (size, bytes) = (frame.size(), frame.write()?);
         // SAFETY: the frame has `size` initialised bytes and no other reference.
-        fill(unsafe { std::slice::from_raw_parts_mut(pixels.as_ptr(), shape.size()) });
+        fill(unsafe { std::slice::from_raw_parts_mut(bytes.as_ptr(), size) });
         Some(frame)
     }
 

@@ -143,7 +143,7 @@ impl Execution {
         observed.unkept_failures = run.unkept_failures();
         if findings.is_empty() {
             let is_cancelled = || canceller.is_cancelled();
-            findings = judgement::judge(&test, &observed, &names, &is_cancelled);
+            findings = judgement::judge(&test, &observed, &names, &folder, &is_cancelled);
         }
         run.end();
         findings

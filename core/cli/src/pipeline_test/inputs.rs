@@ -13,6 +13,8 @@ use flowpipe_host::catalogue::Catalogue;
 use flowpipe_host::message::Message;
 use serde_json::{Value, json};
 
+use super::buffer;
+
 /// The plugins that read JSON Lines and recordings.
 const LINES: &str = "source-jsonl";
 const RECORDINGS: &str = "capture-recording";
@@ -23,7 +25,7 @@ pub struct Folder(pub Option<PathBuf>);
 
 impl Folder {
     /// A path, as seen from the working directory.
-    fn path(&self, path: &str) -> String {
+    pub(super) fn path(&self, path: &str) -> String {
         match &self.0 {
             Some(folder) if !Path::new(path).has_root() => {
                 let relative = path.strip_prefix("./").unwrap_or(path);
@@ -55,11 +57,16 @@ pub fn read(
     mut each: impl FnMut(EnteringMessage) -> bool,
 ) -> Result<(), String> {
     let (plugin, config) = match &input.source {
-        InputSource::Json { schema, body } => {
+        InputSource::Json {
+            schema,
+            body,
+            buffer,
+        } => {
+            let frame = buffer.as_ref().map(|it| buffer::frame(it, folder));
             each(EnteringMessage {
                 schema: schema.clone(),
                 json: body.to_string().into_bytes(),
-                frame: None,
+                frame: frame.transpose()?,
             });
             return Ok(());
         }
@@ -84,7 +91,7 @@ pub fn read(
 }
 
 /// A path, if it is that of a regular file: others may have no end.
-fn regular(path: String) -> Result<String, String> {
+pub(super) fn regular(path: String) -> Result<String, String> {
     let metadata = std::fs::metadata(&path).map_err(|error| format!("{path}: {error}"))?;
     match metadata.is_file() {
         true => Ok(path),

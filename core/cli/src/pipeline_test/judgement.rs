@@ -8,8 +8,10 @@ use flowpipe_terminal::{counted, was};
 use serde::Serialize;
 use serde_json::Value;
 
+use super::buffer;
 use super::difference::{self, Extent};
 use super::execution::Observed;
+use super::inputs::Folder;
 
 /// Why a test failed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -45,11 +47,12 @@ impl TestFailure {
 /// The most findings of one output, and of all failures: more say nothing new.
 const MOST_FINDINGS: usize = 10;
 
-/// What differs from what a test expects. `names`: the stages.
+/// What differs from what a test expects. `names`: the stages. `folder`: of the files that it names.
 pub fn judge(
     test: &PipelineTest,
     observed: &Observed,
     names: &[String],
+    folder: &Folder,
     is_cancelled: Cancelled<'_>,
 ) -> Vec<TestFailure> {
     let mut findings = Vec::new();
@@ -101,7 +104,10 @@ pub fn judge(
         let pairs = expected.iter().zip(messages).enumerate();
         let mut wrong = pairs.filter_map(|(index, (expected, message))| {
             let what = format!("message {} of {stage}", index + 1);
-            differs(expected, message, &what, is_cancelled)
+            differs(expected, message, &what, is_cancelled).or_else(|| {
+                let expected = expected.buffer.as_ref()?;
+                buffer::difference(expected, message, &what, folder)
+            })
         });
         findings.extend(wrong.by_ref().take(MOST_FINDINGS));
         let more = wrong.take_while(|_| !is_cancelled()).count() as u64;
@@ -149,7 +155,7 @@ fn wrong_count(output: &TestOutput, found: usize, stage: &str) -> Option<TestFai
     Some(TestFailure::new(at, text))
 }
 
-/// How a message differs from what is expected.
+/// How the JSON of a message differs from what is expected.
 fn differs(
     expected: &Expectation,
     message: &Message,

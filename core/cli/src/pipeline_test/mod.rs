@@ -1,10 +1,12 @@
 //! The tests of pipeline files: `[[tests]]`.
 //!
 //! # Layout
-//! - [`execution`]: runs one test, within its time. [`inputs`]: the messages that enter.
+//! - [`execution`]: runs one test, within its time. [`inputs`]: the messages that enter. [`buffer`]: their buffers, and
+//!   those that are expected.
 //! - [`judgement`]: compares what was emitted with what is expected. [`difference`]: where two values differ.
 //! - [`printer`]: prints the results.
 
+mod buffer;
 mod difference;
 pub mod execution;
 mod inputs;

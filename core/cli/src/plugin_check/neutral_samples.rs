@@ -1,10 +1,13 @@
-//! Samples of the messages that belong to no domain and have no pixels, written by hand.
+//! Samples of the messages that belong to no domain and have no pixels, written by hand. Those of sound get a buffer.
 
 use flowpipe_message::{
     FrameNote, GESTURE_OUTCOME, GestureOutcome, METRICS, Metric, Metrics, OVERLAY, Overlay,
     Rectangle, Shape, Tone,
 };
 use serde_json::{Value, json};
+
+/// Blocks of sound, as `capture-audio` emits them.
+const AUDIO_BLOCK: &str = "audio.block/1";
 
 /// The schema, and samples of it. `None`: the schema is none of these.
 pub fn of(schema: &str) -> Option<(&'static str, Vec<Value>)> {
@@ -15,6 +18,7 @@ pub fn of(schema: &str) -> Option<(&'static str, Vec<Value>)> {
             GESTURE_OUTCOME,
             outcomes().iter().map(|it| json!(it)).collect(),
         )),
+        AUDIO_BLOCK => Some((AUDIO_BLOCK, audio_blocks().into())),
         _ => None,
     }
 }
@@ -47,6 +51,16 @@ fn overlays() -> [Overlay; 3] {
         ]),
         Overlay::new(vec![Shape::circle([-5.0, 0.5], 0.25)]),
         Overlay::new(vec![]),
+    ]
+}
+
+/// The first and the second block of a file, and one of another.
+fn audio_blocks() -> [Value; 3] {
+    let block = |source: &str, position: u32, seconds: f64| json!({ "source": source, "rate": 8000, "position": position, "seconds": seconds });
+    [
+        block("a.wav", 0, 0.0),
+        block("a.wav", 8, 0.001),
+        block("b.wav", 0, 0.0),
     ]
 }
 

@@ -1,9 +1,11 @@
 //! The input of a stage: boards of every kind with known answers, and messages of them.
 
+use flowpipe_abi::BufferInfo;
+use flowpipe_config::manifest::{Content, Port};
 use flowpipe_engine::trial::Trial;
 use flowpipe_game::render::{self, Header, Scene, Style, Theme};
 use flowpipe_generate::{Generator, Kind, Recipe, Size};
-use flowpipe_host::frame::{Frame, Shape};
+use flowpipe_host::frame::{BufferLayout, Frame, Shape};
 use flowpipe_message::{FRAME, FrameNote, GESTURES, Gestures};
 use flowpipe_puzzle::gestures::Drags;
 use flowpipe_puzzle::message::{
@@ -35,6 +37,8 @@ pub struct SampleMessage {
     pub body: Value,
     /// Its picture: width, height and the pixels (BGRA, rows without gaps).
     pub picture: Option<(u32, u32, Vec<u8>)>,
+    /// The layout of its buffer.
+    pub buffer: Option<BufferInfo>,
 }
 
 /// The kinds of boards, with their descriptions.
@@ -60,9 +64,25 @@ pub fn boards() -> Vec<SampleBoard> {
     boards
 }
 
-/// The messages of a schema, each once. With a message of a board comes the board; messages that belong to no domain come
-/// with none. Empty: there are no samples of the schema.
+/// The messages for an input, each once: those of its schema, with a buffer if the input takes them with nothing else. With
+/// a message of a board comes the board; messages that belong to no domain come with none. Empty: there are no samples of
+/// the schema.
 pub fn messages<'a>(
+    boards: &'a [SampleBoard],
+    input: &Port,
+) -> Vec<(Option<&'a SampleBoard>, SampleMessage)> {
+    let mut messages = of_schema(boards, &input.schema);
+    for (_, message) in &mut messages {
+        if !input.carries.allows(message.content()) {
+            message.picture = None;
+            message.buffer = input.carries.example();
+        }
+    }
+    messages
+}
+
+/// The messages of a schema, as their domain has them.
+fn of_schema<'a>(
     boards: &'a [SampleBoard],
     schema: &str,
 ) -> Vec<(Option<&'a SampleBoard>, SampleMessage)> {
@@ -73,6 +93,7 @@ pub fn messages<'a>(
             schema: schema.to_owned(),
             body,
             picture: None,
+            buffer: None,
         };
         return numbered.map(|it| (None, message(it))).collect();
     }
@@ -239,13 +260,26 @@ impl SampleBoard {
             schema: schema.to_owned(),
             body,
             picture,
+            buffer: None,
         })
     }
 }
 
 impl SampleMessage {
-    /// The picture, in the memory of the trial.
+    /// What it carries.
+    fn content(&self) -> Content<'_> {
+        match (&self.picture, &self.buffer) {
+            (Some(_), _) => Content::Picture,
+            (None, Some(info)) => Content::Buffer(info),
+            (None, None) => Content::Nothing,
+        }
+    }
+
+    /// The picture or the buffer, in the memory of the trial.
     pub fn frame(&self, trial: &Trial) -> Option<Frame> {
+        if let Some(info) = &self.buffer {
+            return buffer(trial, info);
+        }
         let (width, height, pixels) = self.picture.as_ref()?;
         let shape = Shape::new(&flowpipe_abi::FrameInfo {
             struct_size: 0,
@@ -259,8 +293,20 @@ impl SampleMessage {
     }
 }
 
+/// A buffer of this layout whose bytes count, in the memory of the trial.
+pub fn buffer(trial: &Trial, info: &BufferInfo) -> Option<Frame> {
+    let layout = BufferLayout::new(info).ok()?;
+    trial.frame(layout, |bytes| {
+        for (at, byte) in bytes.iter_mut().enumerate() {
+            // No float is infinite or a NaN then.
+            *byte = (at % 64) as u8;
+        }
+    })
+}
+
 #[cfg(test)]
 mod tests {
+    use flowpipe_config::manifest::Carried;
     use flowpipe_search::Ended;
 
     use super::*;
@@ -282,6 +328,35 @@ mod tests {
         }
     }
 
+    fn port(schema: &str, carries: Carried) -> Port {
+        Port {
+            name: "in".to_owned(),
+            schema: schema.to_owned(),
+            optional: false,
+            check: None,
+            carries,
+        }
+    }
+
+    #[test]
+    fn an_input_gets_what_it_takes() {
+        let sound = json!({ "media_type": "audio/pcm", "element": "f32", "shape": ["any", "any"] });
+        let sound = Carried::read(&sound).unwrap();
+        let boards = boards();
+        for schema in [FRAME, flowpipe_message::METRICS, "audio.block/1", "*"] {
+            let input = port(schema, sound.clone());
+            let messages = messages(&boards, &input);
+            assert!(!messages.is_empty(), "{schema}");
+            for (_, message) in messages {
+                assert!(sound.allows(message.content()), "{schema}");
+            }
+        }
+        // What may carry nothing carries what its domain has.
+        let anything = port(flowpipe_message::METRICS, Carried::anything());
+        let messages = messages(&boards, &anything);
+        assert!(messages.iter().all(|(_, it)| it.buffer.is_none()));
+    }
+
     #[test]
     fn each_sample_is_sent_once() {
         let boards = boards();
@@ -292,7 +367,7 @@ mod tests {
             (flowpipe_message::GESTURE_OUTCOME, 3),
             ("spots.targets/1", 0),
         ] {
-            let messages = messages(&boards, schema);
+            let messages = messages(&boards, &port(schema, Carried::default()));
             assert_eq!(messages.len(), count, "{schema}");
             let is_of_board = |(board, _): &(Option<_>, _)| board.is_some();
             assert!(

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use flowpipe_config::manifest::{Manifest, config_schema};
+use flowpipe_config::manifest::{Manifest, Port, config_schema};
 use flowpipe_config::reader::duration;
 use flowpipe_engine::check::{self, Validators};
 use flowpipe_engine::run::{Options, StartError};
@@ -91,8 +91,12 @@ impl Subject {
 
     /// The schema of its first input. `None`: it is a source.
     pub fn takes(&self) -> Option<&str> {
-        let first = self.manifest().inputs.first();
-        first.map(|port| port.schema.as_str())
+        self.first_input().map(|port| port.schema.as_str())
+    }
+
+    /// Its first input. `None`: it is a source.
+    pub fn first_input(&self) -> Option<&Port> {
+        self.manifest().inputs.first()
     }
 }
 

@@ -49,7 +49,7 @@ impl TriedNoun {
 /// The inputs without samples, one sentence each.
 pub fn without_samples(manifest: &Manifest, boards: &[SampleBoard]) -> Vec<String> {
     let inputs = manifest.inputs.iter();
-    let unknown = inputs.filter(|input| samples::messages(boards, &input.schema).is_empty());
+    let unknown = inputs.filter(|input| samples::messages(boards, input).is_empty());
     let text = |input: &flowpipe_config::manifest::Port| {
         let (name, schema) = (&input.name, &input.schema);
         format!(

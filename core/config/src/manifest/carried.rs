@@ -99,6 +99,30 @@ impl Carried {
         self.0.iter().any(meets)
     }
 
+    /// The layout of some buffer that is allowed, of at most 1 MiB. `None`: there is none.
+    #[must_use]
+    pub fn example(&self) -> Option<BufferInfo> {
+        /// The length of a dimension of any length.
+        const LENGTH: u64 = 8;
+        /// The most bytes.
+        const LARGEST: u64 = 1 << 20;
+        self.0.iter().find_map(|alternative| {
+            let Alternative::Buffer(pattern) = alternative else {
+                return None;
+            };
+            let media_type = match pattern.media_type.as_deref() {
+                None => "application/octet-stream".to_owned(),
+                Some("audio/*") => "audio/pcm".to_owned(),
+                Some(media_type) => media_type.replace('*', "x-sample"),
+            };
+            let shape = pattern.shape.clone().unwrap_or_else(|| vec![None]);
+            let shape: Vec<u64> = shape.iter().map(|it| it.unwrap_or(LENGTH)).collect();
+            let element = pattern.element.unwrap_or(Element::U8);
+            let info = BufferInfo::new(&media_type, element, &shape).ok()?;
+            (info.size <= LARGEST && pattern.allows(&info)).then_some(info)
+        })
+    }
+
     fn written(&self) -> Value {
         match &*self.0 {
             [one] => one.written(),
@@ -200,8 +224,8 @@ impl BufferPattern {
                     let example = text.strip_suffix("/*").map(|group| format!("{group}/x"));
                     if !is_media_type(example.as_ref().unwrap_or(text)) {
                         return Err(format!(
-                            "the media type {text:?} of `carries` is not like \"audio/pcm\" or \"audio/*\": lower \
-                             case, no parameters, at most 63 bytes"
+                            "the media type {text:?} is not like \"audio/pcm\" or \"audio/*\": lower case, no \
+                             parameters, at most 63 bytes"
                         ));
                     }
                     pattern.media_type = Some(text.clone());
@@ -219,12 +243,12 @@ impl BufferPattern {
                 ("shape", Value::Array(shape)) => {
                     let rank = shape.len();
                     return Err(format!(
-                        "a shape of `carries` has {rank} dimensions, and a buffer has at most {BUFFER_MAX_RANK}"
+                        "a shape has {rank} dimensions, and a buffer has at most {BUFFER_MAX_RANK}"
                     ));
                 }
                 _ => {
                     return Err(format!(
-                        "a pattern of `carries` has \"{key}\": {value}, and may have \"media_type\": a text, \
+                        "a pattern of buffers has \"{key}\": {value}, and may have \"media_type\": a text, \
                          \"element\": a text, and \"shape\": an array"
                     ));
                 }
@@ -283,7 +307,7 @@ fn dimension(written: &Value) -> Result<Option<u64>, String> {
         count => match count.as_u64() {
             Some(count) if count > 0 => Ok(Some(count)),
             _ => Err(format!(
-                "a shape of `carries` has {written}, which is neither \"{ANY}\" nor an integer of at least 1"
+                "a shape has {written}, which is neither \"{ANY}\" nor an integer of at least 1"
             )),
         },
     }
@@ -369,6 +393,32 @@ mod tests {
             json!({ "media_type": "audio/*" }),
             json!({ "media_type": "audiobook/pcm" })
         ));
+    }
+
+    #[test]
+    fn an_example_is_allowed() {
+        for (written, expected) in [
+            (json!({}), Some("application/octet-stream u8 [8]")),
+            (
+                json!(["nothing", { "media_type": "audio/*", "element": "f32", "shape": ["any", 2] }]),
+                Some("audio/pcm f32 [8, 2]"),
+            ),
+            (
+                json!({ "media_type": "video/*" }),
+                Some("video/x-sample u8 [8]"),
+            ),
+            (
+                json!({ "shape": [] }),
+                Some("application/octet-stream u8 []"),
+            ),
+            (json!({ "shape": [1 << 20, 2] }), None),
+            (json!(["nothing", "picture"]), None),
+        ] {
+            let carried = carried(written);
+            let found = carried.example();
+            assert_eq!(found.map(|it| it.to_string()).as_deref(), expected);
+            assert!(found.is_none_or(|it| carried.allows(Content::Buffer(&it))));
+        }
     }
 
     #[test]

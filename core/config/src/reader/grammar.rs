@@ -2,7 +2,7 @@
 
 use super::table::{DefaultValue, Row};
 use super::written::{self, machine, queue, record, restart, source, stage};
-use super::written::{test, test_input, test_output};
+use super::written::{test, test_buffer, test_input, test_output};
 
 /// The keys as a table in Markdown.
 #[must_use]
@@ -30,10 +30,13 @@ pub fn tests_markdown() -> String {
     let mut table = HEADING.to_owned();
     let (test, input, output) = (test::keys(), test_input::keys(), test_output::keys());
     let expectation = test_output::expectation_keys();
+    let (buffer, expected) = (test_buffer::input_keys(), test_buffer::expectation_keys());
     add(&mut table, "", &mut test.rows());
     add(&mut table, "inputs.", &mut input.rows());
+    add(&mut table, "inputs.buffer.", &mut buffer.rows());
     add(&mut table, "outputs.", &mut output.rows());
     add(&mut table, "outputs.expect.", &mut expectation.rows());
+    add(&mut table, "outputs.expect.buffer.", &mut expected.rows());
     table
 }
 
@@ -183,6 +186,16 @@ mod tests {
                 test_output::expectation_keys().names(),
                 "outputs = { expect = { ",
                 " } }",
+            ),
+            (
+                test_buffer::input_keys().names(),
+                "inputs = { buffer = { ",
+                " } }",
+            ),
+            (
+                test_buffer::expectation_keys().names(),
+                "outputs = { expect = { buffer = { ",
+                " } } }",
             ),
         ] {
             for name in names {

@@ -13,12 +13,14 @@
 //! A program may compose the text of values that were given elsewhere ([`origin`]).
 //!
 //! [`problem`] has the message of every error, [`error`] its position and its forms for people and machines, `suggest`
-//! the "did you mean", [`grammar`] the documentation of the keys, [`keywords`] and [`duration`] the values with a fixed syntax.
+//! the "did you mean", [`grammar`] the documentation of the keys, [`keywords`] and [`duration`] the values with a fixed syntax,
+//! [`elements`] those of buffers.
 
 pub mod batch_machines;
 pub mod cycle;
 pub mod declared;
 pub mod duration;
+pub mod elements;
 pub mod error;
 pub mod grammar;
 mod json;

@@ -5,9 +5,11 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use serde_json::Value;
+use flowpipe_abi::{BufferInfo, Element};
+use serde_json::{Number, Value};
 
 pub use super::source::Position;
+use crate::manifest::Carried;
 use crate::pipeline::{Pipeline, PortRef};
 
 /// A test of a pipeline.
@@ -64,6 +66,8 @@ pub enum InputSource {
         schema: String,
         /// Its body.
         body: Value,
+        /// Its buffer, if it has one.
+        buffer: Option<TestBuffer>,
     },
     /// A file of JSON Lines.
     Lines {
@@ -84,6 +88,37 @@ pub enum InputSource {
         /// The stage and the output.
         output: String,
     },
+}
+
+/// The buffer of a message that enters a test.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TestBuffer {
+    /// Its media type.
+    pub media_type: String,
+    /// The type of its elements.
+    pub element: Element,
+    /// The elements of each dimension. `None`: one dimension with all elements.
+    pub shape: Option<Vec<u64>>,
+    /// Its elements.
+    pub elements: BufferElements,
+}
+
+/// Where the elements of a buffer are.
+#[derive(Clone, Debug, PartialEq)]
+pub enum BufferElements {
+    /// In a file: little-endian, the last dimension varies fastest.
+    File(String),
+    /// In the pipeline file, as numbers.
+    Values(Vec<Number>),
+}
+
+/// A buffer that is expected.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExpectedBuffer {
+    /// What it is.
+    pub layout: Carried,
+    /// Its elements. `None`: any.
+    pub elements: Option<BufferElements>,
 }
 
 /// A value, and where it is in the file.
@@ -125,6 +160,29 @@ pub struct Expectation {
     pub contains: Option<Placed<Value>>,
     /// An expression of jq whose first output is neither false nor null.
     pub jq: Option<Placed<String>>,
+    /// The message carries this buffer.
+    pub buffer: Option<Placed<ExpectedBuffer>>,
+}
+
+impl TestBuffer {
+    /// The layout of a buffer of that size in bytes.
+    ///
+    /// # Errors
+    /// When it is none, or has another size, as a sentence for users.
+    pub fn info(&self, size: usize) -> Result<BufferInfo, String> {
+        let element = self.element.size();
+        let all = [(size / element) as u64];
+        let shape = self.shape.as_deref().unwrap_or(&all);
+        let info = BufferInfo::new(&self.media_type, self.element, shape);
+        let info = info.map_err(|error| error.to_string())?;
+        match info.size == size as u64 {
+            true => Ok(info),
+            false => Err(format!(
+                "{size} bytes are no buffer {info}, which has {}",
+                info.size
+            )),
+        }
+    }
 }
 
 impl PipelineTest {

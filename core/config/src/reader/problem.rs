@@ -273,6 +273,8 @@ pub enum Problem {
     UnknownTestEffect { stage: String, plugin: String },
     #[error("jq: {reason}")]
     BadExpression { reason: String },
+    #[error("this is no buffer: {reason}")]
+    BadBuffer { reason: String },
 
     #[error("{message}")]
     PluginConfig {

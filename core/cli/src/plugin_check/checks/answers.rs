@@ -24,18 +24,18 @@ struct AnswerCounts {
 }
 
 pub fn check(subject: &Subject, report: &Reporter) {
-    let Some(takes) = subject.takes() else {
+    let Some(input) = subject.first_input() else {
         return ticks(subject, report);
     };
     let boards = samples::boards();
-    let messages = samples::messages(&boards, takes);
+    let messages = samples::messages(&boards, input);
     for notice in tried::without_samples(subject.manifest(), &boards) {
         report.skip(notice);
     }
     if messages.is_empty() {
         return;
     }
-    let noun = TriedNoun::new(subject.manifest(), takes);
+    let noun = TriedNoun::new(subject.manifest(), &input.schema);
     report.doing("creating it");
     let mut trial = match subject.create() {
         Ok(trial) => trial,

@@ -52,16 +52,16 @@ pub fn check(subject: &Subject, report: &Reporter) {
         Err(error) => return report.fail(error.to_string()),
     };
     let mut stats = CancelStats::default();
-    if let Some(takes) = subject.takes() {
+    if let Some(input) = subject.first_input() {
         for side in SIDES {
             report.doing(format!("generating a board of {side} x {side}"));
-            let message = samples::large(side).and_then(|board| board.message(takes));
+            let message = samples::large(side).and_then(|board| board.message(&input.schema));
             let Some(message) = message else { continue };
             report.doing(format!("cancelling a board of {side} x {side}"));
             stats.add_message(&mut trial, &message);
         }
         // Those that belong to no domain are of no board.
-        for (_, message) in samples::messages(&[], takes) {
+        for (_, message) in samples::messages(&[], input) {
             report.doing(format!("cancelling {}", message.name));
             stats.add_message(&mut trial, &message);
         }

@@ -80,7 +80,7 @@ pub fn malformed(subject: &Subject, report: &Reporter) {
     let mut random = Random::new(11);
     let (mut judged, mut accepted) = (0, 0);
     for input in &subject.manifest().inputs {
-        let good = samples::messages(&boards, &input.schema).into_iter().next();
+        let good = samples::messages(&boards, input).into_iter().next();
         let good = good.as_ref().map(|(_, good)| &good.body);
         for body in bodies(good, SPOILED, &mut random) {
             let Ok(message) = Message::detached(&input.schema, body.to_string().as_bytes()) else {
@@ -156,7 +156,7 @@ fn samples(subject: &Subject, report: &Reporter) -> Vec<Message> {
     let boards = samples::boards();
     let mut all = Vec::new();
     for input in &subject.manifest().inputs {
-        let samples = samples::messages(&boards, &input.schema);
+        let samples = samples::messages(&boards, input);
         if samples.is_empty() {
             let schema = &input.schema;
             report.skip(format!(

@@ -4,6 +4,7 @@
 use std::time::{Duration, Instant};
 
 use flowpipe_abi as abi;
+use flowpipe_config::manifest::Port;
 use flowpipe_engine::trial::{CallEnd, Trial};
 use flowpipe_generate::Random;
 use flowpipe_host::frame::{Frame, Shape};
@@ -36,7 +37,7 @@ pub fn check(subject: &Subject, report: &Reporter) {
     let mut random = Random::new(11);
     let (mut sent, mut left_out) = (0, 0_usize);
     for (port, input) in subject.manifest().inputs.iter().enumerate() {
-        let good = samples::messages(&boards, &input.schema).into_iter().next();
+        let good = samples::messages(&boards, input).into_iter().next();
         let good = good.map(|(_, message)| message);
         let bodies = bodies(good.as_ref().map(|it| &it.body), SPOILED, &mut random);
         let schema = good
@@ -56,7 +57,7 @@ pub fn check(subject: &Subject, report: &Reporter) {
             let text = body.to_string();
             let shown = shown(&text);
             report.doing(format!("processing {shown}"));
-            let frame = frame(sent, &trial);
+            let frame = frame(sent, input, &trial);
             let (tried, late) = cancel::within(subject.timeout, &mut trial, |trial| {
                 trial.message(port, schema, text.as_bytes(), frame)
             });
@@ -180,10 +181,11 @@ fn pointers(value: &Value, place: String, all: &mut Vec<String>) {
     all.push(place);
 }
 
-/// No picture, or one that is not a screenshot.
-fn frame(number: usize, trial: &Trial) -> Option<Frame> {
-    let (format, width, height, stride) = match number % 5 {
+/// No picture, one that is not a screenshot, or a buffer that the input takes.
+fn frame(number: usize, input: &Port, trial: &Trial) -> Option<Frame> {
+    let (format, width, height, stride) = match number % 6 {
         0 => return None,
+        5 => return samples::buffer(trial, &input.carries.example()?),
         1 => (abi::FORMAT_GREY8, 1, 1, 0),
         2 => (abi::FORMAT_RGB8, 3, 200, 16),
         3 => (abi::FORMAT_BGRA8, 700, 2, 0),

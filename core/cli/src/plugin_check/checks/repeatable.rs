@@ -9,14 +9,15 @@ use crate::plugin_check::subject::Subject;
 
 pub fn check(subject: &Subject, report: &Reporter) {
     let is_declared = subject.manifest().deterministic;
-    let Some(takes) = subject.takes() else {
+    let Some(input) = subject.first_input() else {
         return report.skip("it is a source");
     };
     let boards = samples::boards();
-    let messages = samples::messages(&boards, takes).into_iter();
+    let messages = samples::messages(&boards, input).into_iter();
     let messages: Vec<SampleMessage> = messages.map(|(_, message)| message).collect();
     if messages.is_empty() {
-        return report.skip(format!("there are no samples of {takes}"));
+        let schema = &input.schema;
+        return report.skip(format!("there are no samples of {schema}"));
     }
     report.doing("creating it twice");
     let made = [(); 2].map(|()| subject.create());

@@ -89,7 +89,7 @@ fn script(subject: &Subject, report: &Reporter) -> Result<Script, String> {
             let inputs = subject.manifest().inputs.iter().enumerate();
             let steps = inputs.flat_map(|(port, input)| {
                 let shown = boards.get(..count).unwrap_or(&boards);
-                let messages = samples::messages(shown, &input.schema).into_iter();
+                let messages = samples::messages(shown, input).into_iter();
                 let numbered = messages.take(count).enumerate();
                 numbered.map(move |(number, (board, message))| {
                     let is_it =

@@ -199,11 +199,11 @@ fn threads_in_the_end(wanted: Option<usize>) -> Option<usize> {
 
 /// At most so many messages for a stage; none for a source.
 pub fn messages(subject: &Subject, count: usize) -> Vec<SampleMessage> {
-    let Some(takes) = subject.takes() else {
+    let Some(input) = subject.first_input() else {
         return Vec::new();
     };
     let boards = samples::boards();
-    let messages = samples::messages(&boards, takes).into_iter();
+    let messages = samples::messages(&boards, input).into_iter();
     messages.map(|(_, message)| message).take(count).collect()
 }
 

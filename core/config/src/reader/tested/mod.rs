@@ -1,7 +1,8 @@
 //! The tests of a pipeline: what their names mean, and which stages run.
 //!
-//! [`reach`] finds the stages, and what they would do outside of the program.
+//! [`reach`] finds the stages, and what they would do outside of the program. [`buffer`] reads buffers.
 
+mod buffer;
 mod reach;
 #[cfg(test)]
 mod tests;
@@ -260,9 +261,14 @@ impl Tested<'_> {
                 findings.report(&input.span, Problem::Missing { message, hint });
                 return None;
             };
+            let buffer = match &input.buffer {
+                Some(written) => Some(buffer::entering(written, findings)?),
+                None => None,
+            };
             InputSource::Json {
                 schema: schema.to_owned(),
                 body: json::from_toml(json, findings),
+                buffer,
             }
         } else if let Some(file) = text(&input.file) {
             let schema = schema.map(str::to_owned);
@@ -447,6 +453,10 @@ impl Tested<'_> {
             jq: text(&written.jq, findings),
             equal: value(&written.equal, findings),
             contains: value(&written.contains, findings),
+            buffer: written
+                .buffer
+                .as_ref()
+                .and_then(|it| buffer::expected(it, findings)),
         }
     }
 }

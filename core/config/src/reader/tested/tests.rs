@@ -5,7 +5,7 @@ use miette::{GraphicalReportHandler, GraphicalTheme};
 use serde_json::json;
 
 use crate::pipeline::PortRef;
-use crate::reader::pipeline_test::{InputSource, PipelineTest};
+use crate::reader::pipeline_test::{BufferElements, InputSource, PipelineTest};
 use crate::reader::testing::{read_file, snapshot};
 
 /// A loop with a mouse, as in live play, and an echo of what is read.
@@ -110,6 +110,7 @@ error = "no"
     let json = |schema: &str, body| InputSource::Json {
         schema: schema.to_owned(),
         body,
+        buffer: None,
     };
     let recording = |output: &str| InputSource::Recording {
         file: "a.mcap".to_owned(),
@@ -154,6 +155,38 @@ fn nothing_is_an_empty_list() {
         "[[tests]]\nname = 'a'\nstart = 'solver'\ninputs = { json = {} }\noutputs = { from = 'solver', expect = 'nothing' }\n",
     );
     assert_eq!(all[0].outputs[0].expect.as_ref().map(Vec::len), Some(0));
+}
+
+#[test]
+fn buffers_are_what_is_written() {
+    let all = tests(
+        r#"
+[[tests]]
+name = "a"
+start = "solver"
+inputs = [
+    { json = 1, buffer = { media_type = "a/b", values = [1, 2] } },
+    { json = 2, buffer = { media_type = "a/b", element = "f32", shape = [1, 2], file = "c" } },
+]
+outputs = { from = "planner", expect = { buffer = { media_type = "a/*", shape = ["any"], values = [3] } } }
+"#,
+    );
+    let buffer = |index: usize| match &all[0].inputs[index].source {
+        InputSource::Json { buffer, .. } => buffer.clone().unwrap(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(buffer(0).info(2).unwrap().to_string(), "a/b u8 [2]");
+    assert_eq!(buffer(1).info(8).unwrap().to_string(), "a/b f32 [1, 2]");
+    assert!(buffer(1).info(4).unwrap_err().contains("4 bytes"));
+    assert_eq!(buffer(1).elements, BufferElements::File("c".to_owned()));
+    let expected = &all[0].outputs[0].expect.as_ref().unwrap()[0];
+    let expected = &expected.buffer.as_ref().unwrap().value;
+    let layout = json!({ "media_type": "a/*", "shape": ["any"] });
+    assert_eq!(serde_json::to_value(&expected.layout).unwrap(), layout);
+    assert_eq!(
+        expected.elements,
+        Some(BufferElements::Values(vec![3.into()]))
+    );
 }
 
 /// Files of tests with errors. A line that starts with `#::` opens each.
@@ -212,6 +245,12 @@ start = "solver"
 config = { solver = { limit = -1 }, planner = { colour = 1 }, vision = 2 }
 inputs = { json = {} }
 outputs = { from = "planner", count = 1 }
+#:: buffers
+[[tests]]
+name = "a"
+start = "solver"
+inputs = [{ buffer = {} }, { json = {}, buffer = 1 }, { json = {}, buffer = { media_type = "a/b", values = [300] } }]
+outputs = { from = "planner", expect = [{ buffer = { shape = [0] } }, { buffer = { element = "u8", values = [-1] } }] }
 #:: too long
 [[tests]]
 name = "a"

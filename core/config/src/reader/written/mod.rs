@@ -7,6 +7,7 @@ pub(crate) mod restart;
 pub(crate) mod source;
 pub(crate) mod stage;
 pub(crate) mod test;
+pub(crate) mod test_buffer;
 pub(crate) mod test_input;
 pub(crate) mod test_output;
 

@@ -6,6 +6,7 @@ use serde_json::json;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::test_buffer::{self, WrittenBuffer};
 use crate::reader::error::Findings;
 use crate::reader::problem::Problem;
 use crate::reader::source::Span;
@@ -19,6 +20,7 @@ pub(crate) struct WrittenInput<'a, 't> {
     pub to: Option<Spanned<String>>,
     pub schema: Option<Spanned<String>>,
     pub json: Option<&'a Spanned<DeValue<'t>>>,
+    pub buffer: Option<WrittenBuffer<'a, 't>>,
     pub file: Option<Spanned<String>>,
     pub pictures: Vec<Spanned<String>>,
     pub recording: Option<Spanned<String>>,
@@ -68,6 +70,18 @@ pub(crate) fn keys<'a, 't>() -> Table<'a, 't, WrittenInput<'a, 't>> {
                     schema: || json!({}),
                 },
                 read: |input, entry, _| input.json = Some(entry.value),
+            },
+            Key {
+                row: Row {
+                    name: "buffer",
+                    doc: "The buffer of the message of `json`, a table.",
+                    default: DefaultValue::Words("none"),
+                    schema: || test_buffer::input_keys().schema(),
+                },
+                read: |input, entry, findings| {
+                    let keys = test_buffer::input_keys();
+                    input.buffer = test_buffer::read(entry, &keys, findings);
+                },
             },
             Key {
                 row: Row {
@@ -154,6 +168,12 @@ pub(super) fn read<'a, 't>(
         .into_iter()
         .filter(|key| entries.get(*key).is_some())
         .collect();
+    if entries.get("buffer").is_some() && entries.get("json").is_none() {
+        let message = "this buffer has no message".to_owned();
+        let hint = Some("add its body: json = { … }".to_owned());
+        findings.report(&span, Problem::Missing { message, hint });
+        return input;
+    }
     match given.as_slice() {
         [_] => input.has_source = true,
         [] => {

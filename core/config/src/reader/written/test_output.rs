@@ -5,6 +5,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::test::{one_or_several, tables};
+use super::test_buffer::{self, WrittenBuffer};
 use crate::reader::error::Findings;
 use crate::reader::problem::Problem;
 use crate::reader::source::Span;
@@ -29,6 +30,7 @@ pub(crate) struct WrittenExpectation<'a, 't> {
     pub equal: Option<&'a Spanned<DeValue<'t>>>,
     pub contains: Option<&'a Spanned<DeValue<'t>>>,
     pub jq: Option<Spanned<String>>,
+    pub buffer: Option<WrittenBuffer<'a, 't>>,
 }
 
 /// The value of `expect` for no message.
@@ -149,6 +151,18 @@ pub(crate) fn expectation_keys<'a, 't>() -> Table<'a, 't, WrittenExpectation<'a,
                 },
                 read: |expectation, entry, findings| {
                     expectation.schema = text(entry.name, entry.value, findings);
+                },
+            },
+            Key {
+                row: Row {
+                    name: "buffer",
+                    doc: "The message carries a buffer, and it is this one: a table. {} is any buffer.",
+                    default: DefaultValue::Words("any, or none"),
+                    schema: || test_buffer::expectation_keys().schema(),
+                },
+                read: |expectation, entry, findings| {
+                    let keys = test_buffer::expectation_keys();
+                    expectation.buffer = test_buffer::read(entry, &keys, findings);
                 },
             },
         ],
