@@ -51,8 +51,8 @@ fn a_wrong_line_ends_the_run_unless_the_pipeline_says_otherwise() {
     );
     let out = folder.path().join("out.jsonl");
     assert_eq!(std::fs::read_to_string(&out).unwrap(), "1\n2\n");
-    // What is there is kept.
-    let ran = run(&["run", &file]).expect(1);
+    // What is there is kept: that is so the next time too, so that a service is not started again.
+    let ran = run(&["run", &file]).expect(78);
     assert!(
         ran.stderr.contains("out.jsonl is there already"),
         "{ran:#?}"

@@ -114,6 +114,36 @@ fn a_service_manager_that_does_not_read_does_not_hold_the_run() {
     assert_eq!(ended.and_then(|it| it.code()), Some(130));
 }
 
+/// What a stage refuses when it starts is so the next time, too: the unit does not start such a run again.
+#[test]
+fn a_config_that_a_stage_refuses_when_it_starts_is_a_pipeline_that_cant_be_used() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("in.jsonl"), "1\n").unwrap();
+    std::fs::write(folder.path().join("full.jsonl"), "1\n").unwrap();
+    let sink = "plugin = \"sink-jsonl\"\nconfig = { path = \"full.jsonl\" }";
+    let apart = format!("{sink}\nisolation = \"process\"");
+    let ask = "plugin = \"http-request\"\nconfig = { servers = [\"https://127.0.0.1:1\"], url = '\"https://127.0.0.1:1/\"', ca_file = \"none.pem\" }";
+    for (stage, part) in [
+        (sink, "full.jsonl is there already"),
+        (apart.as_str(), "full.jsonl is there already"),
+        (ask, "can't use"),
+    ] {
+        let file = pipeline(
+            folder.path(),
+            &format!(
+                "[stages.in]\nplugin = \"source-jsonl\"\nconfig = {{ path = \"in.jsonl\", schema = \"x.a/1\" }}\n\
+                 [stages.out]\nfrom = \"in\"\n{stage}\n"
+            ),
+        );
+        run(&["check", &file]).expect(0);
+        let ran = run(&["run", &file]).expect(78);
+        assert!(ran.stderr.contains(part), "{ran:#?}");
+    }
+    let unit = std::fs::read_to_string(project().join("core/cli/systemd/flowpipe@.service"));
+    let codes = unit.unwrap();
+    assert!(codes.contains("\nRestartPreventExitStatus=2 78\n"));
+}
+
 #[test]
 fn without_a_service_manager_it_is_wrong_usage() {
     let ran = run(&["run", "pipelines/replay.toml", "--supervised"]).expect(2);

@@ -487,7 +487,7 @@ fn worker(stage: &Arc<Stage>, contestant: usize, found: &Found) -> Result<Worker
         InProcess::create(found, config, host).map_err(|error| refuse("start", error))?;
     if let Err(reason) = instance.activate(&*stage.run) {
         instance.destroy();
-        return Err(refuse("activate", reason.into()));
+        return Err(refuse("activate", reason));
     }
     Ok(Worker {
         slot: stage.worker_id(0).slot(contestant),

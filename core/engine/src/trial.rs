@@ -148,7 +148,7 @@ impl Trial {
             .map_err(|reason| refuse("start", reason))?;
         if let Err(reason) = instance.activate(&*stage.run) {
             instance.destroy();
-            return Err(refuse("activate", reason.into()));
+            return Err(refuse("activate", reason));
         }
         let watch = Arc::new(Watch::default());
         let worker = Worker {

@@ -63,7 +63,7 @@ pub(crate) fn create(stage: &Stage, slot: Slot, found: &Found) -> Result<Instanc
     let mut instance = instance.map_err(|reason| refuse("start", reason))?;
     if let Err(reason) = instance.activate(&*stage.run) {
         instance.destroy();
-        return Err(refuse("activate", reason.into()));
+        return Err(refuse("activate", reason));
     }
     Ok(instance)
 }

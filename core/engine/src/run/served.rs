@@ -165,7 +165,7 @@ impl WorkerHost {
         let mut instance = create_instance(&creation, found, &contestant.config, host)?;
         if let Err(reason) = instance.activate(&**run) {
             instance.destroy();
-            return Err(reason.into());
+            return Err(reason);
         }
         Ok(ServedInstance {
             instance,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use flowpipe_abi as abi;
 use flowpipe_host::call::{CallContext, CallHandle};
 use flowpipe_host::frame::Frame;
-use flowpipe_host::instance::{Death, Instance, Limits, StageInstance, State};
+use flowpipe_host::instance::{CreateError, Death, Instance, Limits, StageInstance, State};
 use flowpipe_host::run::{RunContext, StageProcess};
 use flowpipe_host::table::Host;
 
@@ -137,7 +137,7 @@ impl WorkerProxy {
 }
 
 impl StageInstance for WorkerProxy {
-    fn activate(&mut self, _: &dyn RunContext) -> Result<(), String> {
+    fn activate(&mut self, _: &dyn RunContext) -> Result<(), CreateError> {
         // The other machine has created and activated it.
         Ok(())
     }

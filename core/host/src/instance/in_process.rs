@@ -15,7 +15,6 @@ use crate::instance::{CreateError, Instance, Limits, StageInstance, State};
 use crate::library::loader::Library;
 use crate::run::RunContext;
 use crate::table::Host;
-use crate::table::status::reason;
 
 type Act = unsafe extern "C" fn(*mut abi::Stage) -> abi::Status;
 type Extension = unsafe extern "C" fn(*mut abi::Stage, *const c_char) -> *const c_void;
@@ -174,10 +173,10 @@ impl InProcess {
 }
 
 impl StageInstance for InProcess {
-    fn activate(&mut self, _: &dyn RunContext) -> Result<(), String> {
+    fn activate(&mut self, _: &dyn RunContext) -> Result<(), CreateError> {
         match self.activate_raw() {
             0.. => Ok(()),
-            status => Err(reason(status, &self.host)),
+            status => Err(CreateError::of_activation(status, &self.host)),
         }
     }
 

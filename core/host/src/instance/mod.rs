@@ -13,8 +13,9 @@ pub use state::State;
 use crate::problem::ProblemKind;
 use crate::run::{RunContext, StageProcess};
 use crate::table::Host;
+use crate::table::status::reason;
 
-/// Why an instance could not be created.
+/// Why an instance could not be created or activated.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CreateError {
     /// The plugin refuses the config.
@@ -23,6 +24,19 @@ pub enum CreateError {
     /// Something else is missing or failed, such as the display.
     #[error("{0}")]
     Failed(String),
+}
+
+impl CreateError {
+    /// Why an instance could not be activated, of the negative status of the plugin and the error that it reported.
+    #[must_use]
+    pub fn of_activation(status: abi::Status, host: &Host) -> Self {
+        if status != abi::BAD_CONFIG {
+            return Self::Failed(reason(status, host));
+        }
+        let text = host.take_error().map(|(_, text)| text);
+        let text = text.filter(|text| !text.trim().is_empty());
+        Self::BadConfig(text.unwrap_or_else(|| "the plugin gave no reason".to_owned()))
+    }
 }
 
 impl From<String> for CreateError {
@@ -44,7 +58,7 @@ pub trait StageInstance: Send {
     ///
     /// # Errors
     /// Why it refuses.
-    fn activate(&mut self, run: &dyn RunContext) -> Result<(), String>;
+    fn activate(&mut self, run: &dyn RunContext) -> Result<(), CreateError>;
 
     /// Processes one message.
     ///

@@ -16,7 +16,6 @@ use flowpipe_host::instance::{CreateError, Death, Instance, Limits, StageInstanc
 use flowpipe_host::run::StageProcess;
 use flowpipe_host::run::{Mode, RunContext};
 use flowpipe_host::table::Host;
-use flowpipe_host::table::status::reason;
 use flowpipe_process::memory::resident_bytes;
 use flowpipe_sync::lock;
 use serde_json::Value;
@@ -247,13 +246,13 @@ impl IsolatedStage {
 }
 
 impl StageInstance for IsolatedStage {
-    fn activate(&mut self, run: &dyn RunContext) -> Result<(), String> {
+    fn activate(&mut self, run: &dyn RunContext) -> Result<(), CreateError> {
         let sent = self.wire.send(&ToStage::Activate, b"", &[]);
         let status = sent.and_then(|()| self.wait_ready(run));
         match (self.end_call(status), &self.death) {
             (0.., _) => Ok(()),
-            (_, Some(death)) => Err(death.text.clone()),
-            (status, None) => Err(reason(status, &self.host)),
+            (_, Some(death)) => Err(CreateError::Failed(death.text.clone())),
+            (status, None) => Err(CreateError::of_activation(status, &self.host)),
         }
     }
 
