@@ -1,7 +1,15 @@
 //! Pipelines of standard stages alone.
 
+#[cfg(unix)]
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
+#[cfg(unix)]
+use std::process::Stdio;
 
+#[cfg(unix)]
+use flowpipe_tests::flowpipe;
+#[cfg(unix)]
+use flowpipe_tests::signals::send_signal;
 use flowpipe_tests::{pipeline, project, record, run};
 use serde_json::{Value, json};
 
@@ -85,6 +93,64 @@ fn an_error_in_an_expression_keeps_the_run_from_starting() {
 #[test]
 fn readings_are_joined_and_batched() {
     assert_eq!(example("pairs.toml"), [json!([10.5, 11.25])]);
+}
+
+#[test]
+fn ticks_lose_no_reading_of_a_batch() {
+    let sizes = example("ticks.toml");
+    let all: u64 = sizes.iter().map(|it| it.as_u64().unwrap()).sum();
+    assert_eq!(all, 8, "{sizes:?}");
+    // A replay ends the same batches.
+    let folder = tempfile::tempdir().unwrap();
+    let file = project().join("examples/readings/ticks.toml");
+    let recording = record(folder.path(), "run.mcap", &file.display().to_string());
+    run(&["replay", &recording, "--verify"]).expect(0);
+}
+
+/// A source that stays open sends nothing more: the batch comes all the same.
+#[cfg(unix)]
+#[test]
+fn a_batch_ends_on_time_while_no_message_comes() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = r#"
+[stages.in]
+plugin = "source-jsonl"
+config = { stdin = true, schema = "x.a/1" }
+
+[stages.clock]
+plugin = "source-ticks"
+config = { interval_ms = 10 }
+
+[stages.batches]
+plugin = "batch"
+from = ["in", { stage = "clock", into = "tick" }]
+config = { schema = "x.b/1", within_ms = 30 }
+
+[stages.windows]
+plugin = "window"
+from = ["in", { stage = "clock", into = "tick" }]
+config = { schema = "x.w/1", span_ms = 30 }
+
+[stages.out]
+plugin = "sink-jsonl"
+from = ["batches", "windows"]
+config = { stdout = true }
+"#;
+    let mut program = flowpipe(&["run", &pipeline(folder.path(), text), "--quiet"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut input = program.stdin.take().unwrap();
+    input.write_all(b"7\n").unwrap();
+    let mut lines = BufReader::new(program.stdout.take().unwrap()).lines();
+    for _ in 0..2 {
+        assert_eq!(lines.next().unwrap().unwrap(), "[7]");
+    }
+    drop(input);
+    send_signal("TERM", program.id());
+    assert_eq!(program.wait().unwrap().code(), Some(130));
 }
 
 #[test]

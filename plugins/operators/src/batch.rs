@@ -23,7 +23,8 @@ pub struct BatchConfig {
     #[serde(default = "count")]
     #[schemars(range(min = 1, max = 100_000))]
     pub count: usize,
-    /// A batch is sent as well if its first message is so old, in milliseconds, when another message comes.
+    /// A batch is sent as well if its first message is so old, in milliseconds, when another message comes, also one at
+    /// `tick`.
     #[serde(default)]
     #[schemars(range(min = 1, max = 86_400_000))]
     pub within_ms: Option<u32>,
@@ -32,6 +33,9 @@ pub struct BatchConfig {
 fn count() -> usize {
     100
 }
+
+/// The input whose messages only show that time passes.
+pub const TICK: usize = 1;
 
 /// The stage.
 pub struct Batch {
@@ -46,14 +50,19 @@ impl Stage for Batch {
     const NAME: &'static str = "batch";
     const DOC: &'static str = "Gathers messages and sends them as one: an array of their bodies, in their order, without \
          their frames, and their buffers as one, joined along the first dimension. A batch is sent when it has so many messages, when it has 64 MiB, when another message comes and \
-         the first one is too old, and at the end of the stream.";
+         the first one is too old, and at the end of the stream. A message at `tick` is in no batch: it sends the one \
+         whose first message is too old, or without `within_ms` what there is.";
     const DETERMINISTIC: bool = true;
     const EFFECTS: Option<&'static [Effect]> = Some(&[]);
     const STATE: &'static str = "batch/2";
     type Config = BatchConfig;
 
     fn inputs() -> Vec<Port> {
-        vec![Port::new("in", "*").carrying(Carried::ANYTHING)]
+        let tick = Port::new("tick", "*").carrying(Carried::ANYTHING);
+        vec![
+            Port::new("in", "*").carrying(Carried::ANYTHING),
+            tick.optional(),
+        ]
     }
 
     fn outputs() -> Vec<Port> {
@@ -75,6 +84,15 @@ impl Stage for Batch {
 
     fn process(&mut self, input: Input<'_>, context: &mut Context<'_>) -> Result<Next> {
         match input {
+            Input::Message(message) if message.port() == TICK => {
+                let is_due = match self.config.within_ms {
+                    Some(_) => self.is_due(context.host().now_ns()),
+                    None => true,
+                };
+                if is_due {
+                    self.send(context)?;
+                }
+            }
             Input::Message(message) => {
                 let message = KeptMessage::of(&message)?;
                 let bytes = message.bytes();

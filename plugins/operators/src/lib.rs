@@ -4,6 +4,7 @@
 //! - [`filter`], [`map`]: expressions of jq, which `flowpipe_jq` compiles and runs.
 //! - [`throttle`], [`sample`], [`dedup`]: fewer messages. [`pass`]: those that are passed on as they came.
 //! - [`batch`], [`window`], [`join`]: messages of several. [`gathered`]: the bodies that they keep.
+//! - [`ticks`]: messages at an interval, for what has to end on time.
 
 mod batch;
 mod dedup;
@@ -15,6 +16,7 @@ mod map;
 mod pass;
 mod sample;
 mod throttle;
+mod ticks;
 mod window;
 
 #[cfg(test)]
@@ -27,6 +29,9 @@ use join::Join;
 use map::Map;
 use sample::Sample;
 use throttle::Throttle;
+use ticks::Ticks;
 use window::Window;
 
-flowpipe_plugin::export!(Filter, Map, Throttle, Sample, Dedup, Batch, Window, Join);
+flowpipe_plugin::export!(
+    Filter, Map, Throttle, Sample, Dedup, Batch, Window, Join, Ticks
+);

@@ -13,6 +13,7 @@ use crate::join::Join;
 use crate::map::Map;
 use crate::sample::Sample;
 use crate::throttle::Throttle;
+use crate::ticks::Ticks;
 use crate::window::Window;
 
 /// The bodies that a stage sends for a message.
@@ -252,6 +253,65 @@ fn batch_gathers_by_count_and_time_and_to_the_end() {
     sleep(60);
     assert_eq!(send(&mut timed, json!(2)), [json!([1])]);
     assert_eq!(timed.finish().unwrap()[0].body, json!([2]));
+}
+
+#[test]
+fn a_tick_ends_a_batch_and_is_in_none() {
+    let tick = |stage: &mut Harness| {
+        let emitted = stage.send(1, "time.tick/1", &json!({ "number": 1 }));
+        let bodies = emitted.unwrap().into_iter().map(|it| it.body);
+        bodies.collect::<Vec<_>>()
+    };
+    let mut always = harness!(Batch, json!({ "schema": "x.b/1" })).unwrap();
+    assert!(tick(&mut always).is_empty());
+    assert!(send(&mut always, json!(1)).is_empty());
+    assert!(send(&mut always, json!(2)).is_empty());
+    assert_eq!(tick(&mut always), [json!([1, 2])]);
+    assert!(tick(&mut always).is_empty());
+    assert!(always.finish().unwrap().is_empty());
+    let mut young = harness!(Batch, json!({ "schema": "x.b/1", "within_ms": 600_000 })).unwrap();
+    assert!(send(&mut young, json!(1)).is_empty());
+    assert!(tick(&mut young).is_empty());
+    let mut old = harness!(Batch, json!({ "schema": "x.b/1", "within_ms": 1 })).unwrap();
+    assert!(send(&mut old, json!(1)).is_empty());
+    sleep(2);
+    assert_eq!(tick(&mut old), [json!([1])]);
+    let mut window = harness!(Window, json!({ "schema": "x.w/1", "span_ms": 5 })).unwrap();
+    assert!(send(&mut window, json!(1)).is_empty());
+    sleep(6);
+    assert_eq!(tick(&mut window), [json!([1])]);
+    assert!(window.finish().unwrap().is_empty());
+    let mut counting = harness!(Window, json!({ "schema": "x.w/1", "count": 5 })).unwrap();
+    let error = counting.send(1, "time.tick/1", &json!(1)).err().unwrap();
+    assert!(error.to_string().contains("set span_ms"), "{error}");
+}
+
+#[test]
+fn ticks_come_at_an_interval_and_those_that_nobody_took_are_left_out() {
+    let ticks = |config: Value| harness!(Ticks, config);
+    let mut stage = ticks(json!({ "interval_ms": 20, "count": 3 })).unwrap();
+    let next = |stage: &mut Harness| {
+        let emitted = stage.tick().unwrap();
+        emitted
+            .first()
+            .map(|it| it.body["number"].as_i64().unwrap())
+    };
+    let began_ns = stage.host().now_ns();
+    assert_eq!(next(&mut stage), Some(1));
+    assert!(stage.host().now_ns() - began_ns >= 20_000_000);
+    sleep(70);
+    let late = next(&mut stage).unwrap();
+    assert!(late >= 4, "{late}");
+    assert!(next(&mut stage).unwrap() > late);
+    assert_eq!(next(&mut stage), None);
+    // Waiting can be cancelled.
+    let mut long = ticks(json!({ "interval_ms": 86_400_000 })).unwrap();
+    long.cancel_when(|| true);
+    assert_eq!(long.tick().err().unwrap().status(), abi::CANCELLED);
+    assert_eq!(
+        refusal(ticks(json!({ "interval_ms": 0 }))).0,
+        abi::BAD_CONFIG
+    );
 }
 
 #[test]

@@ -9,6 +9,7 @@ use flowpipe_plugin::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::batch::TICK;
 use crate::gathered::{Gathered, Kept as _, MOST_BYTES, schema};
 use crate::kept_message::{JoinedMessage, KeptMessage};
 
@@ -74,14 +75,19 @@ impl Stage for Window {
     const DOC: &'static str = "Sends windows over a stream: an array of the bodies of so many messages, or of those that \
          come within a time, without their frames, and their buffers as one, joined along the first dimension. Windows \
          can overlap. A window of a time is sent when a message comes \
-         behind its end, and at the end of the stream; one without messages is not sent.";
+         behind its end, also one at `tick`, which is in no window, and at the end of the stream; one without messages \
+         is not sent.";
     const DETERMINISTIC: bool = true;
     const EFFECTS: Option<&'static [Effect]> = Some(&[]);
     const STATE: &'static str = "window/2";
     type Config = WindowConfig;
 
     fn inputs() -> Vec<Port> {
-        vec![Port::new("in", "*").carrying(Carried::ANYTHING)]
+        let tick = Port::new("tick", "*").carrying(Carried::ANYTHING);
+        vec![
+            Port::new("in", "*").carrying(Carried::ANYTHING),
+            tick.optional(),
+        ]
     }
 
     fn outputs() -> Vec<Port> {
@@ -98,6 +104,17 @@ impl Stage for Window {
 
     fn process(&mut self, input: Input<'_>, context: &mut Context<'_>) -> Result<Next> {
         match (input, &self.kind) {
+            (Input::Message(message), Kind::Count { .. }) if message.port() == TICK => {
+                return Err(Error::new(
+                    "a window of so many messages ends at no time: set span_ms, or leave `tick` unconnected",
+                ));
+            }
+            (Input::Message(message), &Kind::Time { span_ns, step_ns })
+                if message.port() == TICK =>
+            {
+                let now_ns = context.host().now_ns();
+                self.end_windows(span_ns, step_ns, Some(now_ns), context)?;
+            }
             (Input::Message(message), &Kind::Count { count, step }) => {
                 let message = KeptMessage::of(&message)?;
                 self.by_count(count, step, message, context)?;
