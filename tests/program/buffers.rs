@@ -98,6 +98,10 @@ fn sound_crosses_an_isolated_stage_and_is_replayed() {
     // The replay gives the same buffers, and runs the isolated stage again.
     let ran = run(&["replay", &file, "--verify", "--json"]).expect(0);
     assert_eq!(ran.json()["verdict"]["same"], 2, "{ran:?}");
+    // What is recorded are buffers, and no pictures.
+    let again = folder.path().join("again.mcap").display().to_string();
+    let ran = run(&["run", &pipeline, "--record", &again]).expect(0);
+    assert!(ran.stderr.contains(", 5 buffers ("), "{ran:#?}");
     // The report shows no picture of it.
     let page = folder.path().join("run.html").display().to_string();
     run(&["report", &file, "-o", &page]).expect(0);

@@ -109,11 +109,17 @@ impl Timeline {
             })
         });
         let words: Vec<String> = words.collect();
+        let is_picture = || {
+            call.emitted.first().is_some_and(|emitted| {
+                let topic = Topic::new(call.stage.clone(), emitted.port.clone());
+                recording.has_pixels(&topic, emitted.sequence)
+            })
+        };
         let text = match (words.is_empty(), call.emitted.len(), call.event) {
             (false, ..) => Some(words.join("; ")),
             (true, 0, Event::Message) => Some("nothing to pass on".to_owned()),
             (true, 0, _) => None,
-            (true, 1, Event::Tick) => Some("a frame".to_owned()),
+            (true, 1, Event::Tick) if is_picture() => Some("a frame".to_owned()),
             (true, count, _) => Some(flowpipe_terminal::counted(count, "message")),
         };
         let wrong = match (&call.failed, call.cancelled) {

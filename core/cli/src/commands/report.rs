@@ -39,7 +39,9 @@ pub fn run(args: &args::Report) -> Result<Ended, Failure> {
 }
 
 fn summary(written: PageSummary) -> String {
-    let pictures = if written.pictures_kept < written.pictures {
+    let pictures = if written.pictures == 0 {
+        "no".to_owned()
+    } else if written.pictures_kept < written.pictures {
         format!("{} of {}", written.pictures_kept, written.pictures)
     } else {
         written.pictures.to_string()

@@ -14,7 +14,7 @@ use flowpipe_host::catalogue::Catalogue;
 use flowpipe_host::clock::Clock;
 use flowpipe_output::OutputFile;
 use flowpipe_puzzle::message;
-use flowpipe_recorder::record::{self, Recorder, Recording, Settings};
+use flowpipe_recorder::record::{self, Recorder, Recording, Settings, Written};
 use flowpipe_recording::entry::About;
 use flowpipe_recording::{Recording as Recorded, Schemas, WriteError, Writer};
 use flowpipe_terminal::{counted, eprintln, escape_indented, escaped};
@@ -236,11 +236,21 @@ impl RunRecording {
         eprintln!(
             "recorded {}, {} ({} of them seen before){dropped}: {}",
             counted(written.messages, "message"),
-            counted(written.pictures + written.repeated, "picture"),
+            carried(&written),
             written.repeated,
             escaped(path.display())
         );
         Ok(())
+    }
+}
+
+/// What the recorded messages carry: `11 pictures`, `7 buffers` or `11 pictures and 7 buffers`.
+fn carried(written: &Written) -> String {
+    let pictures = counted(written.pictures, "picture");
+    match (written.pictures, written.buffers) {
+        (_, 0) => pictures,
+        (0, buffers) => counted(buffers, "buffer"),
+        (_, buffers) => format!("{pictures} and {}", counted(buffers, "buffer")),
     }
 }
 

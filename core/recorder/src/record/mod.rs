@@ -27,6 +27,7 @@ pub use file_sink::{Annotator, Extra};
 pub use flight::{Flight, FlightFile, FlightTrigger, Opened};
 use flowpipe_config::pipeline::PortRef;
 use flowpipe_engine::numbers::Numbers;
+use flowpipe_engine::payload::payload_kind;
 use flowpipe_engine::run::{Observer, PipelineChange};
 use flowpipe_host::clock::Clock;
 use flowpipe_host::message::Message;
@@ -85,9 +86,11 @@ pub struct Settings {
 pub struct Written {
     /// Messages.
     pub messages: u64,
-    /// Pictures stored.
+    /// Pictures, also those that were stored already.
     pub pictures: u64,
-    /// Pictures that were stored already.
+    /// Buffers, also those that were stored already.
+    pub buffers: u64,
+    /// Pictures and buffers that were stored already.
     pub repeated: u64,
     /// Lineages that were dropped, because the disk or the processor could not keep up.
     pub dropped_lineages: u64,
@@ -99,6 +102,7 @@ pub struct Written {
 struct Counts {
     messages: AtomicU64,
     pictures: AtomicU64,
+    buffers: AtomicU64,
     repeated: AtomicU64,
 }
 
@@ -428,6 +432,7 @@ impl Recording {
         Ok(Written {
             messages: self.counts.messages.load(Ordering::Relaxed),
             pictures: self.counts.pictures.load(Ordering::Relaxed),
+            buffers: self.counts.buffers.load(Ordering::Relaxed),
             repeated: self.counts.repeated.load(Ordering::Relaxed),
             dropped_lineages,
             dropped_messages,
@@ -483,17 +488,19 @@ impl RecorderThread {
     }
 
     fn put(&mut self, item: Item) -> Result<(), WriteError> {
-        if let Item::Message(..) = &item {
+        let mut carried = &self.counts.pictures;
+        if let Item::Message(_, message, _) = &item {
             self.counts.messages.fetch_add(1, Ordering::Relaxed);
+            if payload_kind(message) == Some(PayloadKind::Buffer) {
+                carried = &self.counts.buffers;
+            }
         }
-        match self.sink.put(item)? {
-            Put::Plain => {}
-            Put::Stored => {
-                self.counts.pictures.fetch_add(1, Ordering::Relaxed);
-            }
-            Put::Repeated => {
-                self.counts.repeated.fetch_add(1, Ordering::Relaxed);
-            }
+        let put = self.sink.put(item)?;
+        if !matches!(put, Put::Plain) {
+            carried.fetch_add(1, Ordering::Relaxed);
+        }
+        if matches!(put, Put::Repeated) {
+            self.counts.repeated.fetch_add(1, Ordering::Relaxed);
         }
         Ok(())
     }
