@@ -19,6 +19,9 @@ use crate::session::{Caller, Session};
 const PAUSE_NS: i64 = 10_000_000;
 /// The most bytes of all pictures and buffers of an answer: three of 8K with four bytes a pixel.
 const MOST_PICTURE_BYTES: u64 = 512 << 20;
+/// The most pictures and buffers of an answer: each may take a file descriptor of the program and of a stage in a process
+/// of its own, and systems permit 1,024.
+const MOST_FRAMES: usize = 256;
 /// How many messages without a picture or buffer are prepared from one check for cancellation to the next.
 const MESSAGES_IN_A_POLL: usize = 1_000;
 
@@ -181,8 +184,8 @@ impl Exec {
     }
 }
 
-/// Checks that the pictures and buffers of an answer take little memory together: all of them are read before the first is sent. A
-/// single one may be as large as a frame.
+/// Checks that the pictures and buffers of an answer are few, and take little memory together: all of them are read before
+/// the first is sent. A single one may be as large as a frame.
 fn check_sizes(messages: &[OutgoingMessage]) -> Result<(), String> {
     let sizes = || {
         messages.iter().filter_map(|message| {
@@ -190,8 +193,15 @@ fn check_sizes(messages: &[OutgoingMessage]) -> Result<(), String> {
             picture.or_else(|| message.buffer.as_ref().map(BufferFile::bytes))
         })
     };
+    let count = sizes().count();
+    if count > MOST_FRAMES {
+        return Err(format!(
+            "its answer has {count} pictures and buffers, and an answer may have {MOST_FRAMES}: send them with several \
+             answers, or several buffers as one"
+        ));
+    }
     let bytes = sizes().fold(0_u64, u64::saturating_add);
-    match bytes > MOST_PICTURE_BYTES && sizes().count() > 1 {
+    match bytes > MOST_PICTURE_BYTES && count > 1 {
         true => Err(format!(
             "the pictures and buffers of its answer have {bytes} bytes, and those of one answer may have {MOST_PICTURE_BYTES}: send \
              them with several answers"
@@ -346,6 +356,25 @@ for line in sys.stdin:
         );
         let two = json!({ "messages": vec![large; 2] });
         assert_eq!(stage.send(0, "x.a/1", &two).unwrap().len(), 2);
+    }
+
+    #[test]
+    fn an_answer_has_a_bounded_number_of_pictures_and_buffers() {
+        let mut stage = echo(&json!({}));
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), [1_u8]).unwrap();
+        let message = json!({ "schema": "x.a/1", "body": 1, "buffer":
+            { "file": file.path(), "media_type": "a/b", "element": "u8", "shape": [1] } });
+        for count in [MOST_FRAMES + 1, MOST_MESSAGES] {
+            let many = vec![message.clone(); count];
+            let text = error(&mut stage, &json!({ "messages": many }));
+            let expected =
+                format!("its answer has {count} pictures and buffers, and an answer may have 256");
+            assert!(text.contains(&expected), "{text}");
+        }
+        // The command continues.
+        let most = json!({ "messages": vec![message; MOST_FRAMES] });
+        assert_eq!(stage.send(0, "x.a/1", &most).unwrap().len(), MOST_FRAMES);
     }
 
     #[test]
