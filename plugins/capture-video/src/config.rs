@@ -3,6 +3,9 @@
 use flowpipe_plugin::{Error, JsonSchema, Result};
 use serde::Deserialize;
 
+/// The most that `max_pixels` can be.
+pub const MOST_PIXELS: u32 = 134_217_728;
+
 /// Config of capture-video.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -42,7 +45,7 @@ pub struct Config {
     pub max_frames: Option<u64>,
     /// The most pixels of a frame. A video with larger ones is refused.
     #[serde(default = "max_pixels")]
-    #[schemars(range(min = 1, max = 134_217_728))]
+    #[schemars(range(min = 1, max = MOST_PIXELS))]
     pub max_pixels: u32,
     /// How long ffmpeg may take for a frame, in milliseconds.
     #[serde(default = "stall_ms")]

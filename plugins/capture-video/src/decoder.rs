@@ -3,6 +3,7 @@
 use std::io;
 use std::process::ChildStdout;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use flowpipe_plugin::Host;
@@ -29,6 +30,9 @@ pub struct Decoder {
     pictures: Receiver<Result<Picture, DecodeError>>,
     child: Supervised,
     stderr: StderrTail,
+    /// The first size that ffmpeg has refused.
+    refused: Arc<OnceLock<(u64, u64)>>,
+    max_pixels: u32,
     has_picture: bool,
 }
 
@@ -57,9 +61,17 @@ impl Decoder {
         let limits = Limits {
             max_pixels: config.max_pixels,
         };
+        let refused = Arc::<OnceLock<(u64, u64)>>::default();
+        let found = refused.clone();
+        let each = move |line: &str| {
+            if let Some(size) = refused_size(line) {
+                // The later ones follow from the first.
+                let _ = found.set(size);
+            }
+        };
         let stderr = child.take_stderr().and_then(|stderr| {
             // The last lines are reported at the end: a hostile video may cause any number.
-            StderrTail::start(stderr, LONGEST_LINE, |_| ())
+            StderrTail::start(stderr, LONGEST_LINE, each)
         });
         let stderr = stderr.map_err(DecodeError::Start)?;
         let stdout = child.take_stdout().map_err(DecodeError::Start)?;
@@ -81,6 +93,8 @@ impl Decoder {
             pictures,
             child,
             stderr,
+            refused,
+            max_pixels: config.max_pixels,
             has_picture: false,
         })
     }
@@ -110,13 +124,34 @@ impl Decoder {
         let status = self.child.end_within(END_TIMEOUT);
         self.stderr.wait(END_TIMEOUT);
         let reported = self.stderr.last_line();
+        if let Some(status) = &status
+            && status.success()
+            && self.has_picture
+        {
+            return Ok(reported);
+        }
+        if let Some(&(width, height)) = self.refused.get() {
+            let most = self.max_pixels;
+            return Err(DecodeError::TooLarge {
+                width,
+                height,
+                most,
+            });
+        }
         match status {
-            Some(status) if status.success() && self.has_picture => Ok(reported),
             _ if !reported.is_empty() => Err(DecodeError::Reported(reported)),
             Some(status) => Err(DecodeError::Ended(describe(status))),
             None => Err(DecodeError::Ended("was killed".to_owned())),
         }
     }
+}
+
+/// The size of frames that ffmpeg refuses with this line: `Picture size 200x200 exceeds specified max pixel count 39999`.
+fn refused_size(line: &str) -> Option<(u64, u64)> {
+    let (_, rest) = line.split_once("Picture size ")?;
+    let (size, _) = rest.split_once(" exceeds specified max pixel count")?;
+    let (width, height) = size.split_once('x')?;
+    Some((width.parse().ok()?, height.parse().ok()?))
 }
 
 /// Reads the next picture with each call.

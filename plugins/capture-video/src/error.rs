@@ -4,6 +4,8 @@ use std::io;
 
 use thiserror::Error;
 
+use crate::config::MOST_PIXELS;
+
 /// Why there is no frame. What is captured precedes each message.
 #[derive(Debug, Error)]
 pub enum DecodeError {
@@ -25,7 +27,10 @@ pub enum DecodeError {
     #[error("ffmpeg gave no frame within {0} ms (`stall_ms`), and was killed")]
     Stalled(u64),
     /// The frames are too large.
-    #[error("its frames have {width} x {height} pixels, more than {most} (`max_pixels`)")]
+    #[error(
+        "its frames have {width} x {height} pixels, and `max_pixels` permits {most}: {}",
+        advice(*.width, *.height)
+    )]
     TooLarge {
         /// Pixels.
         width: u64,
@@ -43,4 +48,15 @@ pub enum DecodeError {
     /// The host has no memory.
     #[error("{0}")]
     Host(String),
+}
+
+/// What to do about frames of this size.
+fn advice(width: u64, height: u64) -> String {
+    let smaller = "use a smaller one, such as ffmpeg makes it with -vf scale=1920:-2";
+    match width.checked_mul(height) {
+        Some(pixels) if pixels <= u64::from(MOST_PIXELS) => {
+            format!("set max_pixels = {pixels}, or {smaller}")
+        }
+        _ => format!("{smaller}; `max_pixels` can be {MOST_PIXELS} at most"),
+    }
 }
