@@ -91,6 +91,46 @@ fn an_error_in_an_expression_keeps_the_run_from_starting() {
 }
 
 #[test]
+fn check_reports_each_error_in_an_expression_at_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let source =
+        "[stages.in]\nplugin = \"source-jsonl\"\nconfig = { stdin = true, schema = \"x.a/1\" }\n";
+    let rest = r#"
+[stages.hot]
+plugin = "filter"
+from = "in"
+config = { jq = ".celsius > limit" }
+
+[stages.other]
+plugin = "dedup"
+from = "hot"
+config = { by = "[" }
+
+[stages.ask]
+plugin = "http-request"
+from = "other"
+[stages.ask.config]
+servers = ["http://127.0.0.1:1"]
+url = "http://127.0.0.1:1/"
+headers = { a = "'", b = ".b" }
+"#;
+    let file = pipeline(folder.path(), &format!("{source}{rest}"));
+    for command in ["check", "test"] {
+        let ran = run(&[command, &file]).expect(78);
+        for part in [
+            "jq: line 1, column 12: there is no filter limit/0",
+            "pipeline.toml:8:17: ",
+            "pipeline.toml:13:17: ",
+            "pipeline.toml:20:7: ",
+            "pipeline.toml:21:17: ",
+        ] {
+            assert!(ran.stderr.contains(part), "{part}: {ran:#?}");
+        }
+        assert!(!ran.stderr.contains("pipeline.toml:21:26: "), "{ran:#?}");
+    }
+}
+
+#[test]
 fn readings_are_joined_and_batched() {
     assert_eq!(example("pairs.toml"), [json!([10.5, 11.25])]);
 }

@@ -16,7 +16,7 @@ pub struct Config {
     /// The URL, an expression of jq on the body of the message. A fixed one is a text in quotes:
     /// `'"https://api.example.org/sensors"'`. `'@uri "https://api.example.org/sensors/\(.sensor)"'` escapes what it
     /// inserts. Without an output, no request is sent for the message.
-    #[schemars(length(min = 1))]
+    #[schemars(length(min = 1), extend("format" = "jq"))]
     pub url: String,
     /// The method.
     #[serde(default)]
@@ -24,6 +24,7 @@ pub struct Config {
     /// Header fields by name, each an expression of jq on the body of the message. The first output is a text, a number or
     /// a boolean. With `null`, and without an output, the field is left out.
     #[serde(default)]
+    #[schemars(extend("additionalProperties" = { "type": "string", "format": "jq" }))]
     pub headers: BTreeMap<String, String>,
     /// Header fields by name, each with the name of an environment variable of flowpipe that has its value: a pipeline
     /// file, which is part of recordings, is no place for passwords.
@@ -32,7 +33,7 @@ pub struct Config {
     /// With the methods `POST`, `PUT` and `PATCH`: the content, an expression of jq on the body of the message. It is sent
     /// as JSON. Left out: the body of the message.
     #[serde(default)]
-    #[schemars(length(min = 1))]
+    #[schemars(length(min = 1), extend("format" = "jq"))]
     pub body: Option<String>,
     /// Send the content as plain text: the output of `body` is a text then.
     #[serde(default)]

@@ -23,7 +23,7 @@ pub struct DedupConfig {
     /// What has to be equal, an expression of jq on the body of the message, such as `.id` or `[.sensor, .celsius]`: its
     /// first output. A message without an output is passed on. Left out: the whole body.
     #[serde(default)]
-    #[schemars(length(min = 1))]
+    #[schemars(length(min = 1), extend("format" = "jq"))]
     pub by: Option<String>,
     /// With how many different messages before it a message is compared; 1: drops repetitions in a row.
     #[serde(default = "last")]

@@ -14,7 +14,7 @@ use flowpipe_jq::{Expression, RunError};
 pub struct FilterConfig {
     /// The condition, an expression of jq on the body of the message, such as `.celsius > 30`. A message is passed on if
     /// the first output is neither `false` nor `null`.
-    #[schemars(length(min = 1))]
+    #[schemars(length(min = 1), extend("format" = "jq"))]
     pub jq: String,
 }
 

@@ -24,11 +24,11 @@ pub struct JoinConfig {
     /// With `by = "key"`: an expression of jq on the body, such as `.id`: its first output is the key. A message without
     /// an output is dropped.
     #[serde(default)]
-    #[schemars(length(min = 1))]
+    #[schemars(length(min = 1), extend("format" = "jq"))]
     pub key: Option<String>,
     /// With `by = "key"`: the expression for messages of `right`, if it is another one.
     #[serde(default)]
-    #[schemars(length(min = 1))]
+    #[schemars(length(min = 1), extend("format" = "jq"))]
     pub right_key: Option<String>,
     /// With `by = "time"`: how far apart the two may be, in milliseconds.
     #[serde(default)]

@@ -16,7 +16,7 @@ use flowpipe_jq::Expression;
 pub struct MapConfig {
     /// An expression of jq on the body of the message, such as `{ sensor, kelvin: (.celsius + 273.15) }`. Each output is
     /// the body of a message.
-    #[schemars(length(min = 1))]
+    #[schemars(length(min = 1), extend("format" = "jq"))]
     pub jq: String,
     /// The schema id of the messages, such as `sensor.kelvin/1`. Left out: that of the message that came in.
     #[serde(default)]

@@ -5,7 +5,7 @@
 //! - the file as written: [`source`] (text and positions), `syntax` (TOML), `written` (each table with its keys, as a
 //!   `table`) and `values`;
 //! - its meaning: `resolve` (plugins), `wiring` (edges), `machines`, [`cycle`], `plugin_config` (each config
-//!   against the schema in the plugin's manifest, through `json`), [`declared`] (ports that a config declares), with
+//!   against the schema in the plugin's manifest, through `json`), `expressions` (those of configs), [`declared`] (ports that a config declares), with
 //!   values from outside of the file ([`setting`]), and the tests of the file ([`tested`], read into [`pipeline_test`]).
 //!
 //! [`batch_machines`] reads another kind of file: machines that do batches.
@@ -22,6 +22,7 @@ pub mod declared;
 pub mod duration;
 pub mod elements;
 pub mod error;
+mod expressions;
 pub mod grammar;
 mod json;
 pub mod keywords;
@@ -90,7 +91,8 @@ pub struct Surroundings<'a> {
     pub settings: &'a [Setting],
     /// The files that it names.
     pub files: &'a dyn SchemaFiles,
-    /// What checks the expressions of tests. `None`: tests are ignored, also wrong ones.
+    /// What checks the expressions of tests and of configs. `None`: tests are ignored, also wrong ones, and expressions
+    /// are not checked.
     pub tests: Option<&'a dyn Expressions>,
 }
 

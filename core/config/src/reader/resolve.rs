@@ -10,6 +10,7 @@ use toml::de::DeValue;
 
 use super::declared::Declared;
 use super::error::Findings;
+use super::json::Place;
 use super::plugin_config::ConfigSource;
 use super::problem::{MAX_STAGES, Problem};
 use super::source::Span;
@@ -17,7 +18,9 @@ use super::tested::Tested;
 use super::values::wrong_type;
 use super::written::Written;
 use super::written::stage::{WrittenPlugins, WrittenStage};
-use super::{Plugins, Surroundings, cycle, machines, plugin_config, setting, suggest, wiring};
+use super::{
+    Plugins, Surroundings, cycle, expressions, machines, plugin_config, setting, suggest, wiring,
+};
 use crate::manifest::effects::OneWorker;
 use crate::manifest::{Manifest, Port};
 use crate::pipeline::{Contestant, Machines, Pipeline, Stage};
@@ -223,6 +226,12 @@ fn contestants<'p>(
             };
             let before = findings.count();
             config = plugin_config::check(manifest, &config_source, &span, findings);
+            if findings.count() == before
+                && let (Some(expressions), Some(written)) = (given.tests, written)
+            {
+                let place = Place::of(written);
+                expressions::check(&manifest.config, &config, &place, expressions, findings);
+            }
             if findings.count() == before {
                 let files = given.files;
                 declared.declare(
