@@ -48,13 +48,22 @@ pub fn request(
     }
 }
 
-/// The unit that a name ends with, in the Unified Code for Units of Measure.
+/// The unit of a family by its name, in the Unified Code for Units of Measure: that of a count is an annotation, which
+/// names what is counted. Empty: it has none. None is `1`, which makes Prometheus append `_ratio` to the names of gauges.
 fn unit(name: &str) -> &'static str {
     let name = name.strip_suffix("_total").unwrap_or(name);
     match name {
         _ if name.ends_with("_seconds") => "s",
         _ if name.ends_with("_bytes") => "By",
-        _ => "1",
+        _ if name.contains("_messages") => "{message}",
+        "flowpipe_stage_failures" | "flowpipe_stage_timeouts" => "{message}",
+        "flowpipe_stage_restarts" => "{restart}",
+        "flowpipe_stage_abandoned" => "{instance}",
+        "flowpipe_stage_workers" => "{worker}",
+        "flowpipe_problems" => "{problem}",
+        _ if name.starts_with("flowpipe_frames_") => "{frame}",
+        // Facts, states, and what a stage counts by a name of its own.
+        _ => "",
     }
 }
 
@@ -142,7 +151,22 @@ mod tests {
             ("flowpipe_stage_call_duration_seconds", "s"),
             ("flowpipe_link_sent_bytes_total", "By"),
             ("process_resident_memory_bytes", "By"),
-            ("flowpipe_stage_failures_total", "1"),
+            ("flowpipe_frames_idle_bytes", "By"),
+            ("flowpipe_stage_messages_received_total", "{message}"),
+            ("flowpipe_edge_queue_messages", "{message}"),
+            ("flowpipe_edge_queue_capacity_messages", "{message}"),
+            ("flowpipe_edge_messages_dropped_total", "{message}"),
+            ("flowpipe_stage_failures_total", "{message}"),
+            ("flowpipe_stage_timeouts_total", "{message}"),
+            ("flowpipe_stage_restarts_total", "{restart}"),
+            ("flowpipe_stage_abandoned_total", "{instance}"),
+            ("flowpipe_stage_workers", "{worker}"),
+            ("flowpipe_problems_total", "{problem}"),
+            ("flowpipe_frames_live", "{frame}"),
+            ("flowpipe_frames_reused_total", "{frame}"),
+            ("flowpipe_machine_up", ""),
+            ("flowpipe_run_info", ""),
+            ("flowpipe_published_total", ""),
         ] {
             assert_eq!(unit(name), expected, "{name}");
         }
