@@ -113,6 +113,13 @@ from = "other"
 servers = ["http://127.0.0.1:1"]
 url = "http://127.0.0.1:1/"
 headers = { a = "'", b = ".b" }
+
+[[tests]]
+name = "another limit"
+start = "hot"
+config = { hot = { jq = "limit2" } }
+inputs = { schema = "x.a/1", json = 1 }
+outputs = { from = "hot", count = 1 }
 "#;
     let file = pipeline(folder.path(), &format!("{source}{rest}"));
     for command in ["check", "test"] {
@@ -123,6 +130,7 @@ headers = { a = "'", b = ".b" }
             "pipeline.toml:13:17: ",
             "pipeline.toml:20:7: ",
             "pipeline.toml:21:17: ",
+            "pipeline.toml:26:25: jq: line 1, column 1: there is no filter limit2/0",
         ] {
             assert!(ran.stderr.contains(part), "{part}: {ran:#?}");
         }

@@ -14,6 +14,7 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use super::error::Findings;
+use super::json::Place;
 use super::problem::Problem;
 use super::source::Span;
 use super::values::wrong_type;
@@ -21,7 +22,7 @@ use super::written::stage::WrittenStage;
 use super::written::test::WrittenTest;
 use super::written::test_input::WrittenInput;
 use super::written::test_output::{WrittenExpectation, WrittenOutput};
-use super::{Surroundings, json, suggest};
+use super::{Surroundings, expressions, json, suggest};
 use crate::manifest::{Manifest, Port, config_schema};
 use crate::pipeline::{Pipeline, PortRef};
 use crate::reader::pipeline_test::{
@@ -138,6 +139,14 @@ impl Tested<'_> {
                     keys: keys_json,
                 };
                 check_config(manifest, &config, &it.config, keys, findings);
+                if let Some(expressions) = self.given.tests {
+                    let place = match contestants.len() {
+                        1 => Place::of(keys),
+                        _ => Place::of(keys).step(&it.plugin),
+                    };
+                    let (schema, keys) = (&manifest.config, &config.keys);
+                    expressions::check(schema, keys, &place, expressions, findings);
+                }
                 all.push(config);
             }
             if let (Some(racing), true) = (keys_json.as_object(), contestants.len() > 1) {
