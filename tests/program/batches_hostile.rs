@@ -1,11 +1,13 @@
-//! Workers of batches that send what they must not, and coordinators that ask for what they must not.
+//! Workers of batches that send what they must not, and jobs that a worker must not do.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
-use flowpipe_tests::bounds::{bounded, most_memory};
+use flowpipe_tests::bounds::{Bounded, bounded, most_memory};
 use flowpipe_tests::{flowpipe, run};
 use serde_json::{Value, json};
 
@@ -13,14 +15,14 @@ use crate::batches::{Rack, corpus, machines, untimed};
 use crate::screen::wait_for;
 
 /// The address of a worker of a file.
-fn address_of(file: &str, rack: usize) -> std::net::SocketAddr {
+pub fn address_of(file: &str, rack: usize) -> std::net::SocketAddr {
     let file: toml::Table = toml::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
     let listen = &file["machines"][&format!("rack{rack}")]["listen"];
     listen.as_str().unwrap()["tcp/".len()..].parse().unwrap()
 }
 
 /// What is written on the wire: control messages on one channel, chunks and answers on another one.
-mod wire {
+pub mod wire {
     use std::sync::Arc;
     use std::time::{Duration, Instant};
 
@@ -146,42 +148,50 @@ fn a_worker_that_lies_is_not_believed() {
 /// The most memory that a coordinator may take, in bytes.
 const MEMORY: u64 = 350_000_000;
 
-/// Puzzles of which a worker has all, and answers all but the first one. An honest one is started when it has answered
-/// `last`. Returns what the coordinator printed.
-fn floods(answer: String, last: u64) -> String {
+/// How long a worker has answered nothing that has answered all that it is asked.
+const QUIET: Duration = Duration::from_secs(2);
+
+/// So many puzzles, of which a worker answers all but the first one, until it is asked for no more. Then an honest one is
+/// started. Returns what the coordinator took and printed.
+fn floods(answer: String, puzzles: usize) -> Bounded {
     let folder = tempfile::tempdir().unwrap();
-    let puzzles = folder.path().join("puzzles.txt");
-    let generated = run(&["generate", "--size", "5x5", "--count", "40"]).expect(0);
-    std::fs::write(&puzzles, generated.stdout).unwrap();
+    let corpus = folder.path().join("puzzles.txt");
+    let count = puzzles.to_string();
+    let generated = run(&["generate", "--size", "5x5", "--count", &count]).expect(0);
+    std::fs::write(&corpus, generated.stdout).unwrap();
     let file = machines(folder.path(), "tcp", 2);
-    let (is_over, answered) = (AtomicBool::new(false), AtomicBool::new(false));
+    let (is_over, answered) = (AtomicBool::new(false), Mutex::new(None::<Instant>));
     let answer: Arc<str> = answer.into();
     std::thread::scope(|scope| {
         let address = address_of(&file, 0);
         let (over, answered) = (|| is_over.load(Ordering::Relaxed), &answered);
         scope.spawn(move || {
             // Each once: what is asked for again is left to the other worker.
-            let seen = std::cell::RefCell::new(std::collections::BTreeSet::from([0]));
+            let seen = RefCell::new(BTreeSet::from([0]));
             let answer = |first| {
-                answered.fetch_or(first == last, Ordering::Relaxed);
-                seen.borrow_mut().insert(first).then(|| answer.clone())
+                let is_new = seen.borrow_mut().insert(first);
+                is_new.then(|| {
+                    *answered.lock().unwrap() = Some(Instant::now());
+                    answer.clone()
+                })
             };
             lies(address, 64, answer, over);
         });
         let honest = scope.spawn(|| {
-            wait_for("the last chunk", || {
-                answered.load(Ordering::Relaxed).then_some(())
+            wait_for("the last answer", || {
+                let last = *answered.lock().unwrap();
+                last.filter(|last| last.elapsed() > QUIET)
             });
             Rack::start(&file, 1, &[])
         });
-        let puzzles = puzzles.to_str().unwrap();
-        let command = flowpipe(&["solve", puzzles, "--json", "--machines", &file]);
+        let corpus = corpus.to_str().unwrap();
+        let command = flowpipe(&["solve", corpus, "--json", "--machines", &file]);
         let ran = bounded(command, MEMORY, Duration::from_secs(120)).orderly();
         is_over.store(true, Ordering::Relaxed);
         drop(honest.join().unwrap());
         eprintln!("{} MB in {:.1?}", ran.peak / 1_000_000, ran.took);
-        assert_eq!(ran.ran.stdout.lines().count().min(2), 2, "{ran:#?}");
-        ran.ran.stderr
+        assert!(ran.ran.stdout.lines().count() >= 2, "{ran:#?}");
+        ran
     })
 }
 
@@ -196,9 +206,28 @@ fn unsolvable(effort: &Value) -> String {
 fn an_answer_has_few_figures() {
     let figures = (0..1_000_000).map(|number| (number.to_string(), json!(0)));
     let figures: serde_json::Map<_, _> = figures.collect();
-    let stderr = floods(unsolvable(&json!({ "figures": figures })), 1);
+    let stderr = floods(unsolvable(&json!({ "figures": figures })), 40)
+        .ran
+        .stderr;
     let dropped = "machine rack0 is not used any more, since it sent a malformed answer: more than 64 figures";
     assert!(stderr.contains(dropped), "{stderr}");
+}
+
+/// Of answers that wait for the first one, 64 MiB are kept. All together are longer than the coordinator's memory.
+#[test]
+fn answers_that_wait_take_little_memory() {
+    const PUZZLES: usize = 60;
+    const ANSWER: usize = 8 << 20;
+    const KEPT: u64 = 64 << 20;
+    const { assert!((PUZZLES * ANSWER) as u64 > MEMORY + MEMORY / 4) };
+    let failed = json!({ "Failed": "x".repeat(ANSWER) });
+    let answer = json!({ "solver": failed, "plan": null }).to_string();
+    let ran = floods(answer, PUZZLES);
+    // Each is one that is kept, and not refused.
+    let stderr = &ran.ran.stderr;
+    assert!(!stderr.contains("is not used any more"), "{stderr}");
+    let has_it = ran.ran.stdout.lines().any(|line| line.contains("xxxxxxxx"));
+    assert!(has_it && ran.peak > KEPT, "{} MB", ran.peak / 1_000_000);
 }
 
 /// The coordinator permits the solver more memory than there is.

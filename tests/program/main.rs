@@ -58,6 +58,8 @@ mod any_schema;
 mod batches;
 #[cfg(unix)]
 mod batches_hostile;
+#[cfg(target_os = "linux")]
+mod batches_hostile_chunks;
 mod book;
 mod buffers;
 mod c;

@@ -60,6 +60,9 @@ pub enum GenerateError {
     /// The flows do not make a puzzle.
     #[error(transparent)]
     Puzzle(#[from] PuzzleError),
+    /// It was cancelled.
+    #[error("the generator was cancelled")]
+    Cancelled,
 }
 
 fn wanted(size: Size, kinds: &[Kind], difficulty: Option<Difficulty>) -> String {
@@ -92,6 +95,9 @@ const WORK_PER_NODE_GRADED: usize = 1_000_000;
 /// The most steps of walks and searches: some twenty seconds.
 const MOST_WORK: usize = 200_000_000;
 
+/// After how many steps of a walk it is asked whether it is cancelled: less than a millisecond.
+const CANCEL_INTERVAL: usize = 1 << 12;
+
 /// Makes puzzles, with memory that is used again for the next.
 #[derive(Default)]
 pub struct Generator {
@@ -100,9 +106,10 @@ pub struct Generator {
 }
 
 /// What is asked for, and what was done for it.
-struct Order {
+struct Order<'a> {
     flows: RangeInclusive<usize>,
     difficulty: Option<Difficulty>,
+    is_cancelled: &'a dyn Fn() -> bool,
     attempts: usize,
     /// Steps of walks and searches so far.
     work: usize,
@@ -121,11 +128,25 @@ impl Generator {
     /// # Errors
     /// [`GenerateError::NoneOfRecipe`], where such puzzles are rare or none.
     pub fn generate(&mut self, recipe: &Recipe, seed: u64) -> Result<Generated, GenerateError> {
+        self.generate_until(recipe, seed, &|| false)
+    }
+
+    /// [`Self::generate`], until `is_cancelled`, which is asked about every millisecond.
+    ///
+    /// # Errors
+    /// As above, and [`GenerateError::Cancelled`].
+    pub fn generate_until(
+        &mut self,
+        recipe: &Recipe,
+        seed: u64,
+        is_cancelled: &dyn Fn() -> bool,
+    ) -> Result<Generated, GenerateError> {
         let size = recipe.size();
         let mut random = Random::new(seed);
         let mut order = Order {
             flows: 0..=0,
             difficulty: recipe.difficulty(),
+            is_cancelled,
             attempts: 0,
             work: 0,
         };
@@ -135,6 +156,9 @@ impl Generator {
         };
         let most = (most * size.cells()).min(MOST_WORK);
         while order.work < most {
+            if is_cancelled() {
+                return Err(GenerateError::Cancelled);
+            }
             let Some(board) = shape(size, recipe.kinds(), &mut random) else {
                 order.attempts += 1;
                 order.work += size.cells();
@@ -176,6 +200,7 @@ impl Generator {
         let mut order = Order {
             flows,
             difficulty: None,
+            is_cancelled: &|| false,
             attempts: 0,
             work: 0,
         };
@@ -195,7 +220,7 @@ impl Generator {
         &mut self,
         board: &Board,
         net: &Net,
-        order: &mut Order,
+        order: &mut Order<'_>,
         random: &mut Random,
     ) -> Result<Option<Generated>, GenerateError> {
         order.attempts += 1;
@@ -204,7 +229,7 @@ impl Generator {
             return Ok(None);
         }
         let (puzzle, solution) = puzzle(board, net, &self.tiling)?;
-        let found = self.search(&puzzle);
+        let found = self.search(&puzzle, order.is_cancelled);
         order.work += usize::try_from(found.steps).unwrap_or(usize::MAX);
         let unique = is_unique(&found);
         let rating = Rating::new(&found, board.cells().count());
@@ -225,7 +250,7 @@ impl Generator {
         if puzzle.rules() != Rules::default() || !recipe.admits(puzzle.board()) {
             return None;
         }
-        let mut found = self.search(&puzzle);
+        let mut found = self.search(&puzzle, &|| false);
         let rating = Rating::new(&found, puzzle.board().cells().count());
         let difficulty = recipe.difficulty();
         let is_graded = difficulty.is_none_or(|it| it == rating.difficulty());
@@ -239,18 +264,18 @@ impl Generator {
             })
     }
 
-    fn search(&mut self, puzzle: &Puzzle) -> Found {
+    fn search(&mut self, puzzle: &Puzzle, is_cancelled: &dyn Fn() -> bool) -> Found {
         let limits = Limits {
             solutions: 2,
             keep: 1,
             nodes: Some(MOST_BRANCHINGS),
         };
-        self.search.run(puzzle, &limits, &|| false)
+        self.search.run(puzzle, &limits, is_cancelled)
     }
 
     /// Walks to a tiling with a number of flows drawn from the range or, where the walk does not come
     /// there, any number in it.
-    fn tile(&mut self, net: &Net, order: &mut Order, random: &mut Random) -> bool {
+    fn tile(&mut self, net: &Net, order: &mut Order<'_>, random: &mut Random) -> bool {
         let tiling = &mut self.tiling;
         if !tiling.reset(net) {
             return false;
@@ -264,6 +289,9 @@ impl Generator {
             if tiling.short() == 0 && (fewest..=high).contains(&tiling.count()) {
                 order.work += step;
                 return true;
+            }
+            if step.is_multiple_of(CANCEL_INTERVAL) && (order.is_cancelled)() {
+                break;
             }
             tiling.step(net, random, TEMPERATURE);
         }
@@ -299,7 +327,32 @@ fn puzzle(board: &Board, net: &Net, tiling: &Tiling) -> Result<(Puzzle, Solution
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
+
+    #[test]
+    fn it_is_cancelled_within_a_puzzle_and_else_gives_the_same() {
+        let size = Size::new(9, 9).unwrap();
+        let recipe = Recipe::new(size, &[], Some(Difficulty::Hard)).unwrap();
+        let asked = Cell::new(0_u32);
+        let cancelled_after = |most: u32| {
+            asked.set(0);
+            Generator::new().generate_until(&recipe, 7, &|| {
+                asked.set(asked.get() + 1);
+                asked.get() > most
+            })
+        };
+        let generated = cancelled_after(u32::MAX);
+        assert_eq!(generated, Generator::new().generate(&recipe, 7));
+        let times = asked.get();
+        assert!(times > 3, "{times}");
+        for most in 0..3 {
+            assert_eq!(cancelled_after(most), Err(GenerateError::Cancelled));
+            // The walk, the search and the loop around them ask again.
+            assert!(asked.get() < most + 10, "{most}: {}", asked.get());
+        }
+    }
 
     #[test]
     fn what_is_generated_is_verified_for_its_own_recipe_alone() {

@@ -41,8 +41,8 @@ pub struct MachineWork {
     /// Do this many puzzles in parallel. Without it, as many as there are processors.
     #[arg(long, value_name = "NUMBER", value_parser = number::from_one::<u16>)]
     pub jobs: Option<u16>,
-    /// Let the puzzles in progress take at most so much memory together, in MiB, whatever the config of the other machine
-    /// permits. A puzzle that takes more counts as failed. Without it, half of the machine's memory. On Linux only.
+    /// Let the puzzles that are read, solved and generated take at most so much memory together, in MiB, whatever the config
+    /// of the other machine permits. A puzzle that takes more counts as failed. Without it, half of the machine's memory. On Linux only.
     #[arg(long, value_name = "MEBIBYTES", value_parser = number::from_one::<u32>)]
     pub memory: Option<u32>,
 }

@@ -2,6 +2,7 @@
 
 use std::ops::{ControlFlow, Range};
 use std::path::Path;
+use std::sync::Arc;
 
 use flowpipe_generate::{GenerateError, Generated, Generator, Random, Recipe};
 use flowpipe_host::catalogue::Catalogue;
@@ -10,6 +11,7 @@ use flowpipe_puzzle::text;
 use flowpipe_terminal::eprintln;
 
 use crate::args::Global;
+use crate::batch::memory_limit::MemoryLimit;
 use crate::batch::task::{GeneratorTask, Task};
 use crate::batch::worker_pool::{PoolEvent, WorkerPool};
 use crate::exit::Failure;
@@ -114,16 +116,21 @@ fn decode(
 struct GeneratingRunner {
     recipe: Recipe,
     seed: u64,
+    memory: Arc<MemoryLimit>,
 }
 
 /// What does a task.
 ///
 /// # Errors
 /// When there are no such puzzles.
-pub fn runner(task: &GeneratorTask) -> Result<Box<dyn Runner>, String> {
+pub fn runner(task: &GeneratorTask, memory: Arc<MemoryLimit>) -> Result<Box<dyn Runner>, String> {
     let recipe = task.recipe().map_err(|error| error.to_string())?;
     let seed = task.seed;
-    Ok(Box::new(GeneratingRunner { recipe, seed }))
+    Ok(Box::new(GeneratingRunner {
+        recipe,
+        seed,
+        memory,
+    }))
 }
 
 impl Runner for GeneratingRunner {
@@ -132,24 +139,111 @@ impl Runner for GeneratingRunner {
         let (first, count) = items.split_first_chunk().ok_or_else(malformed)?;
         let first = u64::from_le_bytes(*first);
         let count = u64::from_le_bytes(count.try_into().map_err(|_| malformed())?);
-        let mut generator = Generator::new();
-        let mut body = String::new();
-        for number in 0..count.clamp(1, MOST) {
-            if number > 0 && is_cancelled() {
-                break;
-            }
-            let place = first.wrapping_add(number);
-            let made = generator.generate(&self.recipe, Random::seed_of(self.seed, place));
-            // An empty line: there is none.
-            let line = made.map_or_else(|_| String::new(), |it| text::write_line(&it.puzzle));
-            if body.len() + 1 + line.len() > MAX_BODY {
-                break;
-            }
-            if number > 0 {
-                body.push('\n');
-            }
-            body.push_str(&line);
+        let work = self.memory.begin();
+        let is_over = || is_cancelled() || work.is_too_much();
+        let lines = self.lines(first, count.clamp(1, MOST), &is_over);
+        drop(work);
+        if let Some(lines) = lines {
+            return Ok(lines.into_bytes());
         }
-        Ok(body.into_bytes())
+        // The rest of the chunk is given to a worker again.
+        let work = self.memory.begin_alone();
+        let is_over = || is_cancelled() || work.is_too_much();
+        let line = self.lines(first, 1, &is_over);
+        line.map(String::into_bytes)
+            .ok_or_else(|| self.memory.reason())
+    }
+}
+
+impl GeneratingRunner {
+    /// The lines of so many puzzles, or of the first ones until `is_over`. `None`: it was over before there was one.
+    fn lines(&self, first: u64, count: u64, is_over: &dyn Fn() -> bool) -> Option<String> {
+        let mut generator = Generator::new();
+        let mut lines: Option<String> = None;
+        for number in 0..count {
+            let seed = Random::seed_of(self.seed, first.wrapping_add(number));
+            let line = match generator.generate_until(&self.recipe, seed, is_over) {
+                Ok(generated) => text::write_line(&generated.puzzle),
+                Err(GenerateError::Cancelled) => break,
+                // An empty line: there is none.
+                Err(_) => String::new(),
+            };
+            match &mut lines {
+                None => lines = Some(line),
+                Some(lines) if lines.len() + 1 + line.len() > MAX_BODY => break,
+                Some(lines) => {
+                    lines.push('\n');
+                    lines.push_str(&line);
+                }
+            }
+        }
+        lines
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+    use std::time::Duration;
+
+    use super::*;
+
+    fn runner(memory: MemoryLimit) -> Box<dyn Runner> {
+        let task = GeneratorTask {
+            cols: 5,
+            rows: 5,
+            kinds: Vec::new(),
+            difficulty: None,
+            seed: 7,
+        };
+        super::runner(&task, Arc::new(memory)).unwrap()
+    }
+
+    fn chunk(count: u64) -> Vec<u8> {
+        [0, count].map(u64::to_le_bytes).concat()
+    }
+
+    #[test]
+    fn it_is_cancelled_within_the_first_puzzle() {
+        let asked = AtomicU32::new(0);
+        let is_cancelled = || {
+            asked.fetch_add(1, Ordering::Relaxed);
+            true
+        };
+        let runner = runner(MemoryLimit::measured_by(None, || 0));
+        // Nobody waits for what it returns.
+        assert!(runner.run(&chunk(1 << 16), &is_cancelled).is_err());
+        assert_eq!(asked.load(Ordering::Relaxed), 2, "at once, and alone");
+    }
+
+    #[test]
+    fn its_memory_is_limited() {
+        let memory = Arc::new(AtomicU64::new(0));
+        let measured = memory.clone();
+        let limit = move || measured.load(Ordering::Relaxed);
+        let runner = runner(MemoryLimit::measured_by(Some(64 << 20), limit));
+        let asked = AtomicU32::new(0);
+        // It takes too much from a question on.
+        let run = |count: u64, from: u32| {
+            asked.store(0, Ordering::Relaxed);
+            runner.run(&chunk(count), &|| {
+                if asked.fetch_add(1, Ordering::Relaxed) >= from {
+                    memory.fetch_add(65 << 20, Ordering::Relaxed);
+                    // Until then, what was measured before counts.
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+                false
+            })
+        };
+        let error = run(9, 0).unwrap_err();
+        assert!(error.contains("more than 64 MiB of memory"), "{error}");
+        // What is there before the limit is exceeded is an answer.
+        let [all, some] = [(9, u32::MAX), (1 << 16, 20)]
+            .map(|(count, from)| String::from_utf8(run(count, from).unwrap()).unwrap());
+        let [all, some] = [&all, &some].map(|text| text.lines().collect::<Vec<_>>());
+        assert_eq!(all.len(), 9);
+        assert!((1..20).contains(&some.len()), "{some:?}");
+        let both = all.len().min(some.len());
+        assert_eq!(some[..both], all[..both]);
     }
 }

@@ -1,4 +1,5 @@
-//! How much memory the puzzles of another machine may take here, whatever the config of its solver permits.
+//! How much memory the work for another machine may take here, whatever the config of its solver permits: from reading a
+//! chunk to its results.
 //!
 //! Nothing says which of several chunks takes the memory of a process. So all that are in progress end when it is
 //! exceeded, and what was being worked on is tried again while nothing else is. A puzzle that exceeds it then has failed.
@@ -15,6 +16,8 @@ const INTERVAL: Duration = Duration::from_millis(5);
 pub struct MemoryLimit {
     /// In bytes. `None`: the system does not say how much there is.
     most: Option<u64>,
+    /// The memory of the process, in bytes.
+    measure: Box<dyn Fn() -> u64 + Send + Sync>,
     /// Who works alone has it for writing, all others for reading.
     work: RwLock<()>,
     state: Mutex<MemoryState>,
@@ -45,8 +48,17 @@ impl MemoryLimit {
     /// At most so many MiB beyond what the process has without work. `None`: half of the memory of the machine.
     pub fn new(mebibytes: Option<u32>) -> Self {
         let given = mebibytes.map(|it| u64::from(it) << 20);
+        Self::measured_by(given.or_else(|| Some(total_bytes()? / 2)), memory)
+    }
+
+    /// At most so many bytes, as a function measures them.
+    pub(super) fn measured_by(
+        most: Option<u64>,
+        measure: impl Fn() -> u64 + Send + Sync + 'static,
+    ) -> Self {
         Self {
-            most: given.or_else(|| Some(total_bytes()? / 2)),
+            most,
+            measure: Box::new(measure),
             work: RwLock::default(),
             state: Mutex::default(),
         }
@@ -80,7 +92,7 @@ impl MemoryLimit {
     fn started<'a>(&'a self, turn: Turn<'a>) -> LimitedWork<'a> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.running == 0 {
-            state.idle = memory();
+            state.idle = (self.measure)();
         }
         state.running += 1;
         LimitedWork {
@@ -101,7 +113,7 @@ impl LimitedWork<'_> {
         let memory = match state.measured {
             Some((bytes, at)) if at.elapsed() < INTERVAL => bytes,
             _ => {
-                let bytes = memory();
+                let bytes = (self.limit.measure)();
                 state.measured = Some((bytes, Instant::now()));
                 bytes
             }

@@ -77,7 +77,7 @@ impl Serving {
     fn prepare(&self, task: &Task) -> Result<Box<dyn Runner>, String> {
         let task = match task {
             Task::Solve(task) => task,
-            Task::Generate(task) => return generating::runner(task),
+            Task::Generate(task) => return generating::runner(task, self.memory.clone()),
         };
         let task = &checked(task, self.catalogue)?;
         let prepared = solver_run::prepare(&task.options(), self.catalogue);
@@ -190,10 +190,10 @@ struct Attempt {
 
 impl Runner for SolvingRunner {
     fn run(&self, items: &[u8], is_cancelled: &dyn Fn() -> bool) -> Result<Vec<u8>, String> {
-        let mut lines = solving::lines(items)?;
         let alone = self.alone.as_ref();
         let _alone = alone.map(|it| it.lock().unwrap_or_else(PoisonError::into_inner));
         let work = self.memory.begin();
+        let mut lines = solving::lines(items)?;
         let Attempt {
             mut outcomes,
             took_too_much,
@@ -222,14 +222,14 @@ impl SolvingRunner {
     /// Solves puzzles, until they take too much memory.
     fn solve(
         &self,
-        lines: &[String],
+        lines: &[&str],
         work: &LimitedWork<'_>,
         is_cancelled: &dyn Fn() -> bool,
     ) -> Result<Attempt, String> {
         // The first time is that of a cold start.
         let repeated = usize::from(self.alone.is_some());
         let first = lines.iter().take(repeated);
-        let lines: Vec<String> = first.chain(lines).cloned().collect();
+        let lines: Vec<String> = first.chain(lines).map(|it| (*it).to_owned()).collect();
         let mut outcomes: Vec<Outcome> = Vec::new();
         outcomes.resize_with(lines.len(), Outcome::default);
         let mut took_too_much = false;

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use flowpipe_host::catalogue::Catalogue;
-use flowpipe_machines::batch::{Decoded, Encoded, Job, MAX_BODY};
+use flowpipe_machines::batch::{Decoded, Encoded, Job, MAX_BODY, MAX_ITEMS};
 use flowpipe_puzzle::answer_check::check_answer;
 use flowpipe_puzzle::message::{Effort, Solved, Stroke, Verdict};
 use flowpipe_puzzle::solution::Solution;
@@ -310,13 +310,25 @@ fn check_time(us: f64) -> Result<(), String> {
     }
 }
 
-/// The texts of a chunk's puzzles.
+/// The texts of a chunk's first puzzles: as many as a coordinator sends, so that a chunk of empty lines, or of many small
+/// puzzles, takes no more memory than one of it. The rest is given to a worker again.
 ///
 /// # Errors
 /// When they are no text.
-pub fn lines(items: &[u8]) -> Result<Vec<String>, String> {
+pub fn lines(items: &[u8]) -> Result<Vec<&str>, String> {
     let text = std::str::from_utf8(items).map_err(|_| "the puzzles are no text".to_owned())?;
-    Ok(text.split('\n').map(str::to_owned).collect())
+    let mut left = TEXT_BYTES;
+    let mut lines = Vec::new();
+    for line in text.split('\n').take(MAX_ITEMS) {
+        // One puzzle may be longer.
+        let rest = left.checked_sub(line.len());
+        if rest.is_none() && !lines.is_empty() {
+            break;
+        }
+        left = rest.unwrap_or(0);
+        lines.push(line);
+    }
+    Ok(lines)
 }
 
 /// The outcomes of the first puzzles as they are sent: of at least one, and of as many as there is room for.
@@ -415,5 +427,24 @@ impl Outcome {
     pub fn replies(self) -> impl Iterator<Item = Reply> {
         let solver = self.solver.map(Reply::Solver);
         solver.into_iter().chain(self.plan.map(Reply::Planner))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_chunk_no_more_is_read_than_a_coordinator_sends() {
+        let read = |items: &[u8]| lines(items).map(|lines| lines.len());
+        assert_eq!(read(b"A.A\nB.B"), Ok(2));
+        assert_eq!(read(b""), Ok(1));
+        assert_eq!(read(&vec![b'\n'; MAX_BODY]), Ok(MAX_ITEMS));
+        let line = |length: usize| vec![b'.'; length];
+        assert_eq!(read(&line(MAX_BODY)), Ok(1));
+        let [long, half] = [line(TEXT_BYTES + 1), line(TEXT_BYTES / 2)];
+        assert_eq!(read(&[&*long, &*half].join(&b'\n')), Ok(1));
+        assert_eq!(read(&[&*half, &*half, b".", b""].join(&b'\n')), Ok(2));
+        assert!(read(&[0xff]).is_err());
     }
 }

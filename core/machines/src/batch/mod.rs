@@ -19,4 +19,5 @@ pub mod worker;
 
 pub use coordinator::{BatchError, BatchEvent, Decoded, Encoded, Job, Notice, Workers};
 pub use protocol::MAX_BODY;
+pub use schedule::MAX_ITEMS;
 pub use worker::{AcceptedJob, RefusedJob, Runner, Work, WorkerEvent, serve};

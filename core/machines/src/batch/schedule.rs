@@ -11,7 +11,7 @@ const TARGET_US: f64 = 150_000.0;
 /// How many bytes of results a chunk should have.
 const TARGET_BYTES: f64 = (1 << 20) as f64;
 /// The most items of a chunk.
-const MOST_ITEMS: u64 = 4096;
+pub const MAX_ITEMS: usize = 4096;
 /// A chunk is at most so many times as large as the worker's chunk before.
 const GROWTH: u64 = 4;
 /// The last chunks are not smaller than this part of the others.
@@ -347,7 +347,7 @@ impl WorkerState {
         };
         let fits = (TARGET_US / us).min(TARGET_BYTES / bytes);
         // A float is converted to the nearest integer of the range.
-        (fits as u64).clamp(1, MOST_ITEMS.min(self.largest.max(1) * GROWTH))
+        (fits as u64).clamp(1, (MAX_ITEMS as u64).min(self.largest.max(1) * GROWTH))
     }
 
     fn measure(&mut self, items: usize, bytes: usize, took_us: u64) {
