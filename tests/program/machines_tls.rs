@@ -160,7 +160,7 @@ fn a_certificate_of_another_authority_is_refused() {
 
 #[test]
 fn a_machine_needs_its_own_certificate_and_a_private_key() {
-    let folder = tempfile::tempdir().unwrap();
+    let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let file = with_certificates(folder.path(), free_address(), &["solver"]);
     let path = |name: &str| folder.path().join("certificates").join(name);
     let started = |machine: &str| run(&["run", &file, "--machine", machine]);
@@ -180,12 +180,43 @@ fn a_machine_needs_its_own_certificate_and_a_private_key() {
     let ran = started("desk").expect(78);
     let text = "the certificate is that of machine rack";
     assert!(ran.stderr.contains(text), "{ran:#?}");
-    std::fs::write(path("desk.pem"), "nothing").unwrap();
-    let ran = started("desk").expect(78);
-    assert!(
-        ran.stderr.contains("the certificate is malformed"),
-        "{ran:#?}"
-    );
+    let advice =
+        "copy the files of machine desk again from where `flowpipe machine init` has created them";
+    let whole = with_certificates(other.path(), free_address(), &["solver"]);
+    let good = Path::new(&whole).with_file_name("certificates");
+    let copy = |from: &str, to: &str| {
+        std::fs::copy(good.join(from), path(to)).unwrap();
+    };
+    for (file, content, wrong) in [
+        ("desk.pem", "nothing", "the certificate is malformed"),
+        ("desk.key", "nothing", "the private key is malformed"),
+        (
+            "desk.key",
+            "rack.key",
+            "the private key is not that of the certificate",
+        ),
+        (
+            "ca.pem",
+            "nothing",
+            "the certificate of the authority is malformed",
+        ),
+        (
+            "ca.pem",
+            "desk.key",
+            "the certificate of the authority is malformed",
+        ),
+    ] {
+        for name in ["ca.pem", "desk.pem", "desk.key"] {
+            copy(name, name);
+        }
+        match content {
+            "nothing" => std::fs::write(path(file), content).unwrap(),
+            other => copy(other, file),
+        }
+        let ran = started("desk").expect(78);
+        let text = format!("certificates/{file}: {wrong}: {advice}");
+        assert!(ran.stderr.contains(&text), "{text}: {ran:#?}");
+    }
     std::fs::remove_file(path("desk.pem")).unwrap();
     let ran = started("desk").expect(78);
     for text in [

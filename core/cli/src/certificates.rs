@@ -5,7 +5,7 @@ use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use flowpipe_config::pipeline::{Address, Machine};
-use flowpipe_link::library::Certificates;
+use flowpipe_link::library::{Certificates, MachineCertificate, NamedMachine};
 
 use crate::exit::Failure;
 use crate::outputs::failure;
@@ -79,12 +79,15 @@ impl CertificateFiles {
 }
 
 /// The name and the host of a machine, for its certificate.
-pub fn named(machine: &Machine) -> (String, Vec<String>) {
+pub fn named(machine: &Machine) -> NamedMachine {
     let host = match &machine.connect {
         Some(Address::Encrypted { host, .. }) => vec![host.clone()],
         Some(Address::Loopback(_)) | None => Vec::new(),
     };
-    (machine.name.clone(), host)
+    NamedMachine {
+        name: machine.name.clone(),
+        hosts: host,
+    }
 }
 
 /// Writes the certificates of machines. What exists is not replaced, and what was written is removed if all can't be.
@@ -93,7 +96,9 @@ pub fn named(machine: &Machine) -> (String, Vec<String>) {
 /// When a file exists, or can't be written.
 pub fn write(machines: &[Machine], certificates: &Certificates) -> Result<(), Failure> {
     let mut files: Vec<(PathBuf, &str, bool)> = Vec::new();
-    for (machine, [certificate, key]) in machines.iter().zip(&certificates.machines) {
+    for (machine, MachineCertificate { certificate, key }) in
+        machines.iter().zip(&certificates.machines)
+    {
         let paths = CertificatePaths::of(machine);
         // Machines may share a folder, and then have it once.
         if !files.iter().any(|(path, ..)| *path == paths.authority) {

@@ -99,6 +99,16 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// The exit code of a program that ends so.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Usage(_) | Self::File { .. } => 2,
+            Self::BadText(_) => 65,
+            Self::Config(_) => 78,
+            Self::Run(_) | Self::Output(_) => 1,
+        }
+    }
+
     /// Prints it on standard error.
     pub fn show(&self) {
         let mut text = self.to_string();
@@ -178,12 +188,7 @@ pub fn code(ended: Result<Ended, Failure>) -> ExitCode {
         Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => 0,
         Err(failure) => {
             failure.show();
-            match failure {
-                Failure::Usage(_) | Failure::File { .. } => 2,
-                Failure::BadText(_) => 65,
-                Failure::Config(_) => 78,
-                Failure::Run(_) | Failure::Output(_) => 1,
-            }
+            failure.exit_code()
         }
     };
     ExitCode::from(code)

@@ -34,6 +34,7 @@ mod bench;
 mod certificates;
 mod commands;
 mod compare;
+mod connection_advice;
 mod console;
 mod doctor;
 mod events;

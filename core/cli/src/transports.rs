@@ -10,7 +10,8 @@ use flowpipe_link::library::{Endpoint, TransportLibrary};
 use flowpipe_link::tcp::{TcpAcceptor, TcpDialer};
 use flowpipe_link::transport::{FailureReason, Transport, TransportError};
 
-use crate::certificates::CertificateFiles;
+use crate::certificates::{CertificateFiles, CertificatePaths};
+use crate::connection_advice::advice;
 use crate::exit::Failure;
 use crate::plugins;
 
@@ -31,7 +32,7 @@ pub fn open(machines: &Machines, own: usize, peer: usize) -> Result<Box<dyn Tran
         Some(Address::Encrypted { .. }) => encrypted(own, peer.connect.as_ref(), true, &[peer])?,
         None => Err(nobody_listens()),
     };
-    let mut transports = named(peer.connect.as_ref(), started)?;
+    let mut transports = started.map_err(|error| failed(own, peer.connect.as_ref(), error))?;
     transports.pop().ok_or_else(|| nobody_listens().into())
 }
 
@@ -58,7 +59,7 @@ pub fn listen(
         Some(Address::Encrypted { .. }) => encrypted(own, own.listen.as_ref(), false, &peers)?,
         None => Err(nobody_listens()),
     };
-    named(own.listen.as_ref(), started)
+    started.map_err(|error| failed(own, own.listen.as_ref(), error))
 }
 
 type Started = io::Result<Vec<Box<dyn Transport>>>;
@@ -88,16 +89,30 @@ fn boxed(transport: impl Transport + 'static) -> Box<dyn Transport> {
     Box::new(transport)
 }
 
-/// Names the address in an error.
-fn named(address: Option<&Address>, started: Started) -> Result<Vec<Box<dyn Transport>>, Failure> {
-    started.map_err(|error| {
-        let path = address.map(ToString::to_string).unwrap_or_default();
-        match TransportError::reason(&error) {
-            // As a certificate that is missing.
-            Some(FailureReason::OwnCertificate) => Failure::Config(format!("{path}: {error}")),
-            _ => Failure::File { path, error },
+/// Why transports could not be started, with the file or the address that it is about.
+fn failed(own: &Machine, address: Option<&Address>, error: io::Error) -> Failure {
+    let paths = CertificatePaths::of(own);
+    let reason = TransportError::reason(&error);
+    let file = match reason {
+        Some(FailureReason::OwnCertificate) => paths.certificate,
+        Some(FailureReason::OwnKey) => paths.key,
+        Some(FailureReason::OwnAuthority) => paths.authority,
+        // Nothing is connected yet.
+        Some(
+            FailureReason::Unreachable
+            | FailureReason::UnknownAuthority
+            | FailureReason::Expired
+            | FailureReason::OtherHost
+            | FailureReason::OtherMachine,
+        )
+        | None => {
+            let path = address.map(ToString::to_string).unwrap_or_default();
+            return Failure::File { path, error };
         }
-    })
+    };
+    // As a file that is missing.
+    let advice = advice(reason, &own.name);
+    Failure::Config(format!("{}: {error}: {advice}", file.display()))
 }
 
 /// The pipeline reader reports it.
@@ -134,4 +149,37 @@ pub fn is_library(path: &Path) -> bool {
 
 fn file_name() -> String {
     format!("{DLL_PREFIX}{LIBRARY}{DLL_SUFFIX}")
+}
+
+#[cfg(test)]
+mod tests {
+    use flowpipe_link::library::abi;
+
+    use super::*;
+
+    #[test]
+    fn a_wrong_file_of_this_machine_is_a_bad_config_that_names_it() {
+        let machine = Machine {
+            name: "desk".to_owned(),
+            listen: None,
+            connect: None,
+            certificates: "keys".to_owned(),
+        };
+        for (_, reason) in abi::REASONS {
+            let failure = failed(&machine, None, TransportError::of(reason, "it is wrong"));
+            let file = match reason {
+                FailureReason::OwnCertificate => "desk.pem",
+                FailureReason::OwnKey => "desk.key",
+                FailureReason::OwnAuthority => "ca.pem",
+                _ => {
+                    assert_eq!(failure.exit_code(), 2, "{reason:?}");
+                    continue;
+                }
+            };
+            assert_eq!(failure.exit_code(), 78, "{reason:?}");
+            let expected = Path::new("keys").join(file).display().to_string();
+            let expected = format!("{expected}: it is wrong: copy the files of machine desk");
+            assert!(failure.to_string().starts_with(&expected), "{failure}");
+        }
+    }
 }

@@ -17,8 +17,12 @@ pub enum FailureReason {
     OtherHost,
     /// The machine that answers is another one, or does not expect this one.
     OtherMachine,
-    /// The certificate of this machine is malformed, or that of another machine.
+    /// The certificate of this machine is malformed, that of another machine, or not valid now.
     OwnCertificate,
+    /// The private key of this machine is malformed, or is not that of its certificate.
+    OwnKey,
+    /// This machine's copy of the certificate of the authority is malformed.
+    OwnAuthority,
 }
 
 /// An error of a transport whose reason is known, as the inner error of an [`io::Error`].

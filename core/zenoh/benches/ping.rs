@@ -12,7 +12,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use flowpipe_link::library::Endpoint;
+use flowpipe_link::library::{Endpoint, MachineCertificate, NamedMachine};
 use flowpipe_link::link::Link;
 use flowpipe_link::session::{Event, Settings};
 use flowpipe_link::tcp::{TcpAcceptor, TcpDialer};
@@ -132,7 +132,9 @@ impl LinkPing {
     }
 
     fn over_tls() -> Self {
-        let created = certificates::create(&[("desk", vec![]), ("rack", vec![])]).unwrap();
+        let created =
+            certificates::create(&["desk", "rack"].map(|name| NamedMachine::new(name, &[])))
+                .unwrap();
         let address = free_address();
         let endpoint = |opens: bool| {
             let (own, peers) = if opens {
@@ -140,7 +142,7 @@ impl LinkPing {
             } else {
                 ("desk", &["rack"])
             };
-            let [certificate, key] = &created.machines[usize::from(opens)];
+            let MachineCertificate { certificate, key } = &created.machines[usize::from(opens)];
             Endpoint {
                 opens,
                 address: &address,
@@ -228,9 +230,9 @@ impl Zenoh {
     }
 
     fn over_tls() -> Self {
-        let created = certificates::create(&[("desk", vec![])]).unwrap();
+        let created = certificates::create(&[NamedMachine::new("desk", &[])]).unwrap();
         let text = |text: &str| format!("{text:?}");
-        let [certificate, key] = &created.machines[0];
+        let MachineCertificate { certificate, key } = &created.machines[0];
         // Encryption alone, as a client of the web has it.
         let keys = [
             (

@@ -5,14 +5,12 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use flowpipe_link::library::Endpoint;
-use flowpipe_link::transport::{Connection, Transport};
-use zenoh::Session;
+use flowpipe_link::transport::{Connection, FailureReason, Transport, TransportError};
 
 use crate::channel::Channel;
 use crate::connection::RouteConnection;
 use crate::frame::{self, Kind};
-use crate::log;
-use crate::route::{self, Route};
+use crate::route::{self, OpenedSession, Route};
 
 /// Accepts connections of one other machine.
 pub struct Acceptor {
@@ -20,8 +18,10 @@ pub struct Acceptor {
     inbox: Arc<Inbox>,
     /// The last connection whose end was reported to the other machine.
     reported: Option<u64>,
+    /// The number of the last failure that was returned.
+    seen: u64,
     /// The last one closes the session.
-    _listener: Arc<Listener>,
+    listener: Arc<Listener>,
 }
 
 /// What the other machine asks for.
@@ -42,7 +42,18 @@ struct Requests {
 }
 
 /// A session that listens, for several machines.
-struct Listener(Session);
+struct Listener {
+    opened: OpenedSession,
+    failure: Mutex<ListenerFailure>,
+}
+
+/// The last connection to a listener that failed: nobody knows of which machine it was.
+#[derive(Default)]
+struct ListenerFailure {
+    /// How many there were.
+    number: u64,
+    error: Option<(Option<FailureReason>, String)>,
+}
 
 impl Acceptor {
     /// Listens. Returns one end for each of the other machines.
@@ -51,12 +62,15 @@ impl Acceptor {
     /// When it can't, or when the certificate is wrong.
     pub fn listen(endpoint: &Endpoint<'_>) -> io::Result<Vec<Self>> {
         Route::check(endpoint)?;
-        let listener = Arc::new(Listener(route::open(endpoint)?));
+        let listener = Arc::new(Listener {
+            opened: route::open(endpoint)?,
+            failure: Mutex::default(),
+        });
         let accept = |peer: &&str| {
             let inbox: Arc<Inbox> = Arc::default();
             let (receiver, end) = (inbox.clone(), inbox.clone());
             let route = Route::new(
-                listener.0.clone(),
+                listener.opened.session.clone(),
                 [endpoint.own, peer],
                 move |message| receiver.receive(message),
                 move || end.end(),
@@ -65,7 +79,8 @@ impl Acceptor {
                 route: Arc::new(route),
                 inbox,
                 reported: None,
-                _listener: listener.clone(),
+                seen: 0,
+                listener: listener.clone(),
             })
         };
         endpoint.peers.iter().map(accept).collect()
@@ -108,7 +123,10 @@ impl Transport for Acceptor {
             if left.is_zero() {
                 drop(state);
                 // Why the last one was refused, if one was.
-                return log::take().map_or(Ok(None), Err);
+                return match self.listener.failure_after(&mut self.seen) {
+                    Some(error) => Err(error),
+                    None => Ok(None),
+                };
             }
             let waited = self.inbox.changed.wait_timeout(state, left);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
@@ -123,9 +141,29 @@ impl Drop for Acceptor {
     }
 }
 
+impl Listener {
+    /// The last failure, if it is newer than the one with this number, which becomes its own: each machine that is missing
+    /// learns of it.
+    fn failure_after(&self, seen: &mut u64) -> Option<io::Error> {
+        let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(error) = self.opened.failures.take() {
+            failure.number += 1;
+            failure.error = Some((TransportError::reason(&error), error.to_string()));
+        }
+        if std::mem::replace(seen, failure.number) == failure.number {
+            return None;
+        }
+        let (reason, text) = failure.error.clone()?;
+        Some(match reason {
+            Some(reason) => TransportError::of(reason, text),
+            None => io::Error::other(text),
+        })
+    }
+}
+
 impl Drop for Listener {
     fn drop(&mut self) {
-        route::close(self.0.clone()).wait();
+        route::close(self.opened.session.clone()).wait();
     }
 }
 

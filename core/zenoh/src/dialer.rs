@@ -98,7 +98,7 @@ impl OwnedEndpoint {
         let channel = Channel::new(fastrand::u64(..));
         let (receiver, end) = (channel.clone(), channel.clone());
         let route = Route::new(
-            route::open(&endpoint)?,
+            route::open(&endpoint)?.session,
             [own, peer],
             move |message| receive(&receiver, message),
             move || end.end(),

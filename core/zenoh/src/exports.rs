@@ -5,10 +5,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use flowpipe_link::library::Endpoint;
 use flowpipe_link::library::abi::{
     self, Bytes, DONE, Ends, FAILED, Functions, NOTHING, Named, Output, Status,
 };
+use flowpipe_link::library::{Endpoint, NamedMachine};
 use flowpipe_link::transport::{Connection, Transport, TransportError};
 
 use crate::acceptor::Acceptor;
@@ -89,11 +89,15 @@ unsafe extern "C" fn create_certificates(
             let machine = unsafe { machines.add(index).read() };
             // SAFETY: the ABI demands that texts are valid during the call.
             let (name, hosts) = unsafe { (text(machine.name)?, text(machine.hosts)?) };
-            named.push((name, hosts.lines().collect()));
+            named.push(NamedMachine {
+                name: name.to_owned(),
+                hosts: hosts.lines().map(str::to_owned).collect(),
+            });
         }
         let created = certificates::create(&named)?;
         let texts = std::iter::once(&created.authority);
-        let texts = texts.chain(created.machines.iter().flatten());
+        let machines = created.machines.iter();
+        let texts = texts.chain(machines.flat_map(|it| [&it.certificate, &it.key]));
         for (index, text) in texts.enumerate() {
             // SAFETY: the ABI demands that there is one for each text.
             let output = unsafe { &mut *outputs.add(index) };

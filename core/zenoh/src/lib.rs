@@ -8,7 +8,7 @@
 //! - [`acceptor`] and [`dialer`] are the two ends of a transport. Both use [`route`], the zenoh session with its two
 //!   keys, and [`settings`], how it is configured.
 //! - [`connection`] is a connection, [`channel`] what has arrived on it, [`frame`] the content of a message.
-//! - [`certificates`] creates certificates and checks one's own. [`log`] keeps zenoh's warnings.
+//! - [`certificates`] creates certificates and checks one's own. [`log`] gathers why connections fail.
 //! - [`exports`] is the C boundary.
 
 pub mod acceptor;
@@ -18,6 +18,6 @@ mod connection;
 pub mod dialer;
 pub mod exports;
 mod frame;
-mod log;
+pub mod log;
 mod route;
 pub mod settings;

@@ -1,63 +1,84 @@
-//! Why zenoh fails: its errors do not contain the reason, which is the first warning before them.
+//! Why the connections of an endpoint fail: zenoh's errors do not contain the reason, which TLS notes, and the first
+//! warning before them.
 
 use std::fmt::{self, Write as _};
 use std::io;
-use std::sync::{Mutex, PoisonError};
 
 use flowpipe_link::transport::{FailureReason, TransportError};
-
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
-use zenoh_link_tls::failures::{self, Failure};
+use zenoh_link_tls::failures::{self, Failure, Noted, Watch};
 
 /// The most bytes of a warning that are kept.
 const LONGEST: usize = 600;
 
-static FIRST: Mutex<Option<String>> = Mutex::new(None);
+/// Gathers the failures of the endpoints of one session.
+pub struct FailureLog(Watch);
 
-struct FirstWarning;
+/// Notes zenoh's warnings for the endpoints that they are about.
+struct Warnings;
 
-/// Keeps warnings from now on.
-pub fn start() {
-    // Unless it is started already.
-    let _ = tracing::subscriber::set_global_default(FirstWarning);
-}
+impl FailureLog {
+    /// Gathers failures from now on.
+    pub fn start() -> Self {
+        // Unless it is set already.
+        let _ = tracing::subscriber::set_global_default(Warnings);
+        Self(Watch::new())
+    }
 
-/// The first warning since the last call, as an error.
-pub fn take() -> Option<io::Error> {
-    let (text, reason) = (first(), reason());
-    text.map(|text| error(reason, text))
-}
+    /// What the config of an endpoint has so that its failures are gathered here: a key and a value.
+    pub fn setting(&self) -> String {
+        format!("{}={}", failures::WATCH, self.0.number())
+    }
 
-/// The same, or an error of zenoh where it has not warned.
-pub fn take_or(failed: &zenoh::Error) -> io::Error {
-    let text = first().unwrap_or_else(|| cleaned(&failed.to_string()));
-    error(reason(), text)
-}
+    /// The first failure since the last call.
+    pub fn take(&self) -> Option<io::Error> {
+        let Noted { failure, text } = self.0.take();
+        text.map(|text| error(failure, text))
+    }
 
-fn first() -> Option<String> {
-    FIRST.lock().unwrap_or_else(PoisonError::into_inner).take()
-}
-
-/// The reason that TLS has noted, if it has.
-fn reason() -> Option<FailureReason> {
-    failures::take().map(|failure| match failure {
-        Failure::Unreachable => FailureReason::Unreachable,
-        Failure::UnknownAuthority => FailureReason::UnknownAuthority,
-        Failure::Expired => FailureReason::Expired,
-        Failure::OtherHost => FailureReason::OtherHost,
-    })
-}
-
-fn error(reason: Option<FailureReason>, text: String) -> io::Error {
-    match reason {
-        Some(reason) => TransportError::of(reason, text),
-        None => io::Error::other(text),
+    /// The same, or an error of zenoh where nothing is noted.
+    pub fn take_or(&self, failed: &zenoh::Error) -> io::Error {
+        let Noted { failure, text } = self.0.take();
+        error(
+            failure,
+            text.unwrap_or_else(|| cleaned(&failed.to_string())),
+        )
     }
 }
 
-impl Subscriber for FirstWarning {
+/// An error of zenoh in a session that was open.
+pub fn plain(failed: &zenoh::Error) -> io::Error {
+    io::Error::other(cleaned(&failed.to_string()))
+}
+
+fn error(failure: Option<Failure>, text: String) -> io::Error {
+    let reason = match failure {
+        None => return io::Error::other(text),
+        Some(Failure::Unreachable) => FailureReason::Unreachable,
+        Some(Failure::UnknownAuthority) => FailureReason::UnknownAuthority,
+        Some(Failure::Expired) => FailureReason::Expired,
+        Some(Failure::OtherHost) => FailureReason::OtherHost,
+    };
+    TransportError::of(reason, text)
+}
+
+/// The watch of the first endpoint that a warning names.
+fn watch_of(text: &str) -> Option<u64> {
+    let (_, config) = text.split_once('#')?;
+    let config = config.split(|c| !is_of_config(c)).next()?;
+    let mut settings = config.split(';').filter_map(|it| it.split_once('='));
+    let (_, number) = settings.find(|(key, _)| *key == failures::WATCH)?;
+    number.parse().ok()
+}
+
+/// Whether a character is one of the config of an endpoint, as this crate writes it.
+fn is_of_config(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "_=;".contains(c)
+}
+
+impl Subscriber for Warnings {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         // Those of the routing are about networks of more than two.
         let is_reason = !metadata.target().starts_with("zenoh::net::routing");
@@ -67,9 +88,9 @@ impl Subscriber for FirstWarning {
     fn event(&self, event: &Event<'_>) {
         let mut text = Text(String::new());
         event.record(&mut text);
-        let text = cleaned(&text.0);
-        let mut first = FIRST.lock().unwrap_or_else(PoisonError::into_inner);
-        first.get_or_insert(text);
+        if let Some(watch) = watch_of(&text.0) {
+            failures::note_text(watch, || cleaned(&text.0));
+        }
     }
 
     fn new_span(&self, _: &Attributes<'_>) -> Id {
@@ -82,10 +103,20 @@ impl Subscriber for FirstWarning {
     fn exit(&self, _: &Id) {}
 }
 
-/// A warning or an error without the places in zenoh's source (` at FILE.rs:LINE.`), and without a hint that is about all
-/// reasons.
+/// A warning or an error without the configs of endpoints, the places in zenoh's source (` at FILE.rs:LINE.`), and a hint
+/// that is about all reasons.
 fn cleaned(text: &str) -> String {
     let mut text = text.replace(". Hint: increase the system open file limit.", "");
+    let mut from = 0;
+    while let Some(found) = text.get(from..).and_then(|rest| rest.find('#')) {
+        let begin = from + found;
+        let config = text.get(begin + 1..).unwrap_or_default();
+        let length = config.find(|c| !is_of_config(c)).unwrap_or(config.len());
+        match config.get(..length).is_some_and(|it| it.contains('=')) {
+            true => text.replace_range(begin..=begin + length, ""),
+            false => from = begin + 1,
+        }
+    }
     let mut from = 0;
     while let Some(found) = text.get(from..).and_then(|rest| rest.find(" at ")) {
         let begin = from + found;
@@ -131,26 +162,53 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_warning_is_kept_and_shortened() {
-        tracing::subscriber::with_default(FirstWarning, || {
-            tracing::info!("nothing");
-            tracing::warn!("{}", "é".repeat(LONGEST));
-            tracing::warn!("second");
+    fn the_first_warning_about_an_endpoint_is_kept_and_shortened() {
+        let [one, other] = [FailureLog::start(), FailureLog::start()];
+        let [about_one, about_other] = [&one, &other].map(|it| format!("tls/a:1#{}", it.setting()));
+        tracing::subscriber::with_default(Warnings, || {
+            tracing::info!("no connection to {about_one}");
+            tracing::warn!("no connection");
+            tracing::warn!("no connection to {about_other}! {}", "é".repeat(LONGEST));
+            tracing::warn!("no connection to {about_one}! refused");
+            tracing::warn!("second: {about_one} {about_other}");
         });
-        let text = take().unwrap().to_string();
-        assert!(text.starts_with('é'), "{text}");
-        assert!(text.len() <= LONGEST + 1);
-        assert!(take().is_none());
+        let text = |log: &FailureLog| log.take().map(|error| error.to_string());
+        assert_eq!(text(&one).unwrap(), "no connection to tls/a:1! refused");
+        let long = text(&other).unwrap();
+        assert!(long.starts_with("no connection to tls/a:1! é"), "{long}");
+        assert!(long.len() <= LONGEST + 1);
+        assert_eq!((text(&one), text(&other)), (None, None));
     }
 
     #[test]
-    fn places_in_the_source_are_left_out() {
+    fn a_warning_is_about_the_first_endpoint_that_it_names() {
+        for (text, expected) in [
+            ("Unable to connect to tls/a:1#watch=7! refused", Some(7)),
+            (
+                "tls/a:1#tls_handshake_timeout_ms=5;watch=12: in use",
+                Some(12),
+            ),
+            ("any of [tls/a:1#watch=3]", Some(3)),
+            ("tls/a:1#other=3", None),
+            ("tls/a:1#watch=x", None),
+            ("watch=3", None),
+        ] {
+            assert_eq!(watch_of(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn configs_and_places_in_the_source_are_left_out() {
         for (text, expected) in [
             (
                 "Unable to connect to tls/a:1! refused at /a/b.rs:20. at /c.rs:5.",
                 "Unable to connect to tls/a:1! refused",
             ),
-            ("look at this, at noon", "look at this, at noon"),
+            (
+                "no tls/a:1#a_b=1;watch=20! refused, nor tls/b:1#watch=21",
+                "no tls/a:1! refused, nor tls/b:1",
+            ),
+            ("look at #1, at noon", "look at #1, at noon"),
             ("bad cert at /a.rs:1. Then more", "bad cert Then more"),
             (
                 "tls handshake. Hint: increase the system open file limit.",

@@ -4,12 +4,13 @@ use std::io;
 use std::time::Duration;
 
 use flowpipe_link::library::Endpoint;
-use flowpipe_link::transport::{FailureReason, TransportError};
+use flowpipe_link::transport::TransportError;
 use zenoh::pubsub::Publisher;
 use zenoh::qos::{CongestionControl, Priority};
 use zenoh::{Session, Wait as _};
 
-use crate::{certificates, log, settings};
+use crate::log::{self, FailureLog};
+use crate::{certificates, settings};
 
 /// How long a route that closes is waited for.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
@@ -20,15 +21,23 @@ pub struct Route {
     publisher: Publisher<'static>,
 }
 
+/// A session that is open, and the failures of its connections.
+pub struct OpenedSession {
+    /// The session.
+    pub session: Session,
+    /// Why connections to it, or of it, were not made.
+    pub failures: FailureLog,
+}
+
 impl Route {
-    /// Checks what can be known without a session: names, the address and this machine's certificate.
+    /// Checks what can be known without a session: names, the address, and this machine's certificates and private key.
     ///
     /// # Errors
     /// When one is wrong.
     pub fn check(endpoint: &Endpoint<'_>) -> io::Result<()> {
         settings::check(endpoint).map_err(io::Error::other)?;
-        certificates::check(endpoint.certificate, endpoint.own)
-            .map_err(|error| TransportError::of(FailureReason::OwnCertificate, error.to_string()))
+        certificates::check(endpoint)
+            .map_err(|error| TransportError::of(error.reason(), error.to_string()))
     }
 
     /// The way to another machine. What arrives is passed to `receive`, and `gone` is called when that machine listens no
@@ -48,7 +57,7 @@ impl Route {
             .priority(Priority::Data)
             .express(true)
             .wait()
-            .map_err(failure)?;
+            .map_err(|error| log::plain(&error))?;
         publisher
             .matching_listener()
             .callback(move |status| {
@@ -58,13 +67,13 @@ impl Route {
             })
             .background()
             .wait()
-            .map_err(failure)?;
+            .map_err(|error| log::plain(&error))?;
         session
             .declare_subscriber(settings::key(peer, own))
             .callback(move |sample| receive(sample.payload().to_bytes().into_owned()))
             .background()
             .wait()
-            .map_err(failure)?;
+            .map_err(|error| log::plain(&error))?;
         Ok(Self { session, publisher })
     }
 
@@ -73,7 +82,8 @@ impl Route {
     /// # Errors
     /// When the session is closed.
     pub fn put(&self, message: Vec<u8>) -> io::Result<()> {
-        self.publisher.put(message).wait().map_err(failure)
+        let put = self.publisher.put(message).wait();
+        put.map_err(|error| log::plain(&error))
     }
 
     /// Closes its session, on a thread of its own.
@@ -86,11 +96,12 @@ impl Route {
 ///
 /// # Errors
 /// When it can't listen or connect.
-pub fn open(endpoint: &Endpoint<'_>) -> io::Result<Session> {
-    log::start();
-    log::take();
-    let config = settings::config(endpoint).map_err(failure)?;
-    zenoh::open(config).wait().map_err(failure)
+pub fn open(endpoint: &Endpoint<'_>) -> io::Result<OpenedSession> {
+    let failures = FailureLog::start();
+    let config = settings::config(endpoint, &failures).map_err(|error| log::plain(&error))?;
+    let session = zenoh::open(config).wait();
+    let session = session.map_err(|error| failures.take_or(&error))?;
+    Ok(OpenedSession { session, failures })
 }
 
 /// Closes a session, on a thread of its own.
@@ -117,9 +128,4 @@ impl Closing {
             let _ = closed.recv_timeout(CLOSE_TIMEOUT);
         }
     }
-}
-
-/// The reason of an error: the warning before it.
-fn failure(error: zenoh::Error) -> io::Error {
-    log::take_or(&error)
 }

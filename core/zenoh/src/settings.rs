@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use zenoh::Config;
 
 use crate::frame::MAX_MESSAGE;
+use crate::log::FailureLog;
 
 /// A peer that is silent for so long is gone. A session of `flowpipe_link` notices it earlier.
 const LEASE_MS: u64 = 10_000;
@@ -53,24 +54,24 @@ pub fn check(endpoint: &Endpoint<'_>) -> Result<(), String> {
     }
 }
 
-/// The configuration of a session. [`check`] has accepted the endpoint.
+/// The configuration of a session. [`check`] has accepted the endpoint. `failures`: what gathers its failures.
 ///
 /// # Errors
 /// When zenoh refuses it.
-pub fn config(endpoint: &Endpoint<'_>) -> zenoh::Result<Config> {
-    Config::from_json5(&json(endpoint).to_string())
+pub fn config(endpoint: &Endpoint<'_>, failures: &FailureLog) -> zenoh::Result<Config> {
+    Config::from_json5(&json(endpoint, failures).to_string())
 }
 
-fn json(endpoint: &Endpoint<'_>) -> Value {
+fn json(endpoint: &Endpoint<'_>, failures: &FailureLog) -> Value {
     let own = endpoint.own;
-    let address = format!(
-        "{}#tls_handshake_timeout_ms={ESTABLISH_MS}",
-        endpoint.address
-    );
+    let address = format!("{}#{}", endpoint.address, failures.setting());
     // A client opens one connection and accepts none; a peer accepts them.
     let (mode, connect, listen) = match endpoint.opens {
-        true => ("client", vec![endpoint.address.to_owned()], vec![]),
-        false => ("peer", vec![], vec![address]),
+        true => ("client", vec![address], vec![]),
+        false => {
+            let listen = format!("{address};tls_handshake_timeout_ms={ESTABLISH_MS}");
+            ("peer", vec![], vec![listen])
+        }
     };
     let authority = STANDARD.encode(endpoint.authority);
     let certificate = STANDARD.encode(endpoint.certificate);
@@ -220,7 +221,7 @@ mod tests {
                 opens,
                 ..endpoint("tls/127.0.0.1:7447", "desk", peers)
             };
-            let config = config(&endpoint).unwrap();
+            let config = config(&endpoint, &FailureLog::start()).unwrap();
             let get = |key: &str| config.get_json(key).unwrap();
             assert_eq!(get("scouting/multicast/enabled"), "false");
             assert_eq!(get("scouting/gossip/enabled"), "false");

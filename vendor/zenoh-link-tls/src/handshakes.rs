@@ -16,7 +16,7 @@ use tokio::{
 use tokio_rustls::{server::TlsStream, TlsAcceptor};
 use zenoh_result::{zerror, ZResult};
 
-use crate::{failures, TLS_ACCEPT_THROTTLE_TIME};
+use crate::{failures::Watched, TLS_ACCEPT_THROTTLE_TIME};
 
 /// Handshakes at a time. One more ends the oldest: who takes a few milliseconds is done before others, however many say
 /// nothing.
@@ -29,6 +29,7 @@ type Ended = ZResult<(TlsStream<TcpStream>, SocketAddr)>;
 pub(crate) struct Handshakes {
     acceptor: TlsAcceptor,
     timeout: Duration,
+    watched: Watched,
     running: JoinSet<Ended>,
     /// Those that run, the oldest first, and some that have ended.
     order: VecDeque<AbortHandle>,
@@ -37,10 +38,11 @@ pub(crate) struct Handshakes {
 }
 
 impl Handshakes {
-    pub(crate) fn new(acceptor: TlsAcceptor, timeout: Duration) -> Self {
+    pub(crate) fn new(acceptor: TlsAcceptor, timeout: Duration, watched: Watched) -> Self {
         Self {
             acceptor,
             timeout,
+            watched,
             running: JoinSet::new(),
             order: VecDeque::new(),
             paused_until: Instant::now(),
@@ -68,7 +70,9 @@ impl Handshakes {
                         let pause = Duration::from_micros(*TLS_ACCEPT_THROTTLE_TIME);
                         self.paused_until = Instant::now() + pause;
                         let hint = "Hint: increase the system open file limit.";
-                        return Err(zerror!("{error}. {hint}").into());
+                        let failed = format!("{error}. {hint}");
+                        self.watched.note_text(&failed);
+                        return Err(zerror!("{failed}").into());
                     }
                 },
             }
@@ -85,16 +89,18 @@ impl Handshakes {
             }
         }
         let handshake = self.acceptor.accept(stream);
-        let timeout = self.timeout;
+        let (timeout, watched) = (self.timeout, self.watched);
         let running = self.running.spawn(async move {
-            match tokio::time::timeout(timeout, handshake).await {
-                Ok(Ok(stream)) => Ok((stream, address)),
+            let failed = match tokio::time::timeout(timeout, handshake).await {
+                Ok(Ok(stream)) => return Ok((stream, address)),
                 Ok(Err(error)) => {
-                    failures::note_error(&error);
-                    Err(zerror!("{error}").into())
+                    watched.note_error(&error);
+                    error.to_string()
                 }
-                Err(_) => Err(zerror!("Timeout during TLS handshake").into()),
-            }
+                Err(_) => "Timeout during TLS handshake".to_owned(),
+            };
+            watched.note_text(&failed);
+            Err(zerror!("{failed}").into())
         });
         self.order.push_back(running);
     }

@@ -46,7 +46,7 @@ use zenoh_protocol::{
 use zenoh_result::{zerror, ZResult};
 
 use crate::{
-    failures::{self, Failure},
+    failures::{Failure, Watched},
     handshakes::Handshakes,
     utils::{get_tls_addr, get_tls_host, get_tls_server_name, TlsClientConfig, TlsServerConfig},
     TLS_DEFAULT_MTU, TLS_LINGER_TIMEOUT, TLS_LOCATOR_PREFIX,
@@ -70,6 +70,8 @@ pub struct LinkUnicastTls {
     auth_identifier: LinkAuthId,
     mtu: BatchSize,
     expiration_manager: Option<LinkCertExpirationManager>,
+    // CHANGED by flowpipe: who learns of its failures.
+    watched: Watched,
 }
 
 impl LinkUnicastTls {
@@ -79,6 +81,7 @@ impl LinkUnicastTls {
         dst_addr: SocketAddr,
         auth_identifier: LinkAuthId,
         expiration_manager: Option<LinkCertExpirationManager>,
+        watched: Watched,
     ) -> LinkUnicastTls {
         let (tcp_stream, _) = socket.get_ref();
         // Set the TLS nodelay option
@@ -139,6 +142,7 @@ impl LinkUnicastTls {
             auth_identifier,
             mtu,
             expiration_manager,
+            watched,
         }
     }
 
@@ -186,7 +190,7 @@ impl LinkUnicastTrait for LinkUnicastTls {
     async fn read(&self, buffer: &mut [u8], _priority: Option<Priority>) -> ZResult<usize> {
         zasynclock!(self.read_half).read(buffer).await.map_err(|e| {
             // CHANGED by flowpipe: the failure is noted. With TLS 1.3 a client learns here that its certificate is refused.
-            failures::note_error(&e);
+            self.watched.note_error(&e);
             tracing::trace!("Read error on TLS link {}: {}", self, e);
             zerror!(e).into()
         })
@@ -198,7 +202,7 @@ impl LinkUnicastTrait for LinkUnicastTls {
             .await
             .map_err(|e| {
                 // CHANGED by flowpipe: as above.
-                failures::note_error(&e);
+                self.watched.note_error(&e);
                 tracing::trace!("Read error on TLS link {}: {}", self, e);
                 zerror!(e)
             })?;
@@ -305,6 +309,7 @@ impl LinkManagerUnicastTrait for LinkManagerUnicastTls {
     async fn new_link(&self, endpoint: EndPoint) -> ZResult<LinkUnicast> {
         let epaddr = endpoint.address();
         let epconf = endpoint.config();
+        let watched = Watched::of(&epconf);
 
         let server_name = get_tls_server_name(&epaddr)?;
         let addrs = get_tcp_addrs(endpoint.address()).await?;
@@ -321,7 +326,8 @@ impl LinkManagerUnicastTrait for LinkManagerUnicastTls {
         // Initialize the TLS Config
         let client_config = TlsClientConfig::new(&epconf)
             .await
-            .map_err(|e| zerror!("Cannot create a new TLS listener to {endpoint}: {e}"))?;
+            // CHANGED by flowpipe: not the whole endpoint, whose config has the private key.
+            .map_err(|e| zerror!("Cannot create a new TLS link to {}: {e}", endpoint.address()))?;
         let config = Arc::new(client_config.client_config);
         let connector = TlsConnector::from(config);
 
@@ -332,7 +338,7 @@ impl LinkManagerUnicastTrait for LinkManagerUnicastTls {
             .await
             // CHANGED by flowpipe: the failure is noted, and the name is not printed as Rust's `Debug` does.
             .map_err(|e| {
-                failures::note(Failure::Unreachable);
+                watched.note(Failure::Unreachable);
                 zerror!(
                     "Can not create a new TLS link bound to {}: {}",
                     server_name.to_str(),
@@ -346,7 +352,7 @@ impl LinkManagerUnicastTrait for LinkManagerUnicastTls {
             .await
             // CHANGED by flowpipe: as above.
             .map_err(|e| {
-                failures::note_error(&e);
+                watched.note_error(&e);
                 zerror!(
                     "Can not create a new TLS link bound to {}: {}",
                     server_name.to_str(),
@@ -379,6 +385,7 @@ impl LinkManagerUnicastTrait for LinkManagerUnicastTls {
                 dst_addr,
                 auth_identifier.into(),
                 expiration_manager,
+                watched,
             )
         });
 
@@ -412,6 +419,7 @@ impl LinkManagerUnicastTrait for LinkManagerUnicastTls {
             let acceptor = TlsAcceptor::from(Arc::new(tls_server_config.server_config));
             let token = token.clone();
             let manager = self.manager.clone();
+            let watched = Watched::of(&epconf);
 
             async move {
                 accept_task(
@@ -421,6 +429,7 @@ impl LinkManagerUnicastTrait for LinkManagerUnicastTls {
                     manager,
                     tls_server_config.tls_handshake_timeout,
                     tls_server_config.tls_close_link_on_expiration,
+                    watched,
                 )
                 .await
             }
@@ -473,6 +482,7 @@ async fn accept_task(
     manager: NewLinkChannelSender,
     tls_handshake_timeout: Duration,
     tls_close_link_on_expiration: bool,
+    watched: Watched,
 ) -> ZResult<()> {
     let src_addr = socket.local_addr().map_err(|e| {
         let e = zerror!("Can not accept TLS connections: {}", e);
@@ -482,7 +492,7 @@ async fn accept_task(
 
     // CHANGED by flowpipe: `Handshakes` instead of the crate `tls-listener`, which bounds neither how many handshakes there
     // are nor what a failed one costs the others.
-    let mut handshakes = Handshakes::new(acceptor, tls_handshake_timeout);
+    let mut handshakes = Handshakes::new(acceptor, tls_handshake_timeout, watched);
 
     tracing::trace!("Ready to accept TLS connections on: {:?}", src_addr);
     loop {
@@ -548,6 +558,7 @@ async fn accept_task(
                                 dst_addr,
                                 auth_identifier.into(),
                                 expiration_manager,
+                                watched,
                             )
                         });
 

@@ -6,12 +6,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use flowpipe_config::reader::batch_machines::BatchMachines;
+use flowpipe_link::link::LinkFailure;
 use flowpipe_machines::batch::coordinator::Reason;
-use flowpipe_machines::batch::{BatchError, BatchEvent, Job, Notice, Workers};
+use flowpipe_machines::batch::{AbsentWorker, BatchError, BatchEvent, Job, Notice, Workers};
 use flowpipe_terminal::{counted, escape};
 
 use crate::args::Global;
 use crate::batch::machines_file;
+use crate::connection_advice::advice;
 use crate::exit::Failure;
 use crate::transports;
 
@@ -19,7 +21,11 @@ use crate::transports;
 const ABSENCE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The workers.
-pub struct WorkerPool(Workers);
+pub struct WorkerPool {
+    workers: Workers,
+    /// The name of this machine.
+    own: String,
+}
 
 /// What happens during a job.
 pub enum PoolEvent<R> {
@@ -59,8 +65,8 @@ impl WorkerPool {
             transports::open(&machines, coordinator, other)
                 .map_err(|failure| io::Error::other(failure.to_string()))
         };
-        let workers = Workers::start(&own, &names, Box::new(connect));
-        Ok(Self(workers?))
+        let workers = Workers::start(&own, &names, Box::new(connect))?;
+        Ok(Self { workers, own })
     }
 
     /// Does a job, as [`Workers::run`] does.
@@ -72,7 +78,7 @@ impl WorkerPool {
         job: &Job<'_, R>,
         mut each: impl FnMut(PoolEvent<R>) -> ControlFlow<B>,
     ) -> Result<ControlFlow<B>, Failure> {
-        let ended = self.0.run(job, ABSENCE_TIMEOUT, |event| {
+        let ended = self.workers.run(job, ABSENCE_TIMEOUT, |event| {
             each(match event {
                 BatchEvent::Results { first, results } => PoolEvent::Results(first, results),
                 BatchEvent::Notice(notice) => PoolEvent::Notice(text(&notice)),
@@ -83,9 +89,30 @@ impl WorkerPool {
             let text = error.to_string();
             match error {
                 BatchError::Refused => Failure::Config(text),
-                _ => Failure::Run(text),
+                BatchError::Absent { workers, .. } => {
+                    let each = workers.iter().map(|worker| absent(worker, &self.own));
+                    let each = each.collect::<Vec<_>>().join("; ");
+                    Failure::Run(format!("{text} ({each})"))
+                }
+                BatchError::Thread(_) => Failure::Run(text),
             }
         })
+    }
+}
+
+/// Why a worker is not there, and what to do. `own`: this machine.
+fn absent(worker: &AbsentWorker, own: &str) -> String {
+    let AbsentWorker {
+        machine,
+        is_refused,
+        failure,
+    } = worker;
+    match failure {
+        _ if *is_refused => format!("{machine}: it does not take part"),
+        Some(LinkFailure { reason, text }) => {
+            format!("{machine}: {text}: {}", advice(*reason, own))
+        }
+        None => format!("{machine} did not answer: {}", advice(None, own)),
     }
 }
 

@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 use flowpipe_config::pipeline::{Machine, Pipeline};
 use flowpipe_engine::run::Stopper;
 use flowpipe_link::link::LinkFailure;
-use flowpipe_link::transport::FailureReason;
 use flowpipe_machines::{Absence, AgreementError, BridgeEvent, Missing};
 use flowpipe_sync::lock;
 use flowpipe_terminal::{counted, eprintln, escape};
 
+use crate::connection_advice::advice;
 use crate::exit::Failure;
 use crate::machines::Ending;
 use crate::machines::cycles::IdleMachines;
@@ -248,32 +248,6 @@ fn edge_name(pipeline: &Pipeline, edge: usize) -> String {
         stage.map_or_else(String::new, |it| escape(&it.name).into_owned())
     };
     format!("from {} to {}", name(edge.from.stage), name(edge.to.stage))
-}
-
-/// What to do when a machine can't be reached. `own`: this machine.
-fn advice(reason: Option<FailureReason>, own: &str) -> String {
-    let own = escape(own);
-    match reason {
-        Some(FailureReason::UnknownAuthority) => {
-            "its certificate and those here are of different authorities; copy the files that one run of \
-             `flowpipe machine init` has created to all machines"
-                .to_owned()
-        }
-        Some(FailureReason::Expired) => {
-            "a certificate has expired; remove the folder and run `flowpipe machine init` again".to_owned()
-        }
-        Some(FailureReason::OtherHost) => {
-            "its certificate names another host than `connect`; remove the folder and run `flowpipe machine init` again"
-                .to_owned()
-        }
-        Some(FailureReason::OtherMachine) => {
-            format!("correct `connect`, or give both the same pipeline file, with machine {own}")
-        }
-        Some(FailureReason::Unreachable) => "start it, or correct `connect`".to_owned(),
-        Some(FailureReason::OwnCertificate) | None => {
-            format!("check that it runs, and that no other program runs as machine {own}")
-        }
-    }
 }
 
 #[cfg(test)]

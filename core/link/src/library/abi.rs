@@ -7,7 +7,7 @@ use std::ffi::c_void;
 use crate::transport::FailureReason;
 
 /// The version of these declarations. A library of another version is refused.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 /// The name of the function that a library exports: an [`Entry`].
 pub const ENTRY: &str = "flowpipe_transport";
 
@@ -20,13 +20,15 @@ pub const NOTHING: Status = 1;
 /// It failed, for a reason that has no number: the error is written.
 pub const FAILED: Status = 2;
 /// It failed for this reason: the error is written.
-pub const REASONS: [(Status, FailureReason); 6] = [
+pub const REASONS: [(Status, FailureReason); 8] = [
     (3, FailureReason::Unreachable),
     (4, FailureReason::UnknownAuthority),
     (5, FailureReason::Expired),
     (6, FailureReason::OtherHost),
     (7, FailureReason::OtherMachine),
     (8, FailureReason::OwnCertificate),
+    (9, FailureReason::OwnKey),
+    (10, FailureReason::OwnAuthority),
 ];
 
 /// Bytes that the callee reads during the call.

@@ -63,8 +63,37 @@ pub struct Endpoint<'a> {
 pub struct Certificates {
     /// The certificate of their authority. Nobody has its private key.
     pub authority: String,
-    /// For each machine its certificate and its private key.
-    pub machines: Vec<[String; 2]>,
+    /// Of each machine.
+    pub machines: Vec<MachineCertificate>,
+}
+
+/// The certificate of a machine, as PEM.
+#[derive(Clone, Debug)]
+pub struct MachineCertificate {
+    /// The certificate.
+    pub certificate: String,
+    /// Its private key.
+    pub key: String,
+}
+
+/// A machine that needs a certificate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedMachine {
+    /// Its name.
+    pub name: String,
+    /// The names and numeric addresses by which others reach it.
+    pub hosts: Vec<String>,
+}
+
+impl NamedMachine {
+    /// A machine with these hosts.
+    #[must_use]
+    pub fn new(name: &str, hosts: &[&str]) -> Self {
+        Self {
+            name: name.to_owned(),
+            hosts: hosts.iter().map(|host| (*host).to_owned()).collect(),
+        }
+    }
 }
 
 struct LibraryTransport {
@@ -140,21 +169,17 @@ impl TransportLibrary {
         Ok(transports.into_iter().map(wrap).collect())
     }
 
-    /// Creates an authority and certificates of it, for machines with these names and these names or numeric addresses
-    /// of their hosts.
+    /// Creates an authority, and a certificate of it for each machine.
     ///
     /// # Errors
     /// When a name can't be in a certificate.
-    pub fn create_certificates(
-        &self,
-        machines: &[(String, Vec<String>)],
-    ) -> io::Result<Certificates> {
-        let hosts: Vec<String> = machines.iter().map(|(_, hosts)| hosts.join("\n")).collect();
+    pub fn create_certificates(&self, machines: &[NamedMachine]) -> io::Result<Certificates> {
+        let hosts: Vec<String> = machines.iter().map(|it| it.hosts.join("\n")).collect();
         let named: Vec<Named> = machines
             .iter()
             .zip(&hosts)
-            .map(|((name, _), hosts)| Named {
-                name: Bytes::of(name.as_bytes()),
+            .map(|(machine, hosts)| Named {
+                name: Bytes::of(machine.name.as_bytes()),
                 hosts: Bytes::of(hosts.as_bytes()),
             })
             .collect();
@@ -179,7 +204,7 @@ impl TransportLibrary {
         let authority = texts.next().unwrap_or_default();
         let mut of_machines = Vec::new();
         while let (Some(certificate), Some(key)) = (texts.next(), texts.next()) {
-            of_machines.push([certificate, key]);
+            of_machines.push(MachineCertificate { certificate, key });
         }
         Ok(Certificates {
             authority,

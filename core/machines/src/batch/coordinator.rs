@@ -6,6 +6,7 @@ use std::ops::{ControlFlow, Range};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use flowpipe_link::link::LinkFailure;
 use flowpipe_link::transport::Transport;
 use serde_json::Value;
 
@@ -123,12 +124,12 @@ pub enum Reason {
 #[derive(Debug, thiserror::Error)]
 pub enum BatchError {
     /// No worker was there.
-    #[error("no worker was there for {seconds} s{}", reasons(.failures))]
+    #[error("no worker was there for {seconds} s")]
     Absent {
         /// How long they were awaited.
         seconds: u64,
-        /// Each worker, with why its last connection failed.
-        failures: Vec<(String, Option<String>)>,
+        /// All workers.
+        workers: Vec<AbsentWorker>,
     },
     /// No worker takes part.
     #[error("no worker takes part")]
@@ -138,16 +139,15 @@ pub enum BatchError {
     Thread(#[from] io::Error),
 }
 
-fn reasons(failures: &[(String, Option<String>)]) -> String {
-    let list = failures.iter().map(|(machine, why)| match why {
-        Some(why) => format!("{machine}: {why}"),
-        None => format!("{machine} did not answer"),
-    });
-    let list: Vec<_> = list.collect();
-    match list.is_empty() {
-        true => String::new(),
-        false => format!(" ({})", list.join("; ")),
-    }
+/// A worker that does not work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AbsentWorker {
+    /// Its name.
+    pub machine: String,
+    /// It takes no part, and other workers are not there.
+    pub is_refused: bool,
+    /// Why its last connection failed, if one has.
+    pub failure: Option<LinkFailure>,
 }
 
 /// What the threads of a job share.
@@ -239,14 +239,13 @@ impl Workers {
         .map_err(|error| match error {
             BatchError::Absent { seconds, .. } => BatchError::Absent {
                 seconds,
-                failures: {
+                workers: {
                     let standings = shared.lock().standings.clone();
                     let each = remotes.iter().zip(standings);
-                    let each = each.map(|(remote, standing)| match (standing, remote.failure()) {
-                        (Standing::Refused, (machine, _)) => {
-                            (machine, Some("it does not take part".to_owned()))
-                        }
-                        (_, failure) => failure,
+                    let each = each.map(|(remote, standing)| AbsentWorker {
+                        machine: remote.name().to_owned(),
+                        is_refused: standing == Standing::Refused,
+                        failure: remote.failure(),
                     });
                     each.collect()
                 },
@@ -281,7 +280,7 @@ fn follow<R, B>(
             } else if last_there.elapsed() > absence_timeout {
                 return Err(BatchError::Absent {
                     seconds: absence_timeout.as_secs(),
-                    failures: Vec::new(),
+                    workers: Vec::new(),
                 });
             }
             if !std::mem::replace(&mut is_idle, true) {

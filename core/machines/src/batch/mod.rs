@@ -17,7 +17,9 @@ mod schedule;
 mod tests;
 pub mod worker;
 
-pub use coordinator::{BatchError, BatchEvent, Decoded, Encoded, Job, Notice, Workers};
+pub use coordinator::{
+    AbsentWorker, BatchError, BatchEvent, Decoded, Encoded, Job, Notice, Workers,
+};
 pub use protocol::MAX_BODY;
 pub use schedule::MAX_ITEMS;
 pub use worker::{AcceptedJob, RefusedJob, Runner, Work, WorkerEvent, serve};

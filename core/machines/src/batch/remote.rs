@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use flowpipe_link::link::{Link, LinkClock};
+use flowpipe_link::link::{Link, LinkClock, LinkFailure};
 use flowpipe_link::session::{Event, MessageId};
 use flowpipe_link::transport::Transport;
 
@@ -91,11 +91,13 @@ impl Remote {
         })
     }
 
-    /// Its name, and why its last connection failed.
-    pub(crate) fn failure(&self) -> (String, Option<String>) {
-        let link = self.link.as_ref();
-        let failure = link.and_then(Link::failure);
-        (self.name.clone(), failure.map(|it| it.text))
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Why its last connection failed, if one has.
+    pub(crate) fn failure(&self) -> Option<LinkFailure> {
+        self.link.as_ref().and_then(Link::failure)
     }
 }
 

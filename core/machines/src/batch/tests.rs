@@ -11,7 +11,7 @@ use std::time::Duration;
 use flowpipe_link::link::Link;
 use flowpipe_link::session::Event;
 use flowpipe_link::tcp::{TcpAcceptor, TcpDialer};
-use flowpipe_link::transport::Transport;
+use flowpipe_link::transport::{FailureReason, Transport};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -390,11 +390,19 @@ fn a_machine_that_is_not_there_is_no_worker() {
     };
     let absence_timeout = Duration::from_millis(300);
     let ended = workers.run(&job, absence_timeout, |_| ControlFlow::<()>::Continue(()));
-    let text = ended.unwrap_err().to_string();
-    assert!(
-        text.starts_with("no worker was there for 0 s (rack0: "),
-        "{text}"
-    );
+    let Err(BatchError::Absent {
+        seconds: 0,
+        workers,
+    }) = ended
+    else {
+        panic!("{ended:?}");
+    };
+    let [worker] = &workers[..] else {
+        panic!("{workers:?}");
+    };
+    assert!(worker.machine == "rack0" && !worker.is_refused);
+    let failure = worker.failure.as_ref().unwrap();
+    assert_eq!(failure.reason, Some(FailureReason::Unreachable));
 }
 
 /// What a hostile worker sends when it has a chunk: the job, the first item and its bytes.

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "tests end by panicking")]
 
+mod failures;
 mod hostile;
 mod link;
 #[path = "../../../link/tests/processes/proxy.rs"]
@@ -12,10 +13,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use flowpipe_link::MAX_PACKET;
-use flowpipe_link::library::Endpoint;
+use flowpipe_link::library::{Certificates, Endpoint, MachineCertificate, NamedMachine};
 use flowpipe_link::transport::{Connection, Transport};
 use flowpipe_zenoh::acceptor::Acceptor;
-use flowpipe_zenoh::certificates::{self, Created};
+use flowpipe_zenoh::certificates;
 use flowpipe_zenoh::dialer::Dialer;
 
 /// Any free port of this machine.
@@ -32,21 +33,21 @@ fn address() -> String {
     format!("tls/{}", listener.local_addr().unwrap())
 }
 
-fn certificates() -> Created {
-    let named: Vec<_> = MACHINES.iter().map(|name| (*name, vec![])).collect();
+fn certificates() -> Certificates {
+    let named = MACHINES.map(|name| NamedMachine::new(name, &[]));
     certificates::create(&named).unwrap()
 }
 
 /// The end of a machine, to these others.
 fn endpoint<'a>(
-    created: &'a Created,
+    created: &'a Certificates,
     address: &'a str,
     opens: bool,
     own: &'a str,
     peers: &'a [&'a str],
 ) -> Endpoint<'a> {
     let index = MACHINES.iter().position(|name| *name == own);
-    let [certificate, key] = &created.machines[index.unwrap()];
+    let MachineCertificate { certificate, key } = &created.machines[index.unwrap()];
     Endpoint {
         opens,
         address,
@@ -59,22 +60,22 @@ fn endpoint<'a>(
 }
 
 /// `desk`, which listens for others at one address.
-fn acceptors(created: &Created, address: &str, peers: &[&str]) -> Vec<Acceptor> {
+fn acceptors(created: &Certificates, address: &str, peers: &[&str]) -> Vec<Acceptor> {
     Acceptor::listen(&endpoint(created, address, false, "desk", peers)).unwrap()
 }
 
 /// `desk`, which listens for `rack`.
-fn acceptor(created: &Created, address: &str) -> Acceptor {
+fn acceptor(created: &Certificates, address: &str) -> Acceptor {
     acceptors(created, address, &["rack"]).remove(0)
 }
 
 /// `rack`, which opens connections to `desk`.
-fn dialer(created: &Created, address: &str) -> Dialer {
+fn dialer(created: &Certificates, address: &str) -> Dialer {
     Dialer::new(&endpoint(created, address, true, "rack", &["desk"])).unwrap()
 }
 
 /// Both.
-fn pair(created: &Created, address: &str) -> (Acceptor, Dialer) {
+fn pair(created: &Certificates, address: &str) -> (Acceptor, Dialer) {
     (acceptor(created, address), dialer(created, address))
 }
 
@@ -215,7 +216,7 @@ fn an_end_that_is_gone_closes_its_connections() {
 fn a_wrong_certificate_is_reported_before_anything_is_opened() {
     let (created, address) = (certificates(), address());
     let wrong = Endpoint {
-        certificate: created.machines[2][0].as_bytes(),
+        certificate: created.machines[2].certificate.as_bytes(),
         ..endpoint(&created, &address, false, "desk", &["rack"])
     };
     let opening = Endpoint {

@@ -1,0 +1,81 @@
+//! Why connections fail: each end learns of its own, whatever fails beside it in the same process.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use flowpipe_link::transport::{FailureReason, Transport, TransportError};
+
+use super::{LONG, acceptor, acceptors, address, certificates, dialer};
+
+/// How often each end fails.
+const FAILURES: usize = 10;
+
+/// The reasons of the failures of an end, until there are enough of them. One that has no reason is a text.
+fn reasons(end: &mut dyn Transport, are_enough: impl Fn(usize) -> bool) -> BTreeSet<String> {
+    let deadline = Instant::now() + LONG;
+    let mut found = BTreeSet::new();
+    let mut failures = 0;
+    while !are_enough(failures) {
+        assert!(Instant::now() < deadline, "{failures}: {found:?}");
+        if let Err(error) = end.connect(Duration::from_millis(50)) {
+            failures += 1;
+            let reason = TransportError::reason(&error);
+            found.insert(reason.map_or_else(|| error.to_string(), |it| format!("{it:?}")));
+        }
+    }
+    found
+}
+
+#[test]
+fn each_of_several_links_that_fail_at_once_has_its_own_reason() {
+    let (ours, theirs) = (certificates(), certificates());
+    let [listened, silent, free] = [(); 3].map(|()| address());
+    // It refuses the machines of another authority.
+    let mut listening = acceptor(&ours, &listened);
+    // Nobody connects to this one.
+    let mut idle = acceptor(&ours, &silent);
+    // Nobody listens where this one connects to.
+    let mut unreachable = dialer(&ours, &free);
+    let mut stranger = dialer(&theirs, &listened);
+    let are_done = AtomicBool::new(false);
+    let only = |reason: FailureReason| BTreeSet::from([format!("{reason:?}")]);
+    std::thread::scope(|scope| {
+        let idling = scope.spawn(|| {
+            while !are_done.load(Ordering::Relaxed) {
+                let connected = idle.connect(Duration::from_millis(50));
+                assert!(matches!(connected, Ok(None)), "{:?}", connected.err());
+            }
+        });
+        let unreachable = scope.spawn(|| reasons(&mut unreachable, |count| count >= FAILURES));
+        let refused = scope.spawn(|| reasons(&mut listening, |count| count >= FAILURES));
+        let stranger = reasons(&mut stranger, |count| count > 0 && refused.is_finished());
+        let found = [unreachable.join(), refused.join(), Ok(stranger)];
+        are_done.store(true, Ordering::Relaxed);
+        idling.join().unwrap();
+        let found = found.map(Result::unwrap);
+        assert_eq!(found[0], only(FailureReason::Unreachable));
+        assert_eq!(found[1], only(FailureReason::UnknownAuthority));
+        assert_eq!(found[2], only(FailureReason::UnknownAuthority));
+    });
+}
+
+#[test]
+fn each_machine_that_is_missing_learns_that_a_connection_to_its_address_failed() {
+    let (ours, theirs, address) = (certificates(), certificates(), address());
+    let mut desk = acceptors(&ours, &address, &["rack", "other"]);
+    let mut stranger = dialer(&theirs, &address);
+    let mut missing = vec![true; desk.len()];
+    let deadline = Instant::now() + LONG;
+    while missing.contains(&true) {
+        assert!(Instant::now() < deadline, "{missing:?}");
+        let _ = stranger.connect(Duration::from_millis(50));
+        for (end, is_missing) in desk.iter_mut().zip(&mut missing) {
+            if let Err(error) = end.connect(Duration::ZERO) {
+                let reason = TransportError::reason(&error);
+                assert_eq!(reason, Some(FailureReason::UnknownAuthority), "{error}");
+                *is_missing = false;
+            }
+        }
+    }
+}
