@@ -261,7 +261,7 @@ fn kill_workers(kills: usize) {
         let ran = ran.expect(65);
         noticed += ran
             .stderr
-            .matches("is gone, and others do what it had")
+            .matches("is disconnected, and others do what it had")
             .count();
         // Nothing is lost, nothing is there twice, and the order is the same.
         assert!(untimed(&ran) == alone, "after {killed} kills");

@@ -153,7 +153,7 @@ pub fn without_end(folder: &Path, file: &str) -> String {
 pub fn ends_without_rack(desk: Machine) {
     let ran = desk.end();
     assert!(
-        ran.stderr.contains("machine rack is gone: the run ends"),
+        ran.stderr.contains("machine rack is dead: the run ends"),
         "{ran:#?}"
     );
     assert_eq!(ran.code, Some(1), "{ran:#?}");

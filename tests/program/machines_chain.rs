@@ -248,7 +248,7 @@ fn a_recording_of_a_chain_survives_the_death_of_any() {
                 continue;
             }
             let ran = machine.end().expect(1);
-            let is_known = ran.stderr.contains(&format!("machine {killed} is gone"));
+            let is_known = ran.stderr.contains(&format!("machine {killed} is dead"));
             assert!(is_known, "{killed}: {ran:#?}");
             let lacks = |machine: &str| {
                 let why =

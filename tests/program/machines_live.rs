@@ -53,7 +53,7 @@ fn the_death_of_the_solver_s_machine_ends_the_game() {
     rack.0.wait().unwrap();
     let ran = desk.ended().expect(1);
     assert!(
-        ran.stderr.contains("machine rack is gone: the run ends"),
+        ran.stderr.contains("machine rack is dead: the run ends"),
         "{ran:#?}"
     );
 }

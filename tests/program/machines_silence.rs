@@ -51,7 +51,7 @@ fn silence_in_one_direction_loses_and_repeats_nothing() {
         let closed = format!("the connection to machine {other} is lost");
         // Once for each direction, and once more if it was found again meanwhile.
         assert!(ran.stderr.matches(&closed).count() >= 2, "{ran:#?}");
-        for text in [": message ", " are lost", " is gone"] {
+        for text in [": message ", " are lost", " is dead"] {
             assert!(!ran.stderr.contains(text), "{ran:#?}");
         }
     }
@@ -73,8 +73,8 @@ fn a_machine_that_stands_still_for_too_long_is_given_up_by_the_other() {
     send_signal("CONT", rack.0.id());
     let (desk, rack) = (desk.end().expect(1), rack.end().expect(1));
     for (ran, other) in [(&desk, "rack"), (&rack, "desk")] {
-        let gone = format!("machine {other} is gone: the run ends");
-        assert!(ran.stderr.contains(&gone), "{ran:#?}");
+        let dead = format!("machine {other} is dead: the run ends");
+        assert!(ran.stderr.contains(&dead), "{ran:#?}");
     }
     let written = numbers(&log);
     let last = *written.last().unwrap();

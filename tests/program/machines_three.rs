@@ -193,7 +193,7 @@ fn a_machine_in_the_middle_that_is_killed_loses_what_it_had_and_each_is_reported
     let (source, sink) = (source.end(), sink.end());
     for ran in [&source, &sink] {
         assert_eq!(ran.code, Some(1), "{ran:#?}");
-        assert!(ran.stderr.contains("machine middle is gone: the run ends"));
+        assert!(ran.stderr.contains("machine middle is dead: the run ends"));
     }
     let arrived = chain.arrived();
     let lost = lost(&source, "middle", "from source to middle");
@@ -224,8 +224,8 @@ fn a_machine_at_an_end_that_is_killed_ends_the_run_on_all() {
             let ran = machine.end();
             assert_eq!(ran.code, Some(1), "{ran:#?}");
             let text = match index {
-                1 => format!("machine {name} is gone: the run ends"),
-                _ => format!("machine middle ends the run: machine {name} is gone"),
+                1 => format!("machine {name} is dead: the run ends"),
+                _ => format!("machine middle ends the run: machine {name} is dead"),
             };
             assert!(ran.stderr.contains(&text), "{text}: {ran:#?}");
             if index == 1 {

@@ -85,5 +85,5 @@ fn a_machine_without_a_report_makes_the_exit_code_1() {
     assert_eq!(machines[0]["reported"], true, "{ran:#?}");
     assert_eq!(machines[1]["reported"], false, "{ran:#?}");
     assert_eq!(ran.json()["report"]["stages"][0]["out"], 20);
-    assert!(!ran.stderr.contains("is gone"), "{ran:#?}");
+    assert!(!ran.stderr.contains("is dead"), "{ran:#?}");
 }

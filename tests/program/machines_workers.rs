@@ -127,7 +127,7 @@ fn rate(machine: &Ran) -> f64 {
 fn lost(desk: &Ran, machine: &str) -> BTreeSet<u64> {
     let json = desk.json();
     let problems = json["report"]["problems"].as_array().unwrap().iter();
-    let text = format!("machine {machine} is gone");
+    let text = format!("machine {machine} is dead");
     let lost = problems.filter(|it| it["text"] == text.as_str());
     let lost = lost.map(|it| it["message"]["sequence"].as_u64().unwrap());
     lost.collect()
@@ -150,7 +150,7 @@ fn workers_on_two_machines_do_what_workers_on_one_do() {
     let rates = [&desk, &rack1, &rack2].map(rate);
     for rack in [rack1, rack2] {
         let rack = rack.expect(0);
-        assert!(!rack.stderr.contains("gone"), "{rack:#?}");
+        assert!(!rack.stderr.contains("dead"), "{rack:#?}");
     }
     // Each link is used as long from both of its ends, which takes longer than the run of no stages.
     assert!(
@@ -194,9 +194,9 @@ fn a_machine_that_dies_loses_what_its_workers_have() {
     wait_for("messages", || (numbers.written().len() >= 50).then_some(()));
     kill(&mut rack1);
     let [desk, rack2] = [desk, rack2].map(Machine::end);
-    // A machine was gone.
+    // A machine was dead.
     let (desk, rack2) = (desk.expect(1), rack2.expect(0));
-    let goes_on = "machine rack1 is gone: its workers end";
+    let goes_on = "machine rack1 is dead: its workers end";
     // The other one has no link to it.
     for ran in [&desk, &rack2] {
         assert_eq!(ran.stderr.matches(goes_on).count(), 1, "{ran:#?}");
@@ -247,7 +247,7 @@ fn a_run_ends_when_all_machines_of_a_stage_are_dead() {
     kill(&mut rack1);
     kill(&mut rack2);
     let desk = desk.end().expect(1);
-    let failure = "all machines of its workers are gone";
+    let failure = "all machines of its workers are dead";
     assert!(desk.stderr.contains(failure), "{desk:#?}");
     let lost: BTreeSet<u64> = ["rack1", "rack2"]
         .iter()
@@ -350,7 +350,7 @@ fn a_run_that_is_stopped_on_one_machine_is_drained_on_all() {
         send_signal("INT", stopped.0.id());
         let [desk, rack1, rack2] = end([desk, rack1, rack2]);
         for ran in [&desk, &rack1, &rack2] {
-            assert!(!ran.stderr.contains("gone"), "{ran:#?}");
+            assert!(!ran.stderr.contains("dead"), "{ran:#?}");
         }
         if is_rack {
             let notice = "machine rack1 ends the run";

@@ -42,7 +42,7 @@ use crate::{installed_facts, transports};
 
 /// How long a machine waits for the others at the start.
 const START_TIMEOUT: Duration = Duration::from_secs(600);
-/// A machine that is gone for so long counts as dead.
+/// A machine that is apart from this one for so long counts as dead.
 const RECONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The other machines of a run, which are ready to start.
@@ -81,7 +81,7 @@ pub struct Bridges {
     sent: Vec<Recording>,
     /// The machines that know that the run ends here.
     stopped: BTreeSet<usize>,
-    /// The machines that know of another one that is gone and had workers alone.
+    /// The machines that know of another one that is dead and had workers alone.
     sent_deaths: BTreeSet<(usize, usize)>,
     ending: Arc<Ending>,
     /// When the run started.
@@ -92,13 +92,13 @@ pub struct Bridges {
 #[derive(Default)]
 struct Ending {
     has_lost: AtomicBool,
-    /// That a machine is gone, and which, or why one did not start.
+    /// That a machine is dead, and which, or why one did not start.
     reason: OnceLock<String>,
     /// The other machine that has ended it.
     machine: OnceLock<usize>,
-    /// Whether a machine is gone that had workers alone.
+    /// Whether a machine is dead that had workers alone.
     has_lost_workers: AtomicBool,
-    /// The machines that are gone and had workers alone, as far as this one knows.
+    /// The machines that are dead and had workers alone, as far as this one knows.
     dead_workers: Mutex<BTreeSet<usize>>,
 }
 
@@ -450,23 +450,23 @@ impl Bridges {
         // All that it had to pass on is sent.
         drop(self.router);
         // At the same time: in a ring of machines, each would wait for the next one.
-        let gone: Vec<_> = std::thread::scope(|scope| {
+        let dead: Vec<_> = std::thread::scope(|scope| {
             let each = self.bridges.into_iter();
             let each = each.map(|(machine, bridge)| (machine, scope.spawn(|| bridge.finish())));
             let each: Vec<_> = each.collect();
-            let gone = each.into_iter().filter_map(|(machine, finishing)| {
+            let dead = each.into_iter().filter_map(|(machine, finishing)| {
                 // A panic has been printed.
                 let has_finished = finishing.join().unwrap_or(false);
                 (!has_finished).then_some(machine)
             });
-            gone.collect()
+            dead.collect()
         });
-        for &machine in &gone {
+        for &machine in &dead {
             let name = escape(&all[machine].name);
-            eprintln!("machine {name} was gone before the end");
+            eprintln!("machine {name} died before the end");
         }
         EndedMachines {
-            has_all: gone.is_empty()
+            has_all: dead.is_empty()
                 && !self.ending.has_lost.load(Ordering::Relaxed)
                 && !has_gaps
                 && machines.iter().all(|it| it.reported),

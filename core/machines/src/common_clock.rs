@@ -82,7 +82,7 @@ fn send(topology: &Topology, peers: &[&Peer], way: Option<usize>, clock: Offset)
     let neighbours = topology.neighbours();
     let is_behind = |peer: &&&Peer| neighbours.contains(&peer.machine) && Some(peer.machine) != way;
     for peer in peers.iter().filter(is_behind) {
-        // It is one of the first messages: there is room, unless the other machine is gone.
+        // It is one of the first messages: there is room, unless the other machine is dead.
         let _ = peer.send(&Control::Clock {
             ahead_ns: clock.offset_ns,
             error_ns: clock.error_ns,

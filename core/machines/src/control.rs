@@ -38,7 +38,7 @@ pub(crate) enum Control {
     Stop {
         /// The machine that has ended it.
         machine: usize,
-        /// That a machine is gone, and which, or why it did not start.
+        /// That a machine is dead, and which, or why it did not start.
         reason: Option<String>,
     },
     /// A machine of the pipeline is dead that has workers alone: the run goes on.

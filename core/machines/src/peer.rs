@@ -26,7 +26,7 @@ pub(crate) enum Arrival {
     Message(Vec<u8>),
     /// The other machine has sent everything.
     Ended,
-    /// The other machine is dead, or gone: the rest is missing.
+    /// The other machine is dead: the rest is missing.
     Lost,
 }
 
@@ -130,7 +130,7 @@ impl Peer {
             reason: Some(reason.to_owned()),
         };
         if self.send(&stop) {
-            // A machine that has no time for it sees that this one is gone.
+            // A machine that has no time for it sees that this one is dead.
             let _ = self.link.finish(ABANDON_TIMEOUT);
         }
     }

@@ -267,7 +267,7 @@ pub fn print(coordinator: &str, event: &WorkerEvent) {
             eprintln!("does not work for machine {machine}: {}", escape(why));
         }
         WorkerEvent::Ended => eprintln!("machine {machine} has ended its work"),
-        WorkerEvent::Gone => eprintln!("machine {machine} is gone"),
+        WorkerEvent::Dead => eprintln!("machine {machine} is dead"),
         WorkerEvent::Malformed => {
             eprintln!("machine {machine} sent what is no task: it is disconnected");
         }

@@ -123,11 +123,11 @@ fn text(notice: &Notice) -> String {
             let at_once = counted(*lanes, "chunk");
             format!("machine {} works on {at_once} at a time", escape(machine))
         }
-        Notice::Gone { machine, reason } => {
+        Notice::Disconnected { machine, reason } => {
             let reason = reason.as_ref().map(|it| format!(": {}", escape(it)));
             let reason = reason.unwrap_or_default();
             let machine = escape(machine);
-            format!("machine {machine} is gone, and others do what it had{reason}")
+            format!("machine {machine} is disconnected, and others do what it had{reason}")
         }
         Notice::Refused { machine, reason } => {
             let machine = escape(machine);

@@ -151,8 +151,8 @@ pub(super) fn print(scope: NoticeScope) -> impl Fn(BridgeEvent) + Send + Sync {
         }
         BridgeEvent::Died => {
             idle.report_death(peer);
-            lose(Some(format!("machine {machine} is gone")));
-            eprintln!("machine {machine} is gone: the run ends");
+            lose(Some(format!("machine {machine} is dead")));
+            eprintln!("machine {machine} is dead: the run ends");
             stopper.stop_with_other_machine();
         }
         BridgeEvent::Lost { edge, sequences } => {
@@ -217,7 +217,7 @@ fn report_dead_workers(pipeline: &Pipeline, ending: &Ending, machine: usize) {
             .all
             .get(machine)
             .map_or("?", |it| &it.name);
-        eprintln!("machine {} is gone: its workers end", escape(name));
+        eprintln!("machine {} is dead: its workers end", escape(name));
     }
 }
 

@@ -54,8 +54,8 @@ pub enum Presence {
     Silent(Duration),
     /// Its run has ended.
     Ended,
-    /// It is dead or gone, or a machine on the way to it.
-    Gone,
+    /// It is dead, or a machine on the way to it.
+    Dead,
 }
 
 #[derive(Default)]
@@ -150,7 +150,7 @@ impl Observations {
         let state = self.lock();
         let last = state.progress.as_ref().map_or(self.since, |(_, at)| *at);
         let presence = match last.elapsed() {
-            _ if state.is_lost => Presence::Gone,
+            _ if state.is_lost => Presence::Dead,
             _ if state.is_over => Presence::Ended,
             silent if silent >= SILENCE => Presence::Silent(silent),
             _ => Presence::Active,
@@ -315,7 +315,7 @@ mod tests {
         assert!(observations.take(Observed::Lost, &pipeline()).is_ok());
         assert!(!observations.has_gap(), "nothing is recorded");
         assert!(observations.wait().is_none(), "there is no report");
-        assert_eq!(observations.progress().1, Presence::Gone);
+        assert_eq!(observations.progress().1, Presence::Dead);
         // Nothing comes after the last.
         for kind in [
             Observation::Counts,

@@ -85,7 +85,7 @@ pub struct LinkProgress {
 pub struct MachineView {
     /// Its name.
     pub name: String,
-    /// `here`, `active`, `silent`, `ended` or `gone`.
+    /// `here`, `active`, `silent`, `ended` or `dead`.
     pub state: String,
     /// For how long it has been silent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -284,7 +284,7 @@ impl OtherProgress {
                 Presence::Active => ("active", None),
                 Presence::Silent(silent) => ("silent", Some(silent.as_secs_f64())),
                 Presence::Ended => ("ended", None),
-                Presence::Gone => ("gone", None),
+                Presence::Dead => ("dead", None),
             };
             machines.push(self.view(other.machine, state, silent));
             if let Some(its) = its {

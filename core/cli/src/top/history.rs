@@ -175,7 +175,7 @@ impl RunHistory {
     fn is_stale(&self, machine: Option<&str>) -> bool {
         let mut machines = self.machines().iter();
         let found = machines.find(|it| Some(it.name.as_str()) == machine);
-        found.is_some_and(|it| matches!(it.state.as_str(), "silent" | "gone"))
+        found.is_some_and(|it| matches!(it.state.as_str(), "silent" | "dead"))
     }
 
     /// The states of the stages.

@@ -271,7 +271,7 @@ impl Driver {
                     self.report_late(late);
                 }
                 Some(Action::EndRace { is_failure: true }) if self.is_machine_dead() => {
-                    let text = "its machine is gone".to_owned();
+                    let text = "its machine is dead".to_owned();
                     let message = work.message_id(&self.stage);
                     let problem = self.stage.problem(ProblemKind::Crashed, 0, message, text);
                     self.stage.conclude(problem, Decision::Continue);

@@ -354,7 +354,7 @@ impl Stage {
     /// A worker ends because its machine is dead. The run fails with the last one.
     pub(crate) fn lose_worker(&self, worker: usize) {
         if self.remote_workers.lose(worker) == self.settings.workers {
-            let text = "all machines of its workers are gone".to_owned();
+            let text = "all machines of its workers are dead".to_owned();
             let problem = self.problem(ProblemKind::Crashed, 0, None, text);
             self.run.fail(problem);
         }

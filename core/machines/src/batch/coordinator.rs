@@ -88,8 +88,8 @@ pub enum Notice {
         /// How many chunks it works on at the same time.
         lanes: usize,
     },
-    /// It does not answer: others do what it had, until it comes back.
-    Gone {
+    /// It is not connected, or its program was replaced: others do what it had, until it comes back.
+    Disconnected {
         /// Its name.
         machine: String,
         /// Why the connection ended.

@@ -205,7 +205,7 @@ impl<R> Part<'_, R> {
         }
         drop(state);
         let machine = machine.to_owned();
-        self.shared.notice(Notice::Gone { machine, reason });
+        self.shared.notice(Notice::Disconnected { machine, reason });
     }
 
     fn work(&mut self, machine: String, lanes: usize) {

@@ -279,7 +279,7 @@ impl<R> Schedule<R> {
         self.enter(first, vec![result], 0);
     }
 
-    /// A worker is gone, and may come back with the same program: others may do what it has.
+    /// A worker is disconnected, and may come back with the same program: others may do what it has.
     pub(crate) fn release(&mut self, worker: WorkerId) {
         let Some(worker) = self.workers.get_mut(worker) else {
             return;

@@ -20,7 +20,7 @@ use crate::batch::remote::{start_link, take};
 
 /// How long the worker waits for an event before it looks at the connection.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
-/// A coordinator that is gone for so long counts as dead.
+/// A coordinator that is disconnected for so long counts as dead.
 const RECONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// The jobs that a worker can do.
@@ -71,8 +71,8 @@ pub enum WorkerEvent {
     Refused(String),
     /// The coordinator has ended the job, or is another program now.
     Ended,
-    /// The coordinator is gone.
-    Gone,
+    /// The coordinator is dead.
+    Dead,
     /// The coordinator sent what it must not send.
     Malformed,
 }
@@ -152,7 +152,7 @@ pub fn serve(
 }
 
 impl WorkerEnd<'_> {
-    /// Gives up a coordinator that is gone for too long.
+    /// Gives up a coordinator that is disconnected for too long.
     fn look(&mut self) {
         if self.link.is_connected() {
             self.gone_since = None;
@@ -162,7 +162,7 @@ impl WorkerEnd<'_> {
         if self.current.is_some() && since.elapsed() > RECONNECT_TIMEOUT {
             self.cancel();
             self.link.give_up();
-            (self.each)(WorkerEvent::Gone);
+            (self.each)(WorkerEvent::Dead);
         }
     }
 

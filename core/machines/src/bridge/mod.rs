@@ -42,7 +42,7 @@ pub enum BridgeEvent {
         /// Why, if it is known.
         reason: Option<String>,
     },
-    /// The program of the other machine is dead, or gone for too long. Its stages take part no longer.
+    /// The program of the other machine is dead, or apart from this one for too long. Its stages take part no longer.
     Died,
     /// After [`Self::Died`]: messages that the other machine had and did not finish, or that waited for it.
     Lost {
@@ -81,7 +81,7 @@ pub enum BridgeEvent {
     Stopped {
         /// The machine that has ended it, as the other one says: it may be no machine of the pipeline.
         machine: usize,
-        /// That a machine is gone, and which, or why it did not start.
+        /// That a machine is dead, and which, or why it did not start.
         reason: Option<String>,
     },
 }
@@ -215,7 +215,7 @@ impl Bridge {
     }
 
     /// Reports to the other machine that the run is ending. `machine`: which one has ended it. `reason`: that a machine is
-    /// gone, and which. Returns false if it takes nothing now.
+    /// dead, and which. Returns false if it takes nothing now.
     #[must_use]
     pub fn stop(&self, machine: usize, reason: Option<String>) -> bool {
         self.shared.send_control(&Control::Stop { machine, reason })

@@ -37,7 +37,7 @@ pub(super) fn receive_edge(
             // The messages here are lost: no time of theirs is known.
             shared.refuse(
                 Some(number),
-                "the other machine was gone before its clock was measured",
+                "the other machine died before its clock was measured",
             );
             return;
         };

@@ -53,7 +53,7 @@ pub enum Observed<'a> {
     Sent(Observation, &'a [u8]),
     /// Nothing more arrives from it.
     Ended,
-    /// It is dead or gone, or a machine on the way to it: the rest is missing.
+    /// It is dead, or a machine on the way to it: the rest is missing.
     Lost,
 }
 

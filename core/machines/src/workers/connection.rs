@@ -83,7 +83,7 @@ impl Connection {
             .calls
             .send(ToWorker { instance, what }, json, frame);
         sent.map_err(|unsent| match unsent {
-            Unsent::Over => WorkerFault::Died(self.distributor.gone()),
+            Unsent::Over => WorkerFault::Died(self.distributor.death()),
             Unsent::TooLong => {
                 if calls {
                     self.distributor.note_called(instance, false);
@@ -110,7 +110,7 @@ impl Connection {
                 hung: true,
                 text: format!("{why}; it was abandoned on machine {name}"),
             },
-            None => self.distributor.gone(),
+            None => self.distributor.death(),
         }
     }
 }

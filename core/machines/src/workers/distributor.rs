@@ -134,11 +134,11 @@ impl Distributor {
         &self.name
     }
 
-    /// How an instance ends when its machine is gone.
-    pub(super) fn gone(&self) -> Death {
+    /// How an instance ends when its machine is dead.
+    pub(super) fn death(&self) -> Death {
         Death {
             hung: false,
-            text: format!("machine {} is gone", self.name),
+            text: format!("machine {} is dead", self.name),
         }
     }
 

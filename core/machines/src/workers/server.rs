@@ -93,7 +93,7 @@ impl Server {
         }
     }
 
-    /// Does what the other machine sends, until it needs nothing more or is gone. `clock`: of the other machine. `refuse`
+    /// Does what the other machine sends, until it needs nothing more or is dead. `clock`: of the other machine. `refuse`
     /// is called with what is malformed.
     pub(crate) fn serve(
         mut self,
@@ -256,7 +256,7 @@ impl Server {
     /// Destroys all instances. One that hangs stays.
     fn end(self) {
         for instance in self.instances.into_values() {
-            instance.control.give_up("the other machine is gone");
+            instance.control.give_up("the other machine is dead");
         }
         let deadline = Instant::now() + CLEAN_UP_TIMEOUT;
         let all_have_ended = || self.threads.iter().all(JoinHandle::is_finished);

@@ -259,7 +259,7 @@ fn a_worker_that_breaks_the_protocol_is_lost() {
         let (report, watcher, refused) = with_fake(0, violation);
         assert_eq!(refused.first().map(String::as_str), Some(expected));
         let failure = report.failure.as_ref().unwrap();
-        assert_eq!(failure.text, "all machines of its workers are gone");
+        assert_eq!(failure.text, "all machines of its workers are dead");
         edges_add_up(&report);
         assert!(watcher.problems().len() <= 2, "{:?}", watcher.problems());
     }

@@ -395,7 +395,7 @@ fn the_run_fails_with_the_last_worker() {
     for pipeline in [pass, races(1_000_000)] {
         let (report, lost) = kill_rack(&pipeline, 0);
         let failure = report.failure.unwrap();
-        assert_eq!(failure.text, "all machines of its workers are gone");
+        assert_eq!(failure.text, "all machines of its workers are dead");
         assert!(
             (1..=4).contains(&lost.len()),
             "one of each worker: {lost:?}"

@@ -58,7 +58,7 @@ pub(super) fn draw(
 fn state(machine: &MachineView, ink: Ink) -> (String, Style) {
     match (machine.state.as_str(), machine.silent_seconds) {
         ("silent", Some(seconds)) => (format!("silent for {seconds:.0} s"), ink.bad()),
-        ("gone", _) => ("gone".to_owned(), ink.bad()),
+        ("dead", _) => ("dead".to_owned(), ink.bad()),
         ("here", _) => ("this one".to_owned(), ink.quiet()),
         ("ended", _) => ("has ended".to_owned(), ink.quiet()),
         (state, _) => (escape(state).into_owned(), ink.good()),

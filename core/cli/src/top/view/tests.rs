@@ -137,7 +137,7 @@ fn the_machine_is_shown_if_there_are_several() {
     last.machines = vec![
         machine("desk", "here"),
         machine("rack-in-the-cellar", "silent"),
-        machine("third", "gone"),
+        machine("third", "dead"),
         machine("fourth", "active"),
     ];
     last.links = vec![
@@ -160,7 +160,7 @@ fn the_machine_is_shown_if_there_are_several() {
     for line in [
         "desk  this one",
         "rack-in-the-cellar  silent for 4 s",
-        "third  gone",
+        "third  dead",
         "fourth  active",
         "desk - rack-in-the-cellar  0 B/s  clocks ± 35.0 µs",
         "desk - third  no connection",
