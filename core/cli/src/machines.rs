@@ -21,8 +21,8 @@ use flowpipe_host::catalogue::Catalogue;
 use flowpipe_host::clock::Clock;
 use flowpipe_link::clock_offset::Offset;
 use flowpipe_machines::{
-    Bridge, Facts, Observation, ObservationRouter, Observers, Peer, Topology, Wanted, agree,
-    whole_report,
+    Bridge, Facts, Observation, ObservationRouter, Observers, Peer, PeerSettings, Topology, Wanted,
+    agree, whole_report,
 };
 use flowpipe_recorder::record::{Recorder, Recording, TransferReader};
 use flowpipe_recorder::trace::Tracer;
@@ -187,14 +187,18 @@ impl OtherMachines {
         let mut peers = Vec::new();
         for (peer, opens, transport) in transports {
             let now = Arc::new(move || clock.now());
-            let named = (peer, machines.all[peer].name.as_str());
-            let link = Peer::connect(named, pipeline.edges.len(), opens, transport, now);
+            let settings = PeerSettings {
+                machine: peer,
+                name: &machines.all[peer].name,
+                edges: pipeline.edges.len(),
+                opens,
+            };
+            let link = Peer::connect(settings, transport, now);
             peers.push((peer, link.map_err(Failure::from)?));
         }
         let all: Vec<_> = peers.iter().map(|(_, peer)| peer).collect();
-        let run = (facts, wanted);
         let notice = notices::missing(&machines.all[own]);
-        let observers = agree(&topology, &all, run, START_TIMEOUT, notice);
+        let observers = agree(&topology, &all, facts, wanted, START_TIMEOUT, notice);
         let observers = observers.map_err(notices::refused)?;
         let observer = observer::find(machines, &topology, &observers)?;
         let (clock, clock_setting) = match observer {

@@ -9,7 +9,7 @@
 //!   [`violation`] what a peer can do wrong, [`clock_offset`] the difference between the clocks of the two machines.
 //! - [`transport`] is what moves packets. [`tcp`] does it without encryption, on the machine itself only; [`library`]
 //!   loads one that does it between machines.
-//! - [`link`] runs a session over a transport, with threads.
+//! - [`link`] runs a session over a transport, with threads. [`signal`] wakes who waits for several links.
 
 pub mod clock_offset;
 pub mod library;
@@ -17,6 +17,7 @@ pub mod link;
 mod packet;
 mod ranges;
 pub mod session;
+pub mod signal;
 pub mod tcp;
 pub mod transport;
 pub mod violation;

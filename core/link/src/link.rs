@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::clock_offset::Offset;
 use crate::session::{ConnectionId, Event, MessageId, Refusal, Session, Settings, Transmit};
+use crate::signal::LinkSignal;
 use crate::transport::{Connection, FailureReason, Transport, TransportError};
 
 /// How long the thread that makes connections waits for one before it checks the time.
@@ -40,6 +41,8 @@ struct Shared {
     incoming: Condvar,
     /// A connection is closed, or the link.
     closed: Condvar,
+    /// Who waits for this link and others.
+    signal: Mutex<Option<LinkSignal>>,
     clock: LinkClock,
     opens: bool,
 }
@@ -95,6 +98,7 @@ impl Link {
             outgoing: Condvar::new(),
             incoming: Condvar::new(),
             closed: Condvar::new(),
+            signal: Mutex::default(),
             clock,
             opens: settings.opens,
         });
@@ -178,6 +182,11 @@ impl Link {
             }
             state = wait(&self.shared.incoming, state, left);
         }
+    }
+
+    /// From now on, `signal` counts the changes of this link: events, connections, and room to send.
+    pub fn set_signal(&self, signal: Option<LinkSignal>) {
+        *self.shared.signal() = signal;
     }
 
     /// As [`Session::arrived`].
@@ -273,7 +282,7 @@ impl Link {
         let changed = change(&mut self.shared.lock().session);
         self.shared.outgoing.notify_all();
         // Such as an event.
-        self.shared.incoming.notify_all();
+        self.shared.notify_incoming();
         changed
     }
 }
@@ -331,7 +340,19 @@ impl Shared {
         }
         drop(state);
         self.outgoing.notify_all();
+        self.notify_incoming();
+    }
+
+    /// There may be an event, or room to send.
+    fn notify_incoming(&self) {
         self.incoming.notify_all();
+        if let Some(signal) = &*self.signal() {
+            signal.notify();
+        }
+    }
+
+    fn signal(&self) -> MutexGuard<'_, Option<LinkSignal>> {
+        self.signal.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -88,6 +88,9 @@ pub(crate) struct FrameEncoder {
     last: Option<(Shape, Vec<u8>)>,
 }
 
+/// A frame with its layout.
+pub(crate) type DecodedFrame = (Layout, Arc<Vec<u8>>);
+
 /// The receiver's end.
 #[derive(Default)]
 pub(crate) struct FrameDecoder {
@@ -192,6 +195,19 @@ impl FrameEncoder {
 }
 
 impl FrameDecoder {
+    /// The frame of a message whose head has one, or not. `bytes`: the rest of the message. `None`: it is malformed.
+    pub(crate) fn decode_any(
+        &mut self,
+        head: Option<&FrameHead>,
+        bytes: &[u8],
+        sharing: &Sharing,
+    ) -> Option<Option<DecodedFrame>> {
+        match head {
+            Some(head) => Some(Some(self.decode(head, bytes, sharing)?)),
+            None => bytes.is_empty().then_some(None),
+        }
+    }
+
     /// The next frame. `None`: it is malformed. Then the one before stays. `sharing`: whether it may be in memory of the
     /// other end.
     pub(crate) fn decode(
@@ -199,7 +215,7 @@ impl FrameDecoder {
         head: &FrameHead,
         bytes: &[u8],
         sharing: &Sharing,
-    ) -> Option<(Layout, Arc<Vec<u8>>)> {
+    ) -> Option<DecodedFrame> {
         let layout = head.layout;
         if layout.size() > MOST_FRAME_BYTES {
             return None;
@@ -311,11 +327,7 @@ mod tests {
     }
 
     /// As [`FrameDecoder::decode`], of a head that was sent.
-    fn decoded(
-        decoder: &mut FrameDecoder,
-        head: &FrameHead,
-        bytes: &[u8],
-    ) -> Option<(Layout, Arc<Vec<u8>>)> {
+    fn decoded(decoder: &mut FrameDecoder, head: &FrameHead, bytes: &[u8]) -> Option<DecodedFrame> {
         let head = serde_json::from_value(serde_json::to_value(head).unwrap()).ok()?;
         decoder.decode(&head, bytes, &Sharing::default())
     }

@@ -35,7 +35,7 @@ pub use frame_coding::FrameTraffic;
 pub use observations::{
     LONGEST_OBSERVATION, Observation, ObservationRouter, ObservationSender, Observed, UNEXPECTED,
 };
-pub use peer::Peer;
+pub use peer::{Peer, PeerSettings};
 pub use report::{ReportError, read_report, whole_report, write_report};
 pub use start::{Absence, AgreementError, Missing, agree};
 pub use topology::Topology;

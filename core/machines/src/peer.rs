@@ -60,19 +60,35 @@ pub struct Peer {
     pub(crate) served: Option<Served>,
 }
 
+/// Which machine a link leads to.
+#[derive(Clone, Copy, Debug)]
+pub struct PeerSettings<'a> {
+    /// Its index among the machines.
+    pub machine: usize,
+    /// Its name.
+    pub name: &'a str,
+    /// How many edges the pipeline has.
+    pub edges: usize,
+    /// This machine makes the connections, and the other one listens.
+    pub opens: bool,
+}
+
 impl Peer {
-    /// Starts the link to a machine of the run of a pipeline with this number of edges. `opens`: this machine makes the
-    /// connections, and the other one listens.
+    /// Starts the link to a machine of the run.
     ///
     /// # Errors
     /// When a thread can't be started.
     pub fn connect(
-        (machine, name): (usize, &str),
-        edges: usize,
-        opens: bool,
+        peer: PeerSettings<'_>,
         transport: Box<dyn Transport>,
         clock: LinkClock,
     ) -> io::Result<Self> {
+        let PeerSettings {
+            machine,
+            name,
+            edges,
+            opens,
+        } = peer;
         let is_local = transport.is_local();
         let settings = Settings::new(opens, control::channels(edges));
         let link = Link::start(settings, transport, clock)?;

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use flowpipe_link::link::LinkFailure;
 use flowpipe_link::session::Event;
+use flowpipe_link::signal::LinkSignal;
 use flowpipe_sync::lock;
 
 use crate::agreement::{Difference, Facts, Observers, Wanted};
@@ -16,8 +17,8 @@ use crate::control::{CHANNEL, Control};
 use crate::peer::Peer;
 use crate::topology::Topology;
 
-/// How often the links are asked for what has arrived.
-const STEP: Duration = Duration::from_millis(5);
+/// How often the time is checked, although no link changes.
+const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 /// How often the caller learns what is missing.
 const NOTICE_INTERVAL: Duration = Duration::from_secs(5);
 /// How long it may take until the others have what differs.
@@ -126,8 +127,8 @@ struct Start<'a> {
     known: Vec<Known>,
 }
 
-/// Waits until all machines are there and run the same. `peers`: those of the topology. `facts`: what runs here, and what
-/// this machine wants of the whole run. Returns what all want. `notice` is called when others are missing that were not,
+/// Waits until all machines are there and run the same. `peers`: those of the topology. `facts`: what runs here. `wanted`:
+/// what this machine wants of the whole run. Returns what all want. `notice` is called when others are missing that were not,
 /// and every five seconds.
 ///
 /// # Errors
@@ -135,48 +136,70 @@ struct Start<'a> {
 pub fn agree(
     topology: &Topology,
     peers: &[&Peer],
-    (facts, wanted): (&Facts, Wanted),
+    facts: &Facts,
+    wanted: Wanted,
     timeout: Duration,
-    mut notice: impl FnMut(&[Missing]),
+    notice: impl FnMut(&[Missing]),
 ) -> Result<Observers, AgreementError> {
-    let began = Instant::now();
+    let signal = LinkSignal::default();
+    let set_signal = |signal: Option<LinkSignal>| {
+        for peer in peers {
+            peer.link.set_signal(signal.clone());
+        }
+    };
+    set_signal(Some(signal.clone()));
     let known = peers.iter().map(|_| Known::default()).collect();
-    let mut start = Start {
+    let start = Start {
         topology,
         facts,
         wanted,
         peers,
         known,
     };
-    let mut noticed: Option<(BTreeSet<usize>, Instant)> = None;
-    loop {
-        if let Err(error) = start.receive() {
-            if let AgreementError::Differences(differences) = &error {
-                start.refuse(differences);
-            }
-            return Err(error);
-        }
-        if start.send() {
-            return Ok(start.observers());
-        }
-        let missing = start.missing();
-        if began.elapsed() >= timeout {
-            let missing = start.describe(&missing);
-            let seconds = timeout.as_secs();
-            return Err(AgreementError::Absent { missing, seconds });
-        }
-        let is_known = noticed
-            .as_ref()
-            .is_some_and(|(known, at)| missing.is_subset(known) && at.elapsed() < NOTICE_INTERVAL);
-        if !is_known {
-            notice(&start.describe(&missing));
-            noticed = Some((missing, Instant::now()));
-        }
-        std::thread::sleep(STEP);
-    }
+    let agreed = start.run(&signal, timeout, notice);
+    set_signal(None);
+    agreed
 }
 
 impl Start<'_> {
+    /// Runs the start until all machines agree.
+    fn run(
+        mut self,
+        signal: &LinkSignal,
+        timeout: Duration,
+        mut notice: impl FnMut(&[Missing]),
+    ) -> Result<Observers, AgreementError> {
+        let began = Instant::now();
+        let mut noticed: Option<(BTreeSet<usize>, Instant)> = None;
+        loop {
+            // Before the links are read: what changes meanwhile ends the wait.
+            let changes = signal.changes();
+            if let Err(error) = self.receive() {
+                if let AgreementError::Differences(differences) = &error {
+                    self.refuse(differences);
+                }
+                return Err(error);
+            }
+            if self.send() {
+                return Ok(self.observers());
+            }
+            let missing = self.missing();
+            if began.elapsed() >= timeout {
+                let missing = self.describe(&missing);
+                let seconds = timeout.as_secs();
+                return Err(AgreementError::Absent { missing, seconds });
+            }
+            let is_known = noticed.as_ref().is_some_and(|(known, at)| {
+                missing.is_subset(known) && at.elapsed() < NOTICE_INTERVAL
+            });
+            if !is_known {
+                notice(&self.describe(&missing));
+                noticed = Some((missing, Instant::now()));
+            }
+            signal.wait(changes, CHECK_INTERVAL);
+        }
+    }
+
     /// Receives what has arrived.
     fn receive(&mut self) -> Result<(), AgreementError> {
         for index in 0..self.peers.len() {

@@ -113,11 +113,7 @@ pub(crate) fn decode(
     let (json, rest) = rest.split_at_checked(head.json)?;
     let captured_length = head.captured.as_ref().map_or(0, |(_, length)| *length);
     let (captured, rest) = rest.split_at_checked(captured_length)?;
-    let pixels = match &head.frame {
-        Some(frame) => Some(frames.decode(frame, rest, sharing)?),
-        None if rest.is_empty() => None,
-        None => return None,
-    };
+    let pixels = frames.decode_any(head.frame.as_ref(), rest, sharing)?;
     Some(ArrivedMessage {
         schema: head.schema,
         json: json.to_vec(),

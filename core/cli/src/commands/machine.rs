@@ -4,7 +4,7 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use flowpipe_machines::batch::serve;
+use flowpipe_machines::batch::{WorkerSettings, serve};
 use flowpipe_terminal::{eprintln, escape, escaped, stdout};
 
 use crate::args::{Global, Machine, MachineCommand, MachineWork};
@@ -91,10 +91,14 @@ fn run_work(global: &Global, args: &MachineWork) -> Result<Ended, Failure> {
         let (name, address) = (escape(&own.name), address.to_string());
         eprintln!("machine {name} listens at {}", escape(&address));
     }
-    let names = [&*own.name, &*coordinator.name];
+    let settings = WorkerSettings {
+        own: &own.name,
+        coordinator: &coordinator.name,
+        lanes,
+    };
     let print = |event| serving::print(&coordinator.name, &event);
     // A signal ends the program.
-    serve(names, transport, lanes, &serving, &print, &|| false)?;
+    serve(settings, transport, &serving, &print, &|| false)?;
     Ok(Ended::Done)
 }
 

@@ -22,4 +22,4 @@ pub use coordinator::{
 };
 pub use protocol::MAX_BODY;
 pub use schedule::MAX_ITEMS;
-pub use worker::{AcceptedJob, RefusedJob, Runner, Work, WorkerEvent, serve};
+pub use worker::{AcceptedJob, RefusedJob, Runner, Work, WorkerEvent, WorkerSettings, serve};

@@ -19,7 +19,7 @@ use super::coordinator::{BatchError, BatchEvent, Decoded, Encoded, Job, Notice, 
 use super::protocol::{Answer, AnswerKind, BatchControl, CHUNKS, CONTROL, SentChunk};
 use super::remote::{start_link, take};
 use super::schedule::{ChunkAnswer, Mismatch, Schedule};
-use super::worker::{AcceptedJob, RefusedJob, Runner, Work, WorkerEvent, serve};
+use super::worker::{AcceptedJob, RefusedJob, Runner, Work, WorkerEvent, WorkerSettings, serve};
 use crate::agreement::Facts;
 
 const ABSENCE_TIMEOUT: Duration = Duration::from_secs(30);
@@ -307,7 +307,12 @@ fn with_worker(
             let each = |event| events.lock().unwrap().push(event);
             let stop = || is_stopped.load(Ordering::Relaxed);
             let name = format!("rack{place}");
-            serve([&name, "desk"], Box::new(acceptor), 2, &work, &each, &stop).unwrap();
+            let settings = WorkerSettings {
+                own: &name,
+                coordinator: "desk",
+                lanes: 2,
+            };
+            serve(settings, Box::new(acceptor), &work, &each, &stop).unwrap();
         });
         during(address);
         is_stopped.store(true, Ordering::Relaxed);

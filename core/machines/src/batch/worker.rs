@@ -103,19 +103,33 @@ struct WorkerEnd<'a> {
     gone_since: Option<Instant>,
 }
 
-/// Serves the programs of one coordinator with this number of threads, until `is_stopped`. The machines are this one and
-/// the coordinator.
+/// What a worker is.
+#[derive(Clone, Copy, Debug)]
+pub struct WorkerSettings<'a> {
+    /// The name of this machine.
+    pub own: &'a str,
+    /// The name of the machine whose programs it serves.
+    pub coordinator: &'a str,
+    /// How many threads work on chunks: 1 to 64.
+    pub lanes: usize,
+}
+
+/// Serves the programs of one coordinator, one after the other, until `is_stopped`.
 ///
 /// # Errors
 /// When a thread can't be started.
 pub fn serve(
-    [own, coordinator]: [&str; 2],
+    settings: WorkerSettings<'_>,
     transport: Box<dyn Transport>,
-    lanes: usize,
     work: &dyn Work,
     each: &dyn Fn(WorkerEvent),
     is_stopped: &dyn Fn() -> bool,
 ) -> io::Result<()> {
+    let WorkerSettings {
+        own,
+        coordinator,
+        lanes,
+    } = settings;
     let lanes = lanes.clamp(1, MAX_LANES);
     let link = start_link(transport, false, 2 * lanes as u64)?;
     let (tasks, waiting) = crossbeam_channel::unbounded();

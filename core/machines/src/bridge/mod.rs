@@ -103,8 +103,10 @@ struct Shared {
     gone: BTreeMap<usize, AtomicBool>,
     is_closing: AtomicBool,
     is_dead: Arc<AtomicBool>,
-    /// The channel of what the other machine sends of its stages, and whether it has ended.
-    observations: (u32, AtomicBool),
+    /// The channel of what the other machine sends of its stages.
+    observations: u32,
+    /// Whether the last message of that channel has arrived.
+    have_observations_ended: AtomicBool,
     /// The other clock shows the same time as the one here.
     has_same_clock: bool,
     /// The other machine is given up after so long without a connection.
@@ -146,7 +148,8 @@ impl Bridge {
             gone: edges.map(|edge| (edge, AtomicBool::new(false))).collect(),
             is_closing: AtomicBool::new(false),
             is_dead: peer.is_dead,
-            observations: (peer.observations, AtomicBool::new(false)),
+            observations: peer.observations,
+            have_observations_ended: AtomicBool::new(false),
             has_same_clock: peer.has_same_clock,
             reconnect_timeout,
             sharing: peer.sharing,
@@ -188,7 +191,8 @@ impl Bridge {
         let (own, receive) = (shared.clone(), peer.receiver);
         bridge.others.push(spawn(move || {
             let refuse = |reason: &str| own.refuse(None, reason);
-            observations::receive(&own.link, &receiver, receive, &own.observations.1, refuse);
+            let has_ended = &own.have_observations_ended;
+            observations::receive(&own.link, &receiver, receive, has_ended, refuse);
         })?);
         bridge.others.extend(workers::start(
             &shared,

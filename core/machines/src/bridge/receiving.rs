@@ -18,8 +18,8 @@ use crate::shared_memory::Sharing;
 use crate::unfinished::UnfinishedMessage;
 use crate::wire;
 
-/// How often it is checked whether a stage has taken a message.
-const TAKEN_CHECK: Duration = Duration::from_micros(200);
+/// After how long it is checked whether a stage has taken a message, at least and at most.
+const TAKEN_CHECK: [Duration; 2] = [Duration::from_micros(200), Duration::from_millis(10)];
 
 /// Passes the messages of an edge on to its stage.
 pub(super) fn receive_edge(
@@ -54,8 +54,11 @@ pub(super) fn receive_edge(
         accepted.fetch_add(1, Ordering::SeqCst);
         // The next message waits at the sender of a queue that drops, where a newer one replaces it.
         if edge.edge().queue.when_full != WhenFull::Block {
+            let began = Instant::now();
             while edge.has_waiting() && !shared.is_closing() {
-                std::thread::sleep(TAKEN_CHECK);
+                // A slow stage is checked less often. It works on the message for about as long as the one before.
+                let [least, most] = TAKEN_CHECK;
+                std::thread::sleep((began.elapsed() / 16).clamp(least, most));
             }
         }
         shared.link.take(id.channel);
@@ -134,7 +137,7 @@ pub(super) fn receive(shared: &Shared, early: Vec<Event>, mut arrivals: HashMap<
             Some(Event::Message { id, body }) => {
                 if let Some(sharing) = &shared.sharing
                     && sharing.receives()
-                    && id.channel != shared.observations.0
+                    && id.channel != shared.observations
                     && let Some(block) = shared_block_in(&body)
                 {
                     sharing.keep(block);
@@ -154,8 +157,10 @@ pub(super) fn receive(shared: &Shared, early: Vec<Event>, mut arrivals: HashMap<
                 shared.workers.note_done(first.channel, last);
             }
             Some(Event::Ended { channel }) => {
-                if channel == shared.observations.0 {
-                    shared.observations.1.store(true, Ordering::Relaxed);
+                if channel == shared.observations {
+                    shared
+                        .have_observations_ended
+                        .store(true, Ordering::Relaxed);
                 }
                 drop(arrivals.remove(&channel));
             }

@@ -42,6 +42,15 @@ pub(super) struct RemoteProcess {
     killed: Mutex<Option<String>>,
 }
 
+/// What an instance learns of the run.
+#[derive(Clone, Copy)]
+pub(super) struct RunControl {
+    /// The [`Mode`] of the run.
+    pub mode: u32,
+    /// The call that is cancelled: see [`StageProcess::set_cancelled`].
+    pub cancelled: u64,
+}
+
 impl Connection {
     pub(super) fn new(
         distributor: Arc<Distributor>,
@@ -201,17 +210,17 @@ impl RemoteProcess {
         }
     }
 
-    /// The mode of the run, and the call that is cancelled.
-    pub(super) fn control(&self) -> (u32, u64) {
-        let mode = self.mode.load(Ordering::SeqCst);
-        (mode, self.cancelled.load(Ordering::SeqCst))
+    pub(super) fn control(&self) -> RunControl {
+        RunControl {
+            mode: self.mode.load(Ordering::SeqCst),
+            cancelled: self.cancelled.load(Ordering::SeqCst),
+        }
     }
 
     /// Sends a change.
     fn report(&self) {
         if let Some(distributor) = self.distributor.upgrade() {
-            let (mode, cancelled) = self.control();
-            distributor.send_later(LaterPacket::Control(self.instance, mode, cancelled));
+            distributor.send_later(LaterPacket::Control(self.instance, self.control()));
         }
     }
 }

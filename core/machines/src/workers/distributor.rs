@@ -18,7 +18,7 @@ use flowpipe_link::link::Link;
 use flowpipe_link::session::MessageId;
 use flowpipe_sync::lock;
 
-use super::connection::{Connection, RemoteProcess};
+use super::connection::{Connection, RemoteProcess, RunControl};
 use super::packets::{Packet, PacketSender};
 use super::protocol::{Command, FromWorker, ToWorker, WorkerAnswer, death, stated};
 use crate::frame_coding::FrameDecoder;
@@ -57,9 +57,14 @@ pub(super) enum Received {
 
 /// A packet that is sent later.
 pub(super) enum LaterPacket {
-    Create(u64, WorkerPlace, ClockSource, bool, Arc<RemoteProcess>),
-    /// The mode of the run, and the call that is cancelled.
-    Control(u64, u32, u64),
+    Create {
+        instance: u64,
+        place: WorkerPlace,
+        clock: ClockSource,
+        is_dry: bool,
+        process: Arc<RemoteProcess>,
+    },
+    Control(u64, RunControl),
     Kill(u64),
     Destroy(u64),
     /// Nothing more.
@@ -180,18 +185,24 @@ impl Distributor {
     pub(crate) fn send_later_packets(&self) {
         for packet in &self.later.1 {
             let (instance, what) = match packet {
-                LaterPacket::Create(instance, place, clock, dry, process) => (
+                LaterPacket::Create {
+                    instance,
+                    place,
+                    clock,
+                    is_dry,
+                    process,
+                } => (
                     instance,
                     Command::Create {
                         stage: place.stage,
                         worker: place.worker,
                         plugin: place.plugin,
                         clock,
-                        dry,
-                        mode: process.control().0,
+                        dry: is_dry,
+                        mode: process.control().mode,
                     },
                 ),
-                LaterPacket::Control(instance, mode, cancelled) => {
+                LaterPacket::Control(instance, RunControl { mode, cancelled }) => {
                     (instance, Command::Control { mode, cancelled })
                 }
                 LaterPacket::Kill(instance) => (instance, Command::Kill),
@@ -429,8 +440,13 @@ impl WorkerMachine for PeerWorkers {
             this.forget(instance);
         }
         let clock = host.stage_clock().source();
-        let create = LaterPacket::Create(instance, place, clock, run.is_dry(), process.clone());
-        this.send_later(create);
+        this.send_later(LaterPacket::Create {
+            instance,
+            place,
+            clock,
+            is_dry: run.is_dry(),
+            process: process.clone(),
+        });
         let connection = Connection::new(this.clone(), process, replies);
         WorkerProxy::instance(Box::new(connection), host)
     }

@@ -4,15 +4,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use flowpipe_host::frame::Frame;
 use flowpipe_host::frame::pool::Pool;
-use flowpipe_host::frame::{Frame, Layout};
 use flowpipe_link::link::Link;
 use flowpipe_link::session::Refusal;
 use flowpipe_sync::lock;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::frame_coding::{FrameDecoder, FrameEncoder, FrameHead, FrameTraffic, MOST_FRAME_BYTES};
+use crate::frame_coding::{
+    DecodedFrame, FrameDecoder, FrameEncoder, FrameHead, FrameTraffic, MOST_FRAME_BYTES,
+};
 use crate::lent_frames::LentFrames;
 use crate::shared_memory::Sharing;
 
@@ -57,7 +59,7 @@ pub(super) struct Packet<T> {
 }
 
 /// The pixels of a packet, if it has any.
-pub(super) struct Pixels(Option<(Layout, Arc<Vec<u8>>)>);
+pub(super) struct Pixels(Option<DecodedFrame>);
 
 #[derive(Serialize, Deserialize)]
 struct PacketHead<T> {
@@ -201,11 +203,7 @@ impl<T: DeserializeOwned> Packet<T> {
         let (head, rest) = rest.split_at_checked(length)?;
         let head: PacketHead<T> = serde_json::from_slice(head).ok()?;
         let (json, rest) = rest.split_at_checked(head.json)?;
-        let pixels = match &head.frame {
-            Some(frame) => Some(frames.decode(frame, rest, sharing)?),
-            None if rest.is_empty() => None,
-            None => return None,
-        };
+        let pixels = frames.decode_any(head.frame.as_ref(), rest, sharing)?;
         Some(Self {
             what: head.what,
             json: json.to_vec(),

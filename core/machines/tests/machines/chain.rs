@@ -11,7 +11,7 @@ use flowpipe_host::clock::Clock;
 use flowpipe_link::tcp::{TcpAcceptor, TcpDialer};
 use flowpipe_link::transport::Transport;
 use flowpipe_machines::{
-    AgreementError, Bridge, BridgeEvent, Facts, Observers, Peer, Topology, Wanted,
+    AgreementError, Bridge, BridgeEvent, Facts, Observers, Peer, PeerSettings, Topology, Wanted,
 };
 
 use crate::common::{Builder, Watcher, catalogue, edges_add_up, finish, seen};
@@ -70,7 +70,13 @@ fn machines(
         let clock = Clock::start();
         let peers = transports.into_iter().map(|(peer, opens, transport)| {
             let now = Arc::new(move || clock.now());
-            Peer::connect((peer, names[peer]), edges, opens, transport, now).unwrap()
+            let peer = PeerSettings {
+                machine: peer,
+                name: names[peer],
+                edges,
+                opens,
+            };
+            Peer::connect(peer, transport, now).unwrap()
         });
         let peers = peers.collect();
         let topology = Topology::new(all.clone(), own, &links);
@@ -138,7 +144,7 @@ impl Machine {
         timeout: Duration,
     ) -> Result<Observers, AgreementError> {
         let peers: Vec<_> = self.peers.iter().collect();
-        flowpipe_machines::agree(&self.topology, &peers, (facts, wanted), timeout, |_| {})
+        flowpipe_machines::agree(&self.topology, &peers, facts, wanted, timeout, |_| {})
     }
 
     /// Starts its run. `here`: the stages that it runs.

@@ -31,7 +31,7 @@ use flowpipe_host::clock::Clock;
 use flowpipe_link::tcp::{TcpAcceptor, TcpDialer};
 use flowpipe_link::transport::{Connection, Transport};
 use flowpipe_machines::{
-    AgreementError, Bridge, BridgeEvent, Facts, FrameTraffic, Peer, Topology, Wanted,
+    AgreementError, Bridge, BridgeEvent, Facts, FrameTraffic, Peer, PeerSettings, Topology, Wanted,
 };
 use serde_json::json;
 
@@ -68,8 +68,13 @@ fn machine(
     let now = Arc::new(move || clock.now());
     // The one that connects is the first one.
     let (own, other) = (usize::from(!opens), usize::from(opens));
-    let peer = (other, names[1]);
-    let peer = Peer::connect(peer, edges, opens, Box::new(transport), now);
+    let peer = PeerSettings {
+        machine: other,
+        name: names[1],
+        edges,
+        opens,
+    };
+    let peer = Peer::connect(peer, Box::new(transport), now);
     let mut all = names.map(str::to_owned).to_vec();
     all.sort_unstable();
     Machine {
@@ -131,8 +136,8 @@ fn agree(machines: &[Machine; 2], facts: [Facts; 2]) -> [Result<(), AgreementErr
 impl Machine {
     fn agree(&self, facts: &Facts, timeout: Duration) -> Result<(), AgreementError> {
         let none = |_: &[flowpipe_machines::Missing]| {};
-        let facts = (facts, Wanted::default());
-        flowpipe_machines::agree(&self.topology, &[&self.peer], facts, timeout, none).map(drop)
+        let (peers, wanted) = ([&self.peer], Wanted::default());
+        flowpipe_machines::agree(&self.topology, &peers, facts, wanted, timeout, none).map(drop)
     }
 
     /// Starts its run. `here`: the stages that it runs.
