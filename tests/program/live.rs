@@ -396,6 +396,26 @@ fn a_dry_run_touches_nothing() {
 }
 
 #[test]
+fn a_dry_run_of_some_boards_ends_once_their_strokes_are_planned() {
+    let table = Table::set(&["--size", "5", "--seed", "1"]);
+    let args = ["--dry-run", "--boards", "1"];
+    let ran = table
+        .play(&ready("live.toml", &[]), &args)
+        .ended()
+        .expect(0);
+    let reason = "a dry run has planned the strokes of 1 board";
+    assert!(
+        ran.stdout.contains(reason) || ran.stderr.contains(reason),
+        "{ran:#?}"
+    );
+    let (before, _) = ran.stdout.split_once(" flows) solved").unwrap();
+    let flows: usize = before.rsplit(' ').next().unwrap().parse().unwrap();
+    let strokes = ran.stdout.matches("would drag ").count();
+    assert_eq!(strokes, flows, "{ran:#?}");
+    assert!(table.logged("press").is_empty());
+}
+
+#[test]
 fn a_run_with_the_real_mouse_is_run_again_without_it() {
     let table = Table::set(&["--size", "5,7,9", "--seed", "8", "--time-trial", "1h"]);
     let folder = tempfile::tempdir().unwrap();

@@ -54,8 +54,6 @@ pub enum Action {
 /// The referee of one run.
 pub struct Referee {
     config: Config,
-    /// Nothing is played: the actuator only reports what it would do.
-    dry: bool,
     answers: Answers,
     session: Session,
     /// The newest sighting of a board, with the time of its capture.
@@ -77,9 +75,9 @@ pub struct Referee {
 impl Referee {
     pub fn new(config: Config, calibration: Calibration, dry: bool) -> Self {
         Self {
-            dry,
             answers: Answers::default(),
             session: Session {
+                dry,
                 board: None,
                 calibration,
                 misfit: Misfit::default(),
@@ -120,7 +118,7 @@ impl Referee {
         match cause {
             EndCause::TimeIsUp => {
                 let run = &self.session.run;
-                let is_enough = run.solved + run.unknown > 0 || self.dry;
+                let is_enough = run.solved + run.unknown > 0 || self.session.dry;
                 time_is_up(latest.is_some(), is_enough, self.refusal.as_deref())
             }
             EndCause::Stuck => Stuck {
@@ -223,10 +221,10 @@ impl Referee {
                 self.display_delay.played(began, now, strokes, is_first);
                 board.note_strokes(outcome, now);
             }
-            board.closed |= self.dry;
         }
-        // A simulated game reports itself what became of the board.
         let mut actions = Vec::new();
+        self.session.planned(&mut actions);
+        // A simulated game reports itself what became of the board.
         if outcome.solved == Some(true) {
             self.session.close(None, &mut actions);
         }

@@ -139,6 +139,8 @@ impl Session {
         board.fewest_since_asked = missing.len();
         let colours = missing.iter().map(|flow| flow.colour).collect();
         let (needs, draw) = self.calibration.ask(&solution.flows, missing, &seen.drawn);
+        // Nothing becomes of a dry run: it reports all strokes at once, and no clicks that clear before them.
+        let draw = if self.dry { Draw::All } else { draw };
         board.asked = match &draw {
             Draw::Only(colours) => colours.clone(),
             Draw::Clear(_) => Vec::new(),

@@ -38,6 +38,8 @@ pub struct Memory {
     solved: usize,
     #[serde(default)]
     unknown: usize,
+    #[serde(default)]
+    planned: usize,
 }
 
 impl Memory {
@@ -60,6 +62,7 @@ impl Memory {
             reported: run.reported,
             solved: run.solved,
             unknown: run.unknown,
+            planned: run.planned,
         }
     }
 
@@ -74,6 +77,7 @@ impl Memory {
         session.run.reported = self.reported;
         session.run.solved = self.solved;
         session.run.unknown = self.unknown;
+        session.run.planned = self.planned;
         referee.answers = self.answers;
         referee.latest = self.latest;
         referee.acting = self.acting;

@@ -32,6 +32,8 @@ pub struct Run {
     /// Of these, boards that count: solved, and unknown.
     pub solved: usize,
     pub unknown: usize,
+    /// Boards whose strokes were reported by a dry run.
+    pub planned: usize,
     is_over: bool,
 }
 
@@ -48,6 +50,7 @@ impl Run {
             reported: 0,
             solved: 0,
             unknown: 0,
+            planned: 0,
             is_over: false,
         }
     }
@@ -90,6 +93,17 @@ impl Run {
                 0 => format!("{count} {boards} solved"),
                 unknown => format!("{count} {boards} played, {unknown} of them perhaps not solved"),
             };
+            self.end(reason, actions);
+        }
+    }
+
+    /// A dry run has reported the strokes of a board. Ends it once these are enough: none will be solved.
+    pub fn plan(&mut self, actions: &mut Vec<Action>) {
+        self.planned += 1;
+        let planned = self.planned;
+        if self.boards.is_some_and(|boards| planned >= boards) {
+            let boards = if planned == 1 { "board" } else { "boards" };
+            let reason = format!("a dry run has planned the strokes of {planned} {boards}");
             self.end(reason, actions);
         }
     }

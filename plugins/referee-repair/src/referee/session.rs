@@ -10,6 +10,8 @@ use crate::misfit::Misfit;
 
 /// What is played.
 pub struct Session {
+    /// Nothing is played: the actuator only reports what it would do.
+    pub dry: bool,
     /// The current board.
     pub board: Option<Board>,
     /// What is found of its game.
@@ -93,6 +95,15 @@ impl Session {
         board.confirms_rules = true;
         let known = self.calibration.won_by(board.puzzle.rules());
         actions.extend(known.map(|known| Action::Rules(Box::new(known))));
+    }
+
+    /// In a dry run, the strokes of the current board were reported: nothing more comes of it.
+    pub fn planned(&mut self, actions: &mut Vec<Action>) {
+        let board = self.board.as_mut().filter(|board| !board.closed);
+        if let Some(board) = board.filter(|_| self.dry) {
+            board.closed = true;
+            self.run.plan(actions);
+        }
     }
 
     /// The current board is solved, or given up for a reason.

@@ -456,6 +456,34 @@ fn a_dry_run_plays_each_board_once() {
     assert_eq!(table.see(100, empty(3)), ["ask"]);
 }
 
+/// What lies on it would be cleared by clicks first, and an unknown game gets a few flows first.
+#[test]
+fn a_dry_run_ends_once_it_has_planned_all_strokes_of_a_partly_drawn_board() {
+    let config = Config {
+        boards: Some(1),
+        ..Config::default()
+    };
+    let mut table = Table::new(config.clone());
+    table.referee = Referee::new(config, Calibration::new(Games::none()), true);
+    let mut partly = sighting(3, &[0], BoardState::Partial);
+    if let Reading::Board(seen) = &mut partly.reading {
+        // The beginning of a flow on the cells of another one.
+        seen.drawn.push(Flow::new(1, vec![3, 6]));
+    }
+    assert_eq!(table.see(1, partly.clone()), ["ask"]);
+    table.now += MS;
+    let asked = table.referee.solved(answer(3), table.captured, table.now);
+    let [Action::Play(asked)] = &asked[..] else {
+        panic!("{asked:?}");
+    };
+    assert_eq!(asked.draw, Draw::All);
+    let dry = outcome(2).with_act_ns(0).with_refused("this is a dry run");
+    let actions = table.referee.outcome(&dry, table.captured, table.now);
+    let reason = "a dry run has planned the strokes of 1 board".to_owned();
+    assert_eq!(actions, [Action::End(reason)]);
+    assert_eq!(table.see(100, partly), [""; 0]);
+}
+
 #[test]
 fn a_window_that_was_closed_was_not_solved() {
     let mut table = Table::new(Config::default());
