@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 #[cfg(feature = "input")]
-use flowpipe_guardian::{Input, PreparedReleases, button_code};
+use flowpipe_guardian::{Input, PreparedReleases};
 use flowpipe_process::time_limit::within;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -23,6 +23,8 @@ use zbus::zvariant::{DynamicType, Type};
 use zbus::{Address, names::BusName};
 
 use crate::error::{DesktopError, Result};
+#[cfg(feature = "input")]
+use crate::input::button_code;
 #[cfg(feature = "input")]
 use crate::key_code;
 
@@ -202,11 +204,11 @@ where
 /// The number of a button or a key in RemoteDesktop's interfaces: Linux's code of the button, the symbol of the key.
 ///
 /// # Errors
-/// When no key has the code.
+/// When there is no such button, or no key has the code.
 #[cfg(feature = "input")]
 pub(crate) fn number(input: Input) -> Result<u32> {
     match input {
-        Input::Button(button) => Ok(button_code(button)),
+        Input::Button(button) => button_code(button),
         Input::Key(code) => match key_code::key(code) {
             Some(key) => Ok(key.symbol),
             None => Err(DesktopError::Unsupported("another key")),
@@ -221,7 +223,8 @@ pub(crate) fn prepared(
     bus: &Bus,
     release: impl Fn(Input, u32) -> zbus::Result<Message>,
 ) -> zbus::Result<PreparedReleases> {
-    let buttons = (1..=3).map(|button| (Input::Button(button), button_code(button)));
+    let known = |button| Some((Input::Button(button), button_code(button).ok()?));
+    let buttons = (1..=3).filter_map(known);
     let keys = key_code::all().map(|(code, key)| (Input::Key(code), key.symbol));
     let prepare = |(input, number)| {
         let message = release(input, number)?;

@@ -51,6 +51,14 @@ pub enum DesktopError {
     /// Something that this system does not provide, or not through the interface used here.
     #[error("{0} is not available on this system")]
     Unsupported(&'static str),
+    /// A button that is not known.
+    #[error(
+        "there is no mouse button {number}: 1 is the left one, 2 the middle one and 3 the right one"
+    )]
+    UnknownButton {
+        /// As X11 counts.
+        number: u8,
+    },
     /// A key that is not known.
     #[error(
         "there is no key named {name:?}{suggestion}; use names such as Escape, Pause, F12 or A"

@@ -4,6 +4,12 @@ pub(crate) mod system;
 
 pub use flowpipe_guardian::{DisplayServer, Input};
 
+#[cfg(all(
+    any(feature = "mutter", feature = "wlroots"),
+    unix,
+    not(target_os = "macos")
+))]
+use crate::error::DesktopError;
 use crate::error::Result;
 
 /// Ways of [`InputDevice::way`].
@@ -11,6 +17,19 @@ use crate::error::Result;
 pub(crate) const LIBEI: &str = "libei";
 #[cfg(all(feature = "mutter", target_os = "linux"))]
 pub(crate) const METHODS: &str = "the methods of the desktop's RemoteDesktop";
+
+/// The code of a button under Wayland.
+///
+/// # Errors
+/// [`DesktopError::UnknownButton`].
+#[cfg(all(
+    any(feature = "mutter", feature = "wlroots"),
+    unix,
+    not(target_os = "macos")
+))]
+pub(crate) fn button_code(number: u8) -> Result<u32> {
+    flowpipe_guardian::button_code(number).ok_or(DesktopError::UnknownButton { number })
+}
 
 /// How a system reports where the pointer is.
 pub enum PlaceReports {

@@ -301,6 +301,13 @@ fn pointer_and_keys() {
     assert_eq!(desktop.key_code("F12").unwrap(), screen.key_code(F12));
     let unknown = desktop.key_code("F99").unwrap_err();
     assert!(matches!(unknown, DesktopError::UnknownKey { .. }));
+    #[cfg(feature = "input")]
+    {
+        let mut input = desktop.input().unwrap();
+        let pressed = input.press(flowpipe_desktop::input::Input::Button(7));
+        let unknown = pressed.unwrap_err();
+        assert!(matches!(unknown, DesktopError::UnknownButton { number: 7 }));
+    }
 }
 
 #[test]

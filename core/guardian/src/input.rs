@@ -1,5 +1,7 @@
 //! What can be pressed.
 
+use std::fmt;
+
 /// A button or a key, by the display server's own number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Input {
@@ -9,13 +11,28 @@ pub enum Input {
     Key(u8),
 }
 
+/// In words, such as `the left button` or `the key with the code 38`.
+impl fmt::Display for Input {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Button(1) => to.write_str("the left button"),
+            Self::Button(2) => to.write_str("the middle button"),
+            Self::Button(3) => to.write_str("the right button"),
+            Self::Button(number) => write!(to, "the button {number}"),
+            Self::Key(code) => write!(to, "the key with the code {code}"),
+        }
+    }
+}
+
 /// A mouse button's code in Linux's `input-event-codes.h`, which Wayland uses. `button`: as X11 counts, 1 is the left one.
+/// `None`: it is none of the left, the middle and the right one.
 #[must_use]
-pub const fn button_code(button: u8) -> u32 {
+pub const fn button_code(button: u8) -> Option<u32> {
     match button {
-        2 => 0x112,
-        3 => 0x111,
-        _ => 0x110,
+        1 => Some(0x110),
+        2 => Some(0x112),
+        3 => Some(0x111),
+        _ => None,
     }
 }
 
@@ -52,4 +69,30 @@ pub struct PreparedReleases {
     /// Where messages have the time at which they are sent, as far from their ends: in microseconds of the monotonic clock,
     /// in eight bytes. `None`: they have none.
     pub time_from_end: Option<usize>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inputs_are_named_in_words() {
+        for (input, words) in [
+            (Input::Button(1), "the left button"),
+            (Input::Button(2), "the middle button"),
+            (Input::Button(3), "the right button"),
+            (Input::Button(9), "the button 9"),
+            (Input::Key(38), "the key with the code 38"),
+        ] {
+            assert_eq!(input.to_string(), words);
+        }
+    }
+
+    #[test]
+    fn no_other_button_becomes_one_of_the_three() {
+        let known: Vec<u8> = (0..=u8::MAX)
+            .filter(|&it| button_code(it).is_some())
+            .collect();
+        assert_eq!(known, [1, 2, 3]);
+    }
 }

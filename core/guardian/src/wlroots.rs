@@ -163,14 +163,14 @@ fn header(object: u32, request: u16, length: usize) -> [[u8; 4]; 2] {
     [object.to_ne_bytes(), kind.to_ne_bytes()]
 }
 
-/// The requests to release a button now. Compositors compare no times.
-fn release_button(pointer: u32, button: u8) -> [u8; 28] {
+/// The requests to release a button, by its code, now. Compositors compare no times.
+fn release_button(pointer: u32, code: u32) -> [u8; 28] {
     let mut bytes = [0; 28];
     let [object, kind] = header(pointer, BUTTON, 20);
     let [_, frame] = header(pointer, FRAME, HEADER);
     let (time, code, state) = (
         0_u32.to_ne_bytes(),
-        button_code(button).to_ne_bytes(),
+        code.to_ne_bytes(),
         RELEASED.to_ne_bytes(),
     );
     let words = [object, kind, time, code, state, object, frame];
@@ -230,8 +230,9 @@ impl Release for Compositor {
         }
         // A compositor that has not answered yet gets no more requests, so that they do not pile up.
         self.events.wait(connection)?;
-        for button in pressed.buttons() {
-            let sent = self.send(connection, &release_button(self.pointer, button));
+        // No other button was pressed there: it has no code.
+        for code in pressed.buttons().filter_map(button_code) {
+            let sent = self.send(connection, &release_button(self.pointer, code));
             sent.map_err(|it| it.error)?;
         }
         self.release_keys(shared, &pressed, is_last)?;
@@ -356,7 +357,7 @@ mod tests {
 
     #[test]
     fn requests_have_their_lengths() {
-        let bytes = release_button(5, 3);
+        let bytes = release_button(5, 0x111);
         let words: Vec<u32> = bytes
             .chunks_exact(4)
             .map(|it| u32::from_ne_bytes([it[0], it[1], it[2], it[3]]))

@@ -275,7 +275,7 @@ impl Drop for Playing<'_> {
         for input in self.down.clone().into_iter().rev() {
             if let Err(error) = self.release(input) {
                 flowpipe_plugin::tracing::error!(
-                    "{input:?} is not known to be released: {error}; the process that guards the mouse releases it as soon as the \
+                    "{input} is not known to be released: {error}; the process that guards the mouse releases it as soon as the \
                      desktop answers, else press and release it once"
                 );
             }

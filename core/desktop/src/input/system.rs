@@ -33,9 +33,10 @@ impl SystemInput {
         match input {
             Input::Button(number) => {
                 let button = match number {
+                    1 => enigo::Button::Left,
                     2 => enigo::Button::Middle,
                     3 => enigo::Button::Right,
-                    _ => enigo::Button::Left,
+                    number => return Err(DesktopError::UnknownButton { number }),
                 };
                 self.enigo.button(button, direction)
             }

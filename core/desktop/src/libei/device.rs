@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-use flowpipe_guardian::{Input, PreparedReleases, button_code};
+use flowpipe_guardian::{Input, PreparedReleases};
 
 use super::connection::{Connection, PATIENCE, now};
 use super::interface::{self, Capability};
@@ -15,6 +15,7 @@ use super::keymap::Keymap;
 use super::refused;
 use super::server::{Device, Region};
 use crate::error::{DesktopError, Result};
+use crate::input::button_code;
 use crate::key_code;
 use crate::rect::Rect;
 
@@ -157,7 +158,7 @@ impl EmulatedInput {
             Input::Button(button) => (
                 self.pointer.device,
                 self.pointer.button,
-                button_code(button),
+                button_code(button)?,
             ),
             Input::Key(code) => {
                 let keyboard = self.keyboard.as_ref().ok_or_else(no_keyboard)?;
@@ -255,9 +256,9 @@ impl EmulatedInput {
             bytes
         };
         let Pointer { device, button, .. } = self.pointer;
-        let buttons = (1..=3).map(|number| {
-            let bytes = release(device, button, button_code(number));
-            (Input::Button(number), bytes)
+        let buttons = (1..=3).filter_map(|number| {
+            let bytes = release(device, button, button_code(number).ok()?);
+            Some((Input::Button(number), bytes))
         });
         let mut releases: Vec<_> = buttons.collect();
         if let Some(keyboard) = &self.keyboard {

@@ -236,7 +236,13 @@ pub(super) fn agreed(format: &Pod) -> Result<Agreed, String> {
     let is_red_first = match info.format() {
         VideoFormat::BGRx | VideoFormat::BGRA => false,
         VideoFormat::RGBx | VideoFormat::RGBA => true,
-        format => return Err(format!("the compositor sends pixels as {format:?}")),
+        format => {
+            let name = format!("{format:?}");
+            let name = name.strip_prefix("VideoFormat::").unwrap_or(&name);
+            return Err(format!(
+                "the compositor sends pixels as {name}, which is not read here"
+            ));
+        }
     };
     let Rectangle { width, height } = info.size();
     Ok(Agreed {

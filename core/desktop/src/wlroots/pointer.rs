@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use flowpipe_guardian::{PreparedReleases, button_code};
+use flowpipe_guardian::PreparedReleases;
 use flowpipe_wayland::{Globals, answer};
 use wayland_client::protocol::wl_keyboard::KeyState;
 use wayland_client::protocol::wl_pointer::ButtonState;
@@ -20,7 +20,7 @@ use super::Wlroots;
 use super::keyboard::VirtualKeyboard;
 use super::outputs::Outputs;
 use crate::error::{DesktopError, Result};
-use crate::input::{DisplayServer, Input, InputDevice, PlaceReports};
+use crate::input::{DisplayServer, Input, InputDevice, PlaceReports, button_code};
 use crate::rect::Rect;
 
 /// A pointer of its own, beside those of the person.
@@ -134,7 +134,7 @@ impl WlrootsPointer {
 
     fn send_input(&mut self, input: Input, is_down: bool) -> Result<()> {
         match input {
-            Input::Button(number) => self.send_button(number, is_down),
+            Input::Button(number) => self.send_button(number, is_down)?,
             Input::Key(code) => self.send_key(code, is_down)?,
         }
         self.held = match is_down {
@@ -145,15 +145,17 @@ impl WlrootsPointer {
         self.roundtrip()
     }
 
-    fn send_button(&mut self, number: u8, is_down: bool) {
+    fn send_button(&mut self, number: u8, is_down: bool) -> Result<()> {
+        let code = button_code(number)?;
         let state = match is_down {
             true => ButtonState::Pressed,
             false => ButtonState::Released,
         };
         let now = self.now();
         let pointer = self.pointer();
-        pointer.button(now, button_code(number), state);
+        pointer.button(now, code, state);
         pointer.frame();
+        Ok(())
     }
 
     fn send_key(&self, code: u8, is_down: bool) -> Result<()> {
