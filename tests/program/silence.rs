@@ -145,7 +145,7 @@ fn a_board_that_can_not_be_seen_is_reported_with_what_to_do() {
         std::thread::sleep(Duration::from_millis(15));
     };
     let (_, stderr) = printed_while(&table, &ready("live.toml", &[]), again);
-    let words = "show the whole board with nothing over it";
+    let words = "another window lies over the captured one: move it away";
     assert_eq!(stderr.matches(words).count(), 1, "{stderr}");
     assert!(table.logged("press").is_empty());
 }

@@ -68,6 +68,27 @@ fn what_sway_does_not_report_has_to_be_accepted() {
 }
 
 #[test]
+fn what_hides_the_window_is_named() {
+    let table = SWAY.table(sway("1"), &["--size", "5", "--seed", "1"]);
+    let stages = [("mouse", SWAY.mouse), ("referee", "seconds = 6")];
+    let run = || {
+        let ran = table.play(&ready("live.toml", &stages), &[]).ended();
+        format!("{}{}", ran.stdout, ran.stderr)
+    };
+    let socket = table.screen.wayland_socket();
+    let cover = WaylandWindow::open(&socket, "cover", [1280, 1200], [90, 90, 90]);
+    let printed = run();
+    let words = "another window lies over the captured one: move it away";
+    assert_eq!(printed.matches(words).count(), 1, "{printed}");
+    drop(cover);
+    table.screen.command("workspace 2");
+    let printed = run();
+    let words = "the window \"flowpipe play\" is not shown: it is on workspace \"1\", which no monitor shows: show it";
+    assert_eq!(printed.matches(words).count(), 1, "{printed}");
+    assert_eq!(table.count("press"), 0);
+}
+
+#[test]
 fn a_key_leads_on_to_the_next_board() {
     leads_on_by_a_key(sway("1"), SWAY);
 }

@@ -4,6 +4,7 @@ mod gestures;
 mod obstacle;
 #[cfg(test)]
 mod tests;
+mod unread;
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -25,10 +26,6 @@ use crate::show::colour::{BAD, GOOD, QUIET, paint};
 use crate::tally::gestures::GestureCounts;
 use crate::tally::obstacle::Obstacle;
 use crate::visibility::Visibility;
-
-/// What to do where no board is read for some time. The reason names the keys of vision that change it.
-const UNREAD_ADVICE: &str = "show the whole board with nothing over it, or capture another window: `window` of capture-screen \
-     (--window TITLE)";
 
 /// The counts of a run's boards.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -235,9 +232,10 @@ impl Tally {
                     self.unread += 1;
                     return writeln!(out, "{}", line(colours));
                 };
-                if live.unread.meet(reason, live.now) {
+                let frame = &sighting.frame;
+                if live.unread.meet(unread::reason(frame, reason), live.now) {
                     self.unread += 1;
-                    self.notice = Some(format!("{}\n  {UNREAD_ADVICE}", line(colours)));
+                    self.notice = Some(unread::notice(frame, &line(colours)));
                 }
                 Ok(())
             }

@@ -8,7 +8,7 @@ use crate::grabber::Grab;
 use crate::key::Key;
 use crate::monitor::Monitor;
 use crate::rect::Rect;
-use crate::window::{Titled, WindowId};
+use crate::window::{Hidden, Titled, WindowId};
 
 /// Whether nobody waits any more.
 pub(crate) type IsOver = Box<dyn Fn() -> bool + Send + Sync>;
@@ -24,6 +24,10 @@ pub(crate) trait Backend: Send + Sync {
     /// Windows with a title that are to be seen, the front one first.
     fn windows(&self) -> Result<Vec<Titled>> {
         Err(self.no_windows())
+    }
+    /// Windows with a title that are not to be seen, and why, as far as that is reported.
+    fn hidden(&self) -> Result<Vec<Hidden>> {
+        Ok(Vec::new())
     }
     fn place(&self, _window: WindowId) -> Result<Option<Rect>> {
         Err(self.no_windows())

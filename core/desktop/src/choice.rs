@@ -29,6 +29,16 @@ pub enum DesktopChoice {
     Portal,
 }
 
+impl DesktopChoice {
+    /// What chooses the way of a session, by its name ([`crate::Desktop::session_name`]). `None`: nothing does.
+    #[must_use]
+    pub fn of_session_name(name: &str) -> Option<Self> {
+        let way = name.split(' ').next()?;
+        let mut all = [Self::X11, Self::Wlroots, Self::Mutter, Self::Portal].into_iter();
+        all.find(|it| it.to_string() == way)
+    }
+}
+
 impl fmt::Display for DesktopChoice {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         to.write_str(match self {
@@ -38,5 +48,27 @@ impl fmt::Display for DesktopChoice {
             Self::Mutter => "mutter",
             Self::Portal => "portal",
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_s_way_can_be_chosen() {
+        for (name, wanted) in [
+            ("x11 :0", Some(DesktopChoice::X11)),
+            (
+                "wlroots /run/user/1000/wayland-1",
+                Some(DesktopChoice::Wlroots),
+            ),
+            ("mutter unix:path=/run/bus", Some(DesktopChoice::Mutter)),
+            ("portal unix:path=/run/bus", Some(DesktopChoice::Portal)),
+            ("xcap", None),
+            ("auto", None),
+        ] {
+            assert_eq!(DesktopChoice::of_session_name(name), wanted, "{name}");
+        }
     }
 }

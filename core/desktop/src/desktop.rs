@@ -121,12 +121,14 @@ impl Desktop {
         Ok(window::find(&self.backend.windows()?, title))
     }
 
-    /// Reports that there is no window of a title, which there are, and which one may be meant.
+    /// Reports that there is no window of a title that is to be seen: on sway why the one with this title is not, else which
+    /// windows there are, and which one may be meant.
     ///
     /// # Errors
     /// [`DesktopError::Lost`].
     pub fn missing(&self, title: &str) -> Result<String, DesktopError> {
-        Ok(window::missing(title, &self.backend.windows()?))
+        let (windows, hidden) = (self.backend.windows()?, self.backend.hidden()?);
+        Ok(window::missing(title, &windows, &hidden))
     }
 
     /// The title of a window. `None`: it has none, or is not to be seen.

@@ -13,6 +13,17 @@ pub(crate) struct Titled {
     pub is_own: bool,
 }
 
+/// A window that is there, and not to be seen.
+#[derive(Clone, Debug)]
+#[allow(dead_code, reason = "sway alone reports them")]
+pub(crate) struct Hidden {
+    pub title: String,
+    /// As [`Titled::is_own`].
+    pub is_own: bool,
+    /// Why it is not to be seen, such as `on workspace "2", which no monitor shows`.
+    pub why: String,
+}
+
 /// The window that is meant by a title, of windows sorted from front to back: one of just that title, else one whose
 /// title contains it, both in capitals or not. Own windows are skipped: the title of a terminal may be the command that was
 /// typed in it, which contains the title.
@@ -24,11 +35,17 @@ pub(crate) fn find(windows: &[Titled], title: &str) -> Option<WindowId> {
     exact.or_else(similar).map(|found| found.window)
 }
 
-/// Reports that there is no window of a title, which there are, and which one may be meant.
-pub(crate) fn missing(title: &str, windows: &[Titled]) -> String {
+/// Reports that there is no window of a title that is to be seen, which there are, and which one may be meant.
+pub(crate) fn missing(title: &str, windows: &[Titled], hidden: &[Hidden]) -> String {
     /// Below it two titles have nothing in common but letters (from 0 to 1).
     const SIMILAR: f64 = 0.7;
     let wanted = title.to_lowercase();
+    let hidden = hidden
+        .iter()
+        .find(|window| !window.is_own && window.title.to_lowercase().contains(&wanted));
+    if let Some(Hidden { title, why, .. }) = hidden {
+        return format!("the window {title:?} is not shown: it is {why}: show it");
+    }
     let own = windows
         .iter()
         .find(|window| window.is_own && window.title.to_lowercase().contains(&wanted));
@@ -90,7 +107,7 @@ mod tests {
         assert_eq!(find(&all, "flow f"), Some(WindowId(2)));
         all[2].is_own = true;
         assert_eq!(find(&all, "flow"), Some(WindowId(2)));
-        let text = missing("--window", &all);
+        let text = missing("--window", &all, &[]);
         assert!(
             text.contains("(skipped: \"flowpipe run live --window flow\", the window of a program"),
             "{text}"
@@ -102,16 +119,33 @@ mod tests {
     fn reports_what_there_is_and_what_may_be_meant() {
         let titles = windows(&["Terminal", "Flow Free"]);
         assert_eq!(
-            missing("flow fre", &titles),
+            missing("flow fre", &titles, &[]),
             "no window is titled \"flow fre\" (did you mean \"Flow Free\"?); there are: \"Terminal\", \"Flow Free\""
         );
         assert_eq!(
-            missing("xyz", &titles),
+            missing("xyz", &titles, &[]),
             "no window is titled \"xyz\"; there are: \"Terminal\", \"Flow Free\""
         );
         assert_eq!(
-            missing("xyz", &[]),
+            missing("xyz", &[], &[]),
             "no window is titled \"xyz\", and no other has a title"
         );
+    }
+    #[test]
+    fn a_window_that_is_hidden_is_not_missing() {
+        let there = windows(&["Terminal"]);
+        let mut hidden = Hidden {
+            title: "Flow Free".to_owned(),
+            is_own: false,
+            why: "on workspace \"2\", which no monitor shows".to_owned(),
+        };
+        let all = [hidden.clone()];
+        assert_eq!(
+            missing("flow", &there, &all),
+            "the window \"Flow Free\" is not shown: it is on workspace \"2\", which no monitor shows: show it"
+        );
+        assert!(missing("xyz", &there, &all).starts_with("no window is titled"));
+        hidden.is_own = true;
+        assert!(missing("flow", &there, &[hidden]).starts_with("no window is titled"));
     }
 }

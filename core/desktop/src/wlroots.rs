@@ -28,7 +28,7 @@ use crate::grabber::Grab;
 use crate::monitor::Monitor;
 use crate::own::OwnProcesses;
 use crate::rect::Rect;
-use crate::window::{Titled, WindowId};
+use crate::window::{Hidden, Titled, WindowId};
 use outputs::Outputs;
 use sway::Sway;
 
@@ -105,6 +105,10 @@ impl Backend for Wlroots {
 
     fn windows(&self) -> Result<Vec<Titled>> {
         Ok(self.sway()?.tree()?.titled(&self.own))
+    }
+
+    fn hidden(&self) -> Result<Vec<Hidden>> {
+        Ok(self.sway()?.tree()?.hidden(&self.own))
     }
 
     fn place(&self, window: WindowId) -> Result<Option<Rect>> {

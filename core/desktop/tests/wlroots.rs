@@ -123,6 +123,55 @@ fn what_lies_over_a_window_is_known() {
 }
 
 #[test]
+fn a_window_that_is_hidden_is_reported_with_where_it_is() {
+    let sway = Sway::start([1280, 1000], "1");
+    let desktop = connect(&sway);
+    let _red = open(&sway, "red", [200, 100], RED);
+    find(&desktop, "red");
+    sway.command("workspace 2");
+    let words = "the window \"red\" is not shown: it is on workspace \"1\", which no monitor shows: show it";
+    wait_for("the other workspace", || {
+        (desktop.find("red").unwrap().is_none() && desktop.missing("re").unwrap() == words)
+            .then_some(())
+    });
+    let other = desktop.missing("green").unwrap();
+    assert!(other.starts_with("no window is titled"), "{other}");
+    sway.command("workspace 1");
+    find(&desktop, "red");
+    sway.command("[title=\"red\"] move to scratchpad");
+    wait_for("the scratchpad", || {
+        let missing = desktop.missing("red").unwrap();
+        missing.contains("it is in sway's scratchpad").then_some(())
+    });
+}
+
+#[test]
+fn another_button_is_not_pressed_as_the_left_one() {
+    let sway = Sway::start([1280, 1000], "1");
+    let desktop = connect(&sway);
+    let red = open(&sway, "red", [200, 100], RED);
+    let window = find(&desktop, "red");
+    let place = desktop.place(window).unwrap().unwrap();
+    let mut input = desktop.input().unwrap();
+    input.put([place.x + 100, place.y + 50]).unwrap();
+    wait_for("the pointer", || (!red.events().is_empty()).then_some(()));
+    click(&mut *input, &red, [place.x + 20, place.y + 20]);
+    red.take();
+    for number in [0, 4, 255] {
+        let error = input.press(Input::Button(number)).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "there is no mouse button {number}: 1 is the left one, 2 the middle one and 3 the right one"
+            )
+        );
+    }
+    let is_press = |event: &PointerEvent| matches!(event, PointerEvent::Pressed(_));
+    assert!(!red.events().iter().any(is_press));
+    click(&mut *input, &red, [place.x + 30, place.y + 20]);
+}
+
+#[test]
 fn the_pointer_is_put_to_the_pixel_and_presses_there() {
     for scale in ["1", "1.25", "2"] {
         let sway = Sway::start([1280, 1000], scale);

@@ -57,7 +57,9 @@ impl Surroundings for Desktop {
             height,
         }) = shown
         else {
-            return Some("the window is gone: open it again".to_owned());
+            return Some(
+                "the window is gone, or not shown any more: open it again, or show it".to_owned(),
+            );
         };
         if [x, y] != origin {
             return Some(

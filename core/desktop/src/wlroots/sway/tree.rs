@@ -4,13 +4,37 @@ use serde::Deserialize;
 
 use crate::own::OwnProcesses;
 use crate::rect::Rect;
-use crate::window::{Titled, WindowId};
+use crate::window::{Hidden, Titled, WindowId};
 
-/// The windows that are to be seen, the front one first.
+/// The windows that are to be seen, the front one first, and those that are not.
 #[derive(Debug)]
 pub struct Tree {
     windows: Vec<Window>,
+    hidden: Vec<HiddenWindow>,
 }
+
+/// A window that is not to be seen.
+#[derive(Debug)]
+struct HiddenWindow {
+    title: String,
+    process: Option<u32>,
+    /// The name of its workspace.
+    workspace: Option<String>,
+    /// Whether a monitor shows the workspace.
+    is_workspace_shown: bool,
+}
+
+/// Where windows are gathered.
+#[derive(Clone, Default)]
+struct Around {
+    /// The workspace that the monitor shows.
+    shown: Option<String>,
+    /// The workspace.
+    workspace: Option<String>,
+}
+
+/// The workspace of windows in the scratchpad.
+const SCRATCHPAD: &str = "__i3_scratch";
 
 /// A window that is to be seen.
 #[derive(Clone, Debug)]
@@ -40,6 +64,10 @@ struct Node {
     /// Of windows alone.
     visible: Option<bool>,
     pid: Option<i64>,
+    #[serde(rename = "type", default)]
+    kind: String,
+    /// Of monitors alone.
+    current_workspace: Option<String>,
     #[serde(default)]
     fullscreen_mode: u8,
     #[serde(default)]
@@ -83,13 +111,17 @@ impl Tree {
     /// When it is something else.
     pub(super) fn read(answer: &[u8]) -> serde_json::Result<Self> {
         let root: Node = serde_json::from_slice(answer)?;
-        let mut windows = Vec::new();
-        gather(root, Layer::Tiled, &mut windows);
+        let (mut windows, mut hidden) = (Vec::new(), Vec::new());
+        let mut gathered = Gathered {
+            windows: &mut windows,
+            hidden: &mut hidden,
+        };
+        gather(root, Layer::Tiled, &Around::default(), &mut gathered);
         // Later windows of a layer are above earlier ones.
         windows.reverse();
         windows.sort_by_key(|(layer, _)| *layer);
         let windows = windows.into_iter().map(|(_, window)| window).collect();
-        Ok(Self { windows })
+        Ok(Self { windows, hidden })
     }
 
     /// Those with a title, the front one first.
@@ -99,6 +131,17 @@ impl Tree {
             window: window.id,
             title: window.title.clone(),
             is_own: own.own(window.process, None),
+        });
+        titled.collect()
+    }
+
+    /// Those with a title that are not to be seen.
+    pub fn hidden(&self, own: &OwnProcesses) -> Vec<Hidden> {
+        let titled = self.hidden.iter().filter(|it| !it.title.is_empty());
+        let titled = titled.map(|window| Hidden {
+            title: window.title.clone(),
+            is_own: own.own(window.process, None),
+            why: window.why(),
         });
         titled.collect()
     }
@@ -138,8 +181,34 @@ impl Tree {
     }
 }
 
+impl HiddenWindow {
+    /// Why it is not to be seen.
+    fn why(&self) -> String {
+        match &self.workspace {
+            Some(name) if name == SCRATCHPAD => "in sway's scratchpad".to_owned(),
+            Some(name) if !self.is_workspace_shown => {
+                format!("on workspace {name:?}, which no monitor shows")
+            }
+            _ => "in a tab or a stack behind another window, or behind one that fills the screen"
+                .to_owned(),
+        }
+    }
+}
+
+/// What was gathered.
+struct Gathered<'a> {
+    windows: &'a mut Vec<(Layer, Window)>,
+    hidden: &'a mut Vec<HiddenWindow>,
+}
+
 /// Gathers the windows in a part of the tree, from back to front within a layer.
-fn gather(node: Node, layer: Layer, windows: &mut Vec<(Layer, Window)>) {
+fn gather(node: Node, layer: Layer, around: &Around, to: &mut Gathered<'_>) {
+    let mut around = around.clone();
+    match node.kind.as_str() {
+        "output" => around.shown.clone_from(&node.current_workspace),
+        "workspace" => around.workspace.clone_from(&node.name),
+        _ => {}
+    }
     let layer = match node.fullscreen_mode {
         // Monitors and workspaces say so too, of what is in them.
         1.. if node.visible.is_some() => Layer::Fullscreen,
@@ -165,12 +234,71 @@ fn gather(node: Node, layer: Layer, windows: &mut Vec<(Layer, Window)>) {
             },
             has_keyboard: node.focused,
         };
-        windows.push((layer, window));
+        to.windows.push((layer, window));
+    } else if node.visible == Some(false) {
+        to.hidden.push(HiddenWindow {
+            title: node.name.unwrap_or_default(),
+            process: node.pid.and_then(|pid| u32::try_from(pid).ok()),
+            is_workspace_shown: around.workspace.is_some() && around.workspace == around.shown,
+            workspace: around.workspace.clone(),
+        });
     }
     for child in node.nodes {
-        gather(child, layer, windows);
+        gather(child, layer, &around, to);
     }
     for child in node.floating_nodes {
-        gather(child, layer.min(Layer::Floating), windows);
+        gather(child, layer.min(Layer::Floating), &around, to);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn node(kind: &str, name: &str, children: Value) -> Value {
+        let area = json!({ "x": 0, "y": 0, "width": 9, "height": 9 });
+        json!({
+            "id": 1, "type": kind, "name": name, "rect": area, "window_rect": area, "deco_rect": area, "nodes": children,
+        })
+    }
+
+    fn window(name: &str, is_visible: bool) -> Value {
+        let mut window = node("con", name, json!([]));
+        (window["visible"], window["pid"]) = (is_visible.into(), 4_000_000_000_u32.into());
+        window
+    }
+
+    #[test]
+    fn hidden_windows_are_listed_with_the_reason() {
+        let shown = json!([window("front", true), window("behind", false)]);
+        let mut output = node(
+            "output",
+            "DP-1",
+            json!([
+                node("workspace", "1", shown),
+                node("workspace", "2", json!([window("elsewhere", false)])),
+            ]),
+        );
+        output["current_workspace"] = "1".into();
+        let scratch = node("workspace", SCRATCHPAD, json!([window("put away", false)]));
+        let root = json!([node("output", "__i3", json!([scratch])), output]);
+        let tree = Tree::read(node("root", "root", root).to_string().as_bytes()).unwrap();
+        let own = OwnProcesses::find();
+        let titles: Vec<_> = tree.titled(&own).into_iter().map(|it| it.title).collect();
+        assert_eq!(titles, ["front"]);
+        let hidden = tree.hidden(&own).into_iter();
+        let hidden: Vec<_> = hidden
+            .map(|it| format!("{}: {}", it.title, it.why))
+            .collect();
+        assert_eq!(
+            hidden,
+            [
+                "put away: in sway's scratchpad",
+                "behind: in a tab or a stack behind another window, or behind one that fills the screen",
+                "elsewhere: on workspace \"2\", which no monitor shows",
+            ]
+        );
     }
 }
