@@ -92,7 +92,7 @@ from = \"vision\"
 #[ignore = "a real portal passes some changes on late: `./x test full` runs it"]
 fn what_a_portal_does_not_report_is_said() {
     let session = PortalSession::start([640, 480], "1");
-    let ran = run(&session, &screen("window = \"flow\"")).expect(1);
+    let ran = run(&session, &screen("window = \"flow\"")).expect(78);
     let words = "the desktop portal does not report it: set `monitor = 1`";
     assert!(ran.stderr.contains(words), "{ran:#?}");
     let folder = tempfile::tempdir().unwrap();

@@ -17,6 +17,12 @@ fn set_replaces_values_of_the_file() {
     let one = "frames.paths=[\"pipelines/frames/phone-5x5-01.png\"]";
     let ran = run(&[&args[..], &[one]].concat()).expect(0);
     assert_eq!(ran.json()["boards"]["boards"], 1, "{ran:#?}");
+    // A plugin that names its key knows no stage.
+    let one = one
+        .replace("frames", "capture-files")
+        .replace("pipelines/capture-files", "pipelines/frames");
+    let ran = run(&[&args[..], &[&one]].concat()).expect(0);
+    assert_eq!(ran.json()["boards"]["boards"], 1, "{ran:#?}");
     let ran = run(&["run", "replay", "--json", "--profile", "turns"]).expect(0);
     assert_eq!(ran.json()["boards"]["accepted"], 11, "{ran:#?}");
 }

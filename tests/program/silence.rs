@@ -44,7 +44,8 @@ fn a_monitor_is_not_played_in_and_the_key_for_it_is_named() {
     let (_, stderr) = printed(&table, &[("screen", "monitor = 1")]);
     let words = "not played, it is unknown whether monitor 1";
     assert_eq!(stderr.matches(words).count(), 1, "{stderr}");
-    let key = "set `window` of capture-screen, or any_window = true of actuator-mouse";
+    let key = "set `window` of capture-screen (--window TITLE), or any_window = true of actuator-mouse (--set \
+               actuator-mouse.any_window=true)";
     assert!(stderr.contains(key), "{stderr}");
     assert!(table.logged("press").is_empty());
 }

@@ -59,9 +59,11 @@ fn what_sway_does_not_report_has_to_be_accepted() {
         assert!(ran.stderr.contains(words), "{words}: {ran:#?}");
     }
     assert_eq!(table.count("press"), 0);
-    // Accepted, it is printed once.
-    let stages = [("mouse", SWAY.mouse), ("referee", "boards = 2")];
-    let ran = table.play(&ready("live.toml", &stages), &[]).ended();
+    // Accepted by the option that the message names, it is printed once.
+    let option = ran.stderr.split_once("; for one run: --set ").unwrap().1;
+    let option = option.lines().next().unwrap().replace('\'', "");
+    let pipeline = ready("live.toml", &[("referee", "boards = 2")]);
+    let ran = table.play(&pipeline, &["--set", &option]).ended();
     let ran = ran.expect(0);
     let count = ran.stderr.matches("this desktop does not report").count();
     assert_eq!(count, 1, "{ran:#?}");
@@ -113,7 +115,9 @@ fn frames_of_another_desktop_are_not_played() {
     for words in [
         format!("shows the desktop \"x11 {}\"", table.screen.display()),
         format!("acts on \"wlroots {}\"", other.wayland_socket().display()),
-        "set the key `desktop` of capture-screen and actuator-mouse to the same".to_owned(),
+        "set the key `desktop` of capture-screen and actuator-mouse to the same; for one run: --set \
+         capture-screen.desktop=wlroots --set actuator-mouse.desktop=wlroots"
+            .to_owned(),
     ] {
         assert!(ran.stderr.contains(&words), "{words}: {ran:#?}");
     }

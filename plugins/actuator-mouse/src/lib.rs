@@ -25,7 +25,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use flowpipe_desktop::choice::KEPT_MOUSE_FILE;
-use flowpipe_desktop::{Desktop, Rect, WindowId};
+use flowpipe_desktop::{Desktop, DesktopChoice, DesktopError, Rect, WindowId};
 use flowpipe_plugin::message::{
     Action, FrameNote, GESTURE_OUTCOME, GESTURES, GestureOutcome, Gestures, LONGEST_MS,
 };
@@ -292,10 +292,15 @@ fn is_too_much(manner: &Manner, strokes: &[Stroke]) -> Option<String> {
 
 impl Mechanism {
     fn new(config: &Config, host: Host) -> Result<Self> {
-        let desktop = Desktop::connect_by(config.desktop)?;
+        let desktop = Desktop::connect_by(config.desktop).map_err(|error| match error {
+            DesktopError::Unfit { .. } => Error::new(format!(
+                "{error}; for one run: --set actuator-mouse.desktop=auto"
+            )),
+            error => error.into(),
+        })?;
         desktop.give_up_when(move || host.is_ending());
         if !config.hotkey.is_empty()
-            && let Err(error @ flowpipe_desktop::DesktopError::UnknownKey { .. }) =
+            && let Err(error @ DesktopError::UnknownKey { .. }) =
                 desktop.key_is_down(&config.hotkey)
         {
             return Err(Error::bad_config(format!("hotkey: {error}")));
@@ -325,11 +330,19 @@ impl Mechanism {
     fn check_desktop(&self, frame: &FrameNote) -> Result<()> {
         let ours = self.surroundings.session_name();
         match &frame.desktop {
-            Some(theirs) if *theirs != ours => Err(Error::new(format!(
-                "nothing is pressed: the frame of {:?} shows the desktop {theirs:?}, and the mouse acts on {ours:?}: set the \
-                 key `desktop` of capture-screen and actuator-mouse to the same",
-                frame.source
-            ))),
+            Some(theirs) if *theirs != ours => {
+                let choice = DesktopChoice::of_session_name(&ours);
+                let options = choice.map_or_else(String::new, |choice| {
+                    format!(
+                        "; for one run: --set capture-screen.desktop={choice} --set actuator-mouse.desktop={choice}"
+                    )
+                });
+                Err(Error::new(format!(
+                    "nothing is pressed: the frame of \"{}\" shows the desktop \"{theirs}\", and the mouse acts on \
+                     \"{ours}\": set the key `desktop` of capture-screen and actuator-mouse to the same{options}",
+                    frame.source
+                )))
+            }
             _ => Ok(()),
         }
     }
@@ -423,8 +436,8 @@ fn watched(
             Ok(None)
         } else {
             Err(format!(
-                "it is unknown whether {} is in front: set `window` of capture-screen, or any_window = true of \
-                 actuator-mouse",
+                "it is unknown whether {} is in front: set `window` of capture-screen (--window TITLE), or any_window = \
+                 true of actuator-mouse (--set actuator-mouse.any_window=true)",
                 frame.source
             ))
         };

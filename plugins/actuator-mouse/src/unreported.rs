@@ -25,11 +25,18 @@ pub fn check(capabilities: Capabilities, config: &Config) -> Result<()> {
     // Where windows are unknown, nothing is played otherwise.
     if !capabilities.windows && missing.contains(&Unreported::Covered) {
         missing.retain(|&it| it != Unreported::Covered);
+        let keys = match missing.as_slice() {
+            [] => "any_window = true".to_owned(),
+            missing => format!("any_window = true and {}", words(missing)),
+        };
+        let options = match missing.as_slice() {
+            [] => String::new(),
+            missing => format!(" {}", option(missing)),
+        };
         return Err(Error::bad_config(format!(
-            "{}. To play all the same, set `monitor` or `region` of capture-screen, and any_window = true and {} of \
-             actuator-mouse",
-            unreported(&list),
-            words(&missing)
+            "{}. To play all the same, set `monitor` or `region` of capture-screen, and {keys} of actuator-mouse; for one run, \
+             instead of --window: --set capture-screen.monitor=1 --set actuator-mouse.any_window=true{options}",
+            unreported(&list)
         )));
     }
     accept(&list, &missing, config)
@@ -63,8 +70,9 @@ fn accept(list: &str, missing: &[Unreported], config: &Config) -> Result<()> {
         return Ok(());
     }
     Err(Error::bad_config(format!(
-        "{text}. Set {} of actuator-mouse to play all the same",
-        words(missing)
+        "{text}. Set {} of actuator-mouse to play all the same; for one run: {}",
+        words(missing),
+        option(missing)
     )))
 }
 
@@ -74,8 +82,18 @@ fn unreported(list: &str) -> String {
 
 /// The key that accepts them.
 fn words(missing: &[Unreported]) -> String {
+    format!("accept = {}", list(missing))
+}
+
+/// The option of `flowpipe run` that accepts them.
+fn option(missing: &[Unreported]) -> String {
+    format!("--set actuator-mouse.accept='{}'", list(missing))
+}
+
+/// As TOML.
+fn list(missing: &[Unreported]) -> String {
     let names: Vec<String> = missing.iter().map(|it| format!("\"{it}\"")).collect();
-    format!("accept = [{}]", names.join(", "))
+    format!("[{}]", names.join(", "))
 }
 
 #[cfg(test)]
@@ -96,6 +114,7 @@ mod tests {
             "which keys are down",
             "panels, notifications",
             "accept = [\"pointer\", \"hotkey\", \"covered\"]",
+            "; for one run: --set actuator-mouse.accept='[\"pointer\", \"hotkey\", \"covered\"]'",
         ] {
             assert!(text.contains(part), "{part}: {text}");
         }
@@ -118,11 +137,22 @@ mod tests {
             text.contains("any_window = true and accept = [\"hotkey\"]"),
             "{text}"
         );
+        let options = "; for one run, instead of --window: --set capture-screen.monitor=1 --set \
+                       actuator-mouse.any_window=true --set actuator-mouse.accept='[\"hotkey\"]'";
+        assert!(text.ends_with(options), "{text}");
         // To accept it is not enough: nothing would be played.
         config.accept = vec![Unreported::Hotkey, Unreported::Covered];
         assert_eq!(refused(Capabilities::MUTTER, &config), Some(text));
         config.any_window = true;
         assert_eq!(refused(Capabilities::MUTTER, &config), None);
+        // Nothing else is missing.
+        (config.any_window, config.hotkey) = (false, String::new());
+        let text = refused(Capabilities::MUTTER, &config).unwrap();
+        assert!(!text.contains("accept"), "{text}");
+        assert!(
+            text.ends_with("--set actuator-mouse.any_window=true"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What is captured.
 
-use flowpipe_desktop::{Capture, Desktop, Grabber, Picture, Rect, WindowId};
+use flowpipe_desktop::{Capture, Desktop, Grabber, Monitor, Picture, Rect, WindowId};
 use flowpipe_plugin::{Error, Result, tracing};
 
 use crate::config::Subject;
@@ -48,9 +48,19 @@ pub struct Seen<'a> {
 
 impl Target {
     /// # Errors
-    /// When there is no such monitor, or the region is not on the screen.
+    /// When there is no such monitor, the region is not on the screen, or the desktop does not report windows.
     pub fn new(subject: Subject, waits: bool, desktop: &Desktop) -> Result<Self> {
         match subject {
+            Subject::Window(_) if !desktop.capabilities().windows => {
+                let reason = match desktop.titles() {
+                    Err(error) => error.to_string(),
+                    Ok(_) => "where windows are is not reported".to_owned(),
+                };
+                Err(Error::bad_config(format!(
+                    "`window` can't be used on this desktop: {reason}; for one run, instead of --window: --set \
+                     capture-screen.monitor=1 --set actuator-mouse.any_window=true"
+                )))
+            }
             Subject::Window(title) => Ok(Self::Window(SoughtWindow {
                 title,
                 waits,
@@ -62,10 +72,8 @@ impl Target {
             Subject::Monitor(number) => {
                 let monitors = desktop.monitors()?;
                 let monitor = number.checked_sub(1).and_then(|index| monitors.get(index));
-                let monitor = monitor.ok_or_else(|| {
-                    let count = monitors.len();
-                    Error::bad_config(format!("monitor is {number}, but the screen has {count}"))
-                })?;
+                let monitor =
+                    monitor.ok_or_else(|| Error::bad_config(no_monitor(number, &monitors)))?;
                 Ok(Self::Area {
                     rect: monitor.place,
                     name: format!("monitor {number} ({})", monitor.name),
@@ -120,6 +128,27 @@ impl Target {
     }
 }
 
+/// Reports that there is no monitor of a number, and which there are.
+fn no_monitor(number: usize, monitors: &[Monitor]) -> String {
+    let there = (1..)
+        .zip(monitors)
+        .map(|(number, Monitor { name, place })| {
+            let Rect {
+                x,
+                y,
+                width,
+                height,
+            } = place;
+            format!("{number} ({name}, {width} x {height} at {x}, {y})")
+        });
+    let there: Vec<String> = there.collect();
+    format!(
+        "monitor is {number}, but the screen has {}: {}; for one run: --set capture-screen.monitor=1",
+        monitors.len(),
+        there.join(", ")
+    )
+}
+
 impl SoughtWindow {
     fn look<'a>(
         &'a mut self,
@@ -168,10 +197,33 @@ impl SoughtWindow {
                     return Err(Error::new(missing));
                 }
                 self.is_waited_for = true;
-                tracing::warn!("{missing}; waiting for it");
+                tracing::warn!("{missing}; waiting for it (--window TITLE names another one)");
             }
             _ => {}
         }
         Ok(self.found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_monitors_that_there_are_can_be_chosen() {
+        let monitor = |name: &str, x| Monitor {
+            name: name.to_owned(),
+            place: Rect {
+                x,
+                y: 0,
+                width: 800,
+                height: 600,
+            },
+        };
+        assert_eq!(
+            no_monitor(3, &[monitor("DP-1", 0), monitor("DP-2", 800)]),
+            "monitor is 3, but the screen has 2: 1 (DP-1, 800 x 600 at 0, 0), 2 (DP-2, 800 x 600 at 800, 0); for one run: \
+             --set capture-screen.monitor=1"
+        );
     }
 }

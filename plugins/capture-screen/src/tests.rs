@@ -238,7 +238,15 @@ fn monitors_and_regions() {
     );
     let error = stage(&screen, json!({ "monitor": 2 })).err().unwrap();
     assert_eq!(error.status(), abi::BAD_CONFIG);
-    assert_eq!(error.to_string(), "monitor is 2, but the screen has 1");
+    let error = error.to_string();
+    assert!(
+        error.starts_with("monitor is 2, but the screen has 1: 1 ("),
+        "{error}"
+    );
+    assert!(
+        error.ends_with("; for one run: --set capture-screen.monitor=1"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -31,7 +31,8 @@ pub struct Run {
     #[arg(long, value_name = "NAME", conflicts_with_all = ["watch", "flight"])]
     pub machine: Option<String>,
     /// Set a config key of a stage, such as screen.rate=30 (may be given several times). VALUE is TOML; a bare word is
-    /// a string. Where plugins race: STAGE.PLUGIN.KEY=VALUE.
+    /// a string. Where plugins race: STAGE.PLUGIN.KEY=VALUE. The name of a plugin can stand for its stages:
+    /// actuator-mouse.hotkey=Escape.
     #[arg(long, value_name = "STAGE.KEY=VALUE", value_parser = set::parse)]
     pub set: Vec<SetArgument>,
     /// Print one JSON object at the end and nothing else on standard output.

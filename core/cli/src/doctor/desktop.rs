@@ -61,10 +61,15 @@ fn advice(capabilities: Capabilities) -> Option<String> {
         true => "",
         false => "any_window = true and ",
     };
+    let options = match capabilities.windows {
+        true => "--window TITLE",
+        false => "--set capture-screen.monitor=1 --set actuator-mouse.any_window=true",
+    };
     (!names.is_empty()).then(|| {
+        let names = names.join(", ");
         format!(
-            "to play there, set {any_window}accept = [{}] of actuator-mouse",
-            names.join(", ")
+            "to play there, set {any_window}accept = [{names}] of actuator-mouse; for one run: `flowpipe run live {options} \
+             --set actuator-mouse.accept='[{names}]'`"
         )
     })
 }
@@ -76,11 +81,12 @@ mod tests {
     #[test]
     fn what_is_not_reported_has_to_be_accepted() {
         assert_eq!(advice(Capabilities::X11), None);
-        let sway =
-            "to play there, set accept = [\"pointer\", \"hotkey\", \"covered\"] of actuator-mouse";
+        let sway = "to play there, set accept = [\"pointer\", \"hotkey\", \"covered\"] of actuator-mouse; for one run: \
+                    `flowpipe run live --window TITLE --set actuator-mouse.accept='[\"pointer\", \"hotkey\", \"covered\"]'`";
         assert_eq!(advice(Capabilities::SWAY).as_deref(), Some(sway));
-        let gnome =
-            "to play there, set any_window = true and accept = [\"hotkey\"] of actuator-mouse";
+        let gnome = "to play there, set any_window = true and accept = [\"hotkey\"] of actuator-mouse; for one run: \
+                     `flowpipe run live --set capture-screen.monitor=1 --set actuator-mouse.any_window=true --set \
+                     actuator-mouse.accept='[\"hotkey\"]'`";
         assert_eq!(advice(Capabilities::MUTTER).as_deref(), Some(gnome));
     }
 }

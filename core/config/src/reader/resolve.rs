@@ -32,10 +32,11 @@ pub(super) fn resolve(
     given: Surroundings<'_>,
     findings: &mut Findings,
 ) -> (Pipeline, Vec<PipelineTest>) {
-    let Surroundings {
-        plugins, settings, ..
-    } = given;
     let stages = &written.stages;
+    let settings = setting::with_plugins(given.settings, stages);
+    let settings = settings.as_slice();
+    let given = Surroundings { settings, ..given };
+    let plugins = given.plugins;
     let mut pipeline = Pipeline {
         name: written
             .name

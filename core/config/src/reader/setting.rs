@@ -25,8 +25,11 @@ pub struct Setting {
 /// The stages that a [`Setting`] concerns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// The stage of this name. Where plugins race, the first key names the plugin.
+    /// The stage of this name. Where plugins race, the first key names the plugin. Where no stage has this name: as
+    /// [`Target::Plugin`].
     Stage(String),
+    /// The plugin of this name, in every stage that has it. Messages of a plugin name it so: it does not know its stage.
+    Plugin(String),
     /// Every stage whose plugin has a config key of that name.
     EveryWithKey,
 }
@@ -36,6 +39,26 @@ pub enum Target {
 pub(super) struct PluginSetting<'a> {
     pub setting: &'a Setting,
     pub keys: &'a [String],
+}
+
+/// The settings, with a plugin as the target where no stage has the name that was given, and some stage has a plugin of
+/// that name.
+pub(super) fn with_plugins(settings: &[Setting], stages: &[WrittenStage<'_, '_>]) -> Vec<Setting> {
+    let has_plugin = |stage: &WrittenStage<'_, '_>, name: &String| {
+        let mut names = stage.plugin.iter().flat_map(|it| &it.names);
+        names.any(|it| it.get_ref() == name)
+    };
+    let resolved = |setting: &Setting| {
+        let mut setting = setting.clone();
+        if let Target::Stage(name) = &setting.target
+            && !stages.iter().any(|it| it.name.get_ref() == name)
+            && stages.iter().any(|it| has_plugin(it, name))
+        {
+            setting.target = Target::Plugin(name.clone());
+        }
+        setting
+    };
+    settings.iter().map(resolved).collect()
 }
 
 /// Reports the settings that concern no stage and no plugin.
@@ -56,6 +79,7 @@ pub(super) fn report_unused(
                 }
                 Some(stage) => not_in_race(setting, stage),
             },
+            Target::Plugin(_) => None,
             // A plugin that is unknown may have the key.
             Target::EveryWithKey if !findings.is_empty() => None,
             Target::EveryWithKey => no_such_key(setting, manifests),
@@ -82,6 +106,8 @@ pub(super) fn of_plugin<'a>(
                 _ => return None,
             },
             Target::Stage(_) => keys,
+            Target::Plugin(name) if *name != manifest.name => return None,
+            Target::Plugin(_) => keys,
             Target::EveryWithKey => match keys.first() {
                 Some(key) if manifest.has_key(key) => keys,
                 _ => return None,
@@ -286,6 +312,43 @@ config = { window = "a" }
         let errors: Vec<_> = errors.iter().map(ConfigError::to_string).collect();
         let words = "--set screen.monitor=2: `monitor` and `window` can't both be set";
         assert_eq!(errors, [words]);
+    }
+
+    /// Messages of a plugin name it so.
+    #[test]
+    fn the_name_of_a_plugin_stands_for_its_stages() {
+        let fps = config(set("capture-files", &["fps"], json!(7)), 0, 0);
+        assert_eq!(fps, json!({ "paths": ["a.png"], "fps": 7 }));
+        let most = set("solver-varisat", &["max_conflicts"], json!(9));
+        assert_eq!(config(most.clone(), 2, 1), json!({ "max_conflicts": 9 }));
+        assert_eq!(config(most, 2, 0), json!({}));
+        // Every stage of it, but the stage of that name goes first.
+        let two = format!(
+            "{FILE}\n[stages.more]\nplugin = \"capture-files\"\nconfig.paths = [\"b.png\"]\n"
+        );
+        let fps_of = |text: &str| {
+            let setting = set("capture-files", &["fps"], json!(7));
+            let stages = read_with("x.toml", text, &plugins(), &[setting]);
+            let stages = stages.unwrap().stages.into_iter();
+            let configs = stages.flat_map(|it| it.contestants).map(|it| it.config);
+            configs.map(|it| it["fps"].clone()).collect::<Vec<_>>()
+        };
+        let null = Value::Null;
+        assert_eq!(
+            fps_of(&two),
+            [json!(7), null.clone(), null.clone(), null.clone(), json!(7)]
+        );
+        let named = two.replace("stages.more", "stages.capture-files");
+        assert_eq!(
+            fps_of(&named),
+            [json!(3), null.clone(), null.clone(), null, json!(7)]
+        );
+        let (error, help) = refused(set("capture-files", &["fsp"], json!(1)));
+        assert!(
+            error.starts_with("--set capture-files.fsp=1: unknown key `fsp`"),
+            "{error}"
+        );
+        assert_eq!(help, "did you mean `fps`?");
     }
 
     #[test]

@@ -152,8 +152,8 @@ pub enum Refusal {
     Unsolvable,
     /// Two boards of similar size.
     #[error(
-        "two boards of similar size in one picture: name the window of one (--window) or its place (`region` of capture-screen), or crop \
-         the picture"
+        "two boards of similar size in one picture: name the place of one (`region` of capture-screen) or, where the desktop reports \
+         windows, its window (--window), or crop the picture"
     )]
     TwoBoards,
     /// A board that turns, and shows too little of itself.
@@ -177,8 +177,8 @@ pub enum Refusal {
     },
     /// A picture as large as a screen, which may show more than the game.
     #[error(
-        "{0}; if the picture shows more than the game, name its window (--window) or its place (`region` of capture-screen), or crop the \
-         picture"
+        "{0}; if the picture shows more than the game, name its place (`region` of capture-screen) or, where the desktop reports \
+         windows, its window (--window), or crop the picture"
     )]
     InScreen(Box<Self>),
     /// A board that was read while it turns, and has not landed.

@@ -295,8 +295,8 @@ fn two_boards_of_one_size() {
     is(
         refusal(&canvas),
         "find board",
-        "two boards of similar size in one picture: name the window of one (--window) or its place (`region` of capture-screen), or crop \
-         the picture",
+        "two boards of similar size in one picture: name the place of one (`region` of capture-screen) or, where the desktop reports \
+         windows, its window (--window), or crop the picture",
     );
 }
 
