@@ -27,6 +27,39 @@ fn set_replaces_values_of_the_file() {
     assert_eq!(ran.json()["boards"]["accepted"], 11, "{ran:#?}");
 }
 
+/// Places of one desktop are none of another: what is seen would not be what is played.
+#[test]
+fn stages_on_different_desktops_are_an_error_of_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let live = crate::live_play::ready(
+        "live.toml",
+        &[
+            ("screen", "desktop = \"x11\""),
+            ("mouse", "desktop = \"wlroots\""),
+        ],
+    );
+    let file = flowpipe_tests::pipeline(folder.path(), &live);
+    for command in ["check", "run"] {
+        let ran = run(&[command, &file]).expect(78);
+        let words =
+            "`mouse` drives the mouse of the desktop \"wlroots\", and `screen` captures \"x11\"";
+        let reported = ran.stderr.split_whitespace().filter(|it| *it != "│");
+        let reported = reported.collect::<Vec<_>>().join(" ");
+        assert!(reported.contains(words), "{reported}");
+        let at = live
+            .lines()
+            .position(|line| line == "desktop = \"wlroots\"")
+            .unwrap()
+            + 1;
+        assert!(reported.contains(&format!(".toml:{at}:11:")), "{reported}");
+    }
+    let ran = run(&["run", &file, "--set", "mouse.desktop=auto", "--dry-run"]);
+    assert!(
+        !ran.stderr.contains("drives the mouse of the desktop"),
+        "{ran:#?}"
+    );
+}
+
 #[track_caller]
 fn refused(args: &[&str], code: i32, words: &[&str]) {
     let ran = run(&[&["run", "replay"], args].concat()).expect(code);

@@ -42,7 +42,7 @@ pub struct Described {
 pub fn listing(pipeline: &Pipeline, plugins: &impl Plugins) -> Vec<StageEffects> {
     let mut listed = Vec::new();
     for (number, stage) in pipeline.stages.iter().enumerate() {
-        let upstream = upstream(pipeline, number);
+        let upstream = pipeline.upstream(number);
         // The mouse acts in the window that an upstream stage captures.
         let elsewhere = |key: &str| {
             let stages = upstream
@@ -98,19 +98,4 @@ fn missing(effect: &Effect, manifest: &Manifest, config: &Value) -> Vec<PathBuf>
     let is_pattern = |path: &Path| path.to_string_lossy().contains(['*', '?', '[']);
     paths.retain(|path| !is_pattern(path) && matches!(path.try_exists(), Ok(false)));
     paths
-}
-
-/// The stages from which messages reach a stage, the nearest first.
-fn upstream(pipeline: &Pipeline, stage: usize) -> Vec<usize> {
-    let mut found = vec![stage];
-    let mut next = 0;
-    while let Some(&to) = found.get(next) {
-        next += 1;
-        for edge in pipeline.edges.iter().filter(|edge| edge.to.stage == to) {
-            if !found.contains(&edge.from.stage) {
-                found.push(edge.from.stage);
-            }
-        }
-    }
-    found.split_off(1)
 }

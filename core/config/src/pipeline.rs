@@ -27,6 +27,24 @@ pub struct Pipeline {
     pub machines: Machines,
 }
 
+impl Pipeline {
+    /// The stages from which messages reach a stage, the nearest first.
+    #[must_use]
+    pub fn upstream(&self, stage: usize) -> Vec<usize> {
+        let mut found = vec![stage];
+        let mut next = 0;
+        while let Some(&to) = found.get(next) {
+            next += 1;
+            for edge in self.edges.iter().filter(|edge| edge.to.stage == to) {
+                if !found.contains(&edge.from.stage) {
+                    found.push(edge.from.stage);
+                }
+            }
+        }
+        found.split_off(1)
+    }
+}
+
 /// The machines of a pipeline, and which of them runs which stage.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Machines {

@@ -4,8 +4,9 @@
 //! It works in two steps. Each continues after an error, so that all errors are reported at once:
 //! - the file as written: [`source`] (text and positions), `syntax` (TOML), `written` (each table with its keys, as a
 //!   `table`) and `values`;
-//! - its meaning: `resolve` (plugins), `wiring` (edges), `machines`, [`cycle`], `plugin_config` (each config
-//!   against the schema in the plugin's manifest, through `json`), `expressions` (those of configs), [`declared`] (ports that a config declares), with
+//! - its meaning: `resolve` (plugins), `wiring` (edges), `machines`, [`cycle`], `desktops`, `plugin_config` (each config
+//!   against the schema in the plugin's manifest, through `json`), `expressions` (those of configs), [`declared`] (ports
+//!   that a config declares), with
 //!   values from outside of the file ([`setting`]), and the tests of the file ([`tested`], read into [`pipeline_test`]).
 //!
 //! [`batch_machines`] reads another kind of file: machines that do batches.
@@ -19,6 +20,7 @@
 pub mod batch_machines;
 pub mod cycle;
 pub mod declared;
+mod desktops;
 pub mod duration;
 pub mod elements;
 pub mod error;

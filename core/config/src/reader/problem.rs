@@ -82,6 +82,16 @@ pub enum Problem {
     TooManyWorkers { stage: String, found: usize },
     #[error("`{stage}` drives the mouse, and so does `{other}`: there is one mouse")]
     SecondMouse { stage: String, other: String },
+    #[error(
+        "`{stage}` drives the mouse of the desktop {desktop:?}, and `{other}` captures {captured:?}: what is seen is not where \
+         the mouse is"
+    )]
+    OtherDesktop {
+        stage: String,
+        desktop: String,
+        other: String,
+        captured: String,
+    },
     #[error("stages can't run in processes of their own on this system")]
     NoIsolation,
     #[error("[record] names no file")]
@@ -371,6 +381,9 @@ impl Problem {
             Self::MachineTwice { .. } => "for more workers on a machine, raise `workers`",
             Self::SecondMouse { .. } => {
                 "leave one of them out: the other can receive from several stages, with `from = [...]`"
+            }
+            Self::OtherDesktop { .. } => {
+                "set `desktop` of both to the same, or leave it out of both to use the desktop of the session"
             }
             Self::NoIsolation => "leave `isolation` out, or run it on Linux or another Unix",
             Self::EmptyExpect => "write expect = \"nothing\" if no message is expected",

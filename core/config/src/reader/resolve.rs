@@ -19,7 +19,8 @@ use super::values::wrong_type;
 use super::written::Written;
 use super::written::stage::{WrittenPlugins, WrittenStage};
 use super::{
-    Plugins, Surroundings, cycle, expressions, machines, plugin_config, setting, suggest, wiring,
+    Plugins, Surroundings, cycle, desktops, expressions, machines, plugin_config, setting, suggest,
+    wiring,
 };
 use crate::manifest::effects::OneWorker;
 use crate::manifest::{Manifest, Port};
@@ -87,6 +88,7 @@ pub(super) fn resolve(
     let manifests: Vec<_> = manifests.iter().map(Option::as_deref).collect();
     let wires = wiring::wire(stages, &manifests, plugins, findings);
     pipeline.edges = wires.iter().map(|wire| wire.edge).collect();
+    desktops::check(stages, &pipeline, given, findings);
     for edges in cycle::blocking_cycles(stages.len(), &pipeline.edges) {
         report_cycle(&edges, &wires, &pipeline, findings);
     }
