@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -30,7 +31,9 @@ COMPUTING = {
     "check-flowfree", "fuzz", "generate", "path", "puzzle", "recording", "report", "sat", "search",
     "solver-astar", "solver-frontier", "solver-genetic", "vision-contours", "vision-opencv",
 }
-COMPUTING_MODULES = ["book::", "compare::", "fuzz_commands::", "hostile_bounds::", "plugin_check::"]
+COMPUTING_MODULES = [
+    "book::", "compare::", "fuzz_commands::", "hostile_bounds::", "hostile_recordings::", "plugin_check::",
+]
 COMPUTING_THREADS = "2"
 AT_ONCE = 3
 # A test program that takes longer, in seconds, is killed: its output shows which test hangs. On two processors the
@@ -61,12 +64,50 @@ def built():
             yield folder, package, message["target"]["name"], message["executable"]
 
 
+class Beside:
+    """The test programs that run beside the live tests: those have the processors first."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.is_live = True
+        self.sessions = set()
+
+    def start(self, command, **options):
+        """Starts a program, in a session of its own. While the live tests run, it has only what they leave."""
+        with self.lock:
+            before = yield_processors if self.is_live else None
+            process = subprocess.Popen(command, start_new_session=True, preexec_fn=before, **options)
+            self.sessions.add(process.pid)
+        return process
+
+    def end_of_live(self):
+        """Gives the programs the processors as all others have them. Without the right to that, they are slower."""
+        with self.lock:
+            self.is_live = False
+            for status in Path("/proc").glob("[0-9]*/stat"):
+                # What has ended meanwhile is no longer there.
+                with contextlib.suppress(OSError):
+                    after_name = status.read_text(errors="replace").rpartition(")")[2].split()
+                    if int(after_name[3]) in self.sessions:
+                        for task in (status.parent / "task").iterdir():
+                            os.sched_setscheduler(int(task.name), os.SCHED_OTHER, os.sched_param(0))
+                        (status.parent / "autogroup").write_text("0", encoding="ascii")
+
+
+BESIDE = Beside()
+
+
 def yield_processors():
     """Lets a process have only what others leave of the processors."""
     os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
     # Where Linux shares the processors among sessions, that counts within one alone.
     with contextlib.suppress(OSError):
         Path("/proc/self/autogroup").write_text("19", encoding="ascii")
+
+
+def start(command, **options):
+    """Starts a program, in a session of its own."""
+    return subprocess.Popen(command, start_new_session=True, **options)
 
 
 def run(job):
@@ -81,9 +122,10 @@ def run(job):
     if threads:
         environment.setdefault("RUST_TEST_THREADS", threads)
     with tempfile.TemporaryFile("w+", errors="replace") as output:
-        process = subprocess.Popen(
+        started = BESIDE.start if computes(job) else start
+        process = started(
             [program, *arguments], cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=output,
-            stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=yield_processors if computes(job) else None,
+            stderr=subprocess.STDOUT,
         )
         try:
             is_ok = process.wait(LONGEST) == 0
@@ -138,6 +180,7 @@ def main():
         computed = beside.map(run, computing)
         # A game that gets no processor misses strokes, as it would for a user.
         results = [run(job) for job in live]
+        BESIDE.end_of_live()
         results += pool.map(run, others)
         results += computed
     failures = sum(not is_ok for is_ok, _, _ in results)
