@@ -103,13 +103,14 @@ fn a_wayland_session_is_described() {
 #[test]
 fn a_session_of_gnome_is_described() {
     let mutter = Mutter::start([800, 600], "1");
-    let described = |change: &dyn Fn(&mut Command)| {
+    let described_with = |code: i32, change: &dyn Fn(&mut Command)| {
         let set = |command: &mut Command| {
             mutter.set(command);
             change(command);
         };
-        doctor(None, set).expect(0).json()
+        doctor(None, set).expect(code).json()
     };
+    let described = |change: &dyn Fn(&mut Command)| described_with(0, change);
     let printed = described(&|_| {});
     let words = "of GNOME: pictures, monitors, mouse; where windows are is unknown";
     expect(&printed, "wayland", "warning", words);
@@ -121,10 +122,17 @@ fn a_session_of_gnome_is_described() {
     });
     let words = "(by XDG_SESSION_TYPE=wayland)";
     expect(&printed, "desktop", "ok", words);
-    let printed = described(&|command| {
+    // Nothing of the screen is seen without it.
+    let printed = described_with(1, &|command| {
         command.env("PIPEWIRE_REMOTE", "nowhere");
     });
-    expect(&printed, "wayland", "warning", "GNOME, without PipeWire");
+    let words = "GNOME, in which PipeWire does not answer";
+    expect(&printed, "wayland", "problem", words);
+    let advice = check(&printed, "wayland")["advice"].to_string();
+    assert!(
+        advice.contains("systemctl --user start pipewire"),
+        "{advice}"
+    );
     let printed = described(&|command| {
         command.env("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nowhere");
     });

@@ -11,7 +11,7 @@ use flowpipe_desktop::Desktop;
 use crate::live_play::ready;
 use crate::mutter::Mutter;
 use crate::wayland_boards::{
-    is_down, leads_on_by_a_key, lets_go, mid_drag, plays, plays_isolated, was_stopped,
+    is_down, is_released, leads_on_by_a_key, lets_go, mid_drag, plays, plays_isolated, was_stopped,
 };
 use crate::wayland_screens::{Configs, GNOME};
 
@@ -68,6 +68,31 @@ fn windows_are_not_found() {
         assert!(ran.stderr.contains(words), "{words}: {ran:#?}");
     }
     assert_eq!(table.count("press"), 0);
+}
+
+/// Through it come the pictures, and the pointer's place. Mutter ends its sessions then, as when a person does.
+#[test]
+fn the_end_of_pipewire_is_named() {
+    let mut table = GNOME.table(mutter("1"), &["--size", "6", "--seed", "1"]);
+    let player = mid_drag(&table, GNOME);
+    table.screen.kill_pipewire();
+    let ran = player.ended().expect(1);
+    let remedy = "PipeWire has ended, through which the pictures come: check that it runs (`systemctl --user start";
+    assert!(ran.stderr.contains(remedy), "{ran:#?}");
+    for words in ["indicator", "Button("] {
+        assert!(!ran.stderr.contains(words), "{words}: {ran:#?}");
+    }
+    is_released(&table);
+    // Nor does it run now.
+    let stages = [("screen", GNOME.screen), ("mouse", GNOME.mouse)];
+    let ran = table.play(&ready("live.toml", &stages), &[]).ended();
+    assert_ne!(ran.code, Some(0), "{ran:#?}");
+    for words in [
+        "PipeWire does not answer (",
+        "systemctl --user start pipewire",
+    ] {
+        assert!(ran.stderr.contains(words), "{words}: {ran:#?}");
+    }
 }
 
 /// Another pointer device of the same screen, which moves as often as a person's mouse reports, until it is dropped.

@@ -279,6 +279,12 @@ impl Mutter {
         end(self.programs.last_mut());
     }
 
+    /// Kills PipeWire, through which the compositor sends pictures.
+    pub fn kill_pipewire(&mut self) {
+        const PIPEWIRE: usize = 1;
+        end(self.programs.get_mut(PIPEWIRE));
+    }
+
     /// Turns the monitor and sets its scale. `transform`: 0 upright, 1 by 90 degrees.
     ///
     /// # Panics

@@ -25,7 +25,7 @@ use crate::capabilities::Capabilities;
 use crate::error::{DesktopError, Result};
 use crate::grabber::Grab;
 use crate::monitor::Monitor;
-use crate::pipewire::Remote;
+use crate::pipewire::{Remote, presence};
 use crate::rect::Rect;
 use crate::window::WindowId;
 use displays::Display;
@@ -84,6 +84,14 @@ impl Mutter {
         match &self.pipewire {
             Some(socket) => Remote::Socket(socket.clone()),
             None => Remote::Session,
+        }
+    }
+
+    /// Why something failed that needs PipeWire: that it does not run, or else this reason.
+    fn unless_without_pipewire(&self, reason: String) -> String {
+        match self.pipewire().answers() {
+            true => reason,
+            false => presence::absent(&reason),
         }
     }
 

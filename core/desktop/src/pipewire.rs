@@ -12,6 +12,7 @@ mod metadata;
 mod newest;
 mod number;
 mod pictures;
+pub mod presence;
 mod remote;
 mod rows;
 mod sender;
@@ -23,6 +24,7 @@ mod tracking;
 #[cfg(feature = "input")]
 pub(crate) use cursor::{Besides, Cursor, CursorReports};
 pub(crate) use cut::Cut;
+pub(crate) use newest::END_KNOWN_WITHIN;
 #[cfg(feature = "portal")]
 pub(crate) use newest::Newest;
 #[cfg(feature = "input")]

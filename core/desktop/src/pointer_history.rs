@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 
 use crate::error::DesktopError;
 use crate::input::LateReports;
-use crate::pipewire::{CursorReports, PAUSED};
+use crate::pipewire::presence::LOST;
+use crate::pipewire::{CursorReports, END_KNOWN_WITHIN, PAUSED};
 use crate::rect::Rect;
 
 /// How far from where it was put the pointer may be reported, in screen pixels: compositors round, to pixels of the picture.
@@ -20,6 +21,8 @@ const BEFORE: Duration = Duration::from_secs(1);
 /// The longest pause without reports from a monitor. A format that is agreed on again takes less; on a busy machine that
 /// took over half a second.
 const PAUSE: Duration = Duration::from_secs(2);
+/// The time between two checks whether reports have ended.
+const CHECK: Duration = Duration::from_millis(10);
 /// The most places that are kept. So many may be on their way until a report of the first of them comes.
 const CAPACITY: usize = 1 << 13;
 
@@ -142,6 +145,24 @@ impl PointerHistory {
             (Some(reason), _) => Err(over(reason)),
             (None, true) => Err(over(PAUSED)),
             (None, false) => Ok(()),
+        }
+    }
+
+    /// Whether reports have ended with the connection to PipeWire. Waits a moment: other ends follow from it, and may be known
+    /// before. Where there were no reports, `false`.
+    pub(crate) fn has_lost_pipewire(&self) -> bool {
+        let began = Instant::now();
+        loop {
+            let state = self.state();
+            match &state.end {
+                Some(reason) => return reason == LOST,
+                // Nobody reports.
+                None if state.reported.is_none() => return false,
+                None if began.elapsed() > END_KNOWN_WITHIN => return false,
+                None => {}
+            }
+            drop(state);
+            std::thread::sleep(CHECK);
         }
     }
 

@@ -1,7 +1,5 @@
 //! GNOME's Wayland session: what its compositor, Mutter, lets a program do on the session's bus.
 
-use std::path::{Path, PathBuf};
-
 use zbus::blocking::Connection;
 use zbus::blocking::fdo::DBusProxy;
 use zbus::names::BusName;
@@ -9,12 +7,10 @@ use zbus::zvariant::OwnedObjectPath;
 
 use super::Diagnosis;
 use super::time_limit::within_time;
-use super::wayland::WAYLAND;
+use super::wayland::{PIPEWIRE_ADVICE, WAYLAND};
 
 const MONITORS_ADVICE: &str =
     "capture a monitor or a region: GNOME does not report where windows are";
-const PIPEWIRE_ADVICE: &str = "start PipeWire (`systemctl --user start pipewire wireplumber`): GNOME sends its \
-     pictures through it";
 
 /// The interfaces that are needed, and what for.
 const NEEDED: [(&str, &str); 3] = [
@@ -28,9 +24,9 @@ pub fn finding(session: &str) -> Option<Diagnosis> {
     if !within_time(has_mutter).unwrap_or(false) {
         return None;
     }
-    if !pipewire().is_some_and(|socket| socket.exists()) {
-        let found = format!("{session} of GNOME, without PipeWire");
-        return Some(Diagnosis::warning(WAYLAND, found, PIPEWIRE_ADVICE));
+    if !flowpipe_desktop::pipewire_answers() {
+        let found = format!("{session} of GNOME, in which PipeWire does not answer");
+        return Some(Diagnosis::problem(WAYLAND, found, PIPEWIRE_ADVICE));
     }
     let words = NEEDED.map(|(_, word)| word).join(", ");
     let by = match within_time(has_libei) {
@@ -70,11 +66,4 @@ fn has_libei() -> Result<bool, String> {
         zbus::Result::Ok(described.contains("\"ConnectToEIS\""))
     };
     ask().map_err(|error| error.to_string())
-}
-
-/// The socket on which PipeWire answers.
-fn pipewire() -> Option<PathBuf> {
-    let folder = std::env::var_os("XDG_RUNTIME_DIR")?;
-    let name = std::env::var_os("PIPEWIRE_REMOTE").unwrap_or_else(|| "pipewire-0".into());
-    Some(Path::new(&folder).join(name))
 }

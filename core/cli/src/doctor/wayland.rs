@@ -19,6 +19,9 @@ const LACKING_ADVICE: &str = "log in to an X11 session, or to one of GNOME, sway
      protocols, or start the desktop's portal (the package xdg-desktop-portal and that of your desktop)";
 const PORTAL_ADVICE: &str = "the desktop portal shows the screen: set monitor = 1 of capture-screen, and choose the game's monitor \
      in the dialog";
+#[cfg(target_os = "linux")]
+pub const PIPEWIRE_ADVICE: &str = "start PipeWire (`systemctl --user start pipewire wireplumber`): all pictures of this session \
+     come through it";
 const NO_WINDOWS_ADVICE: &str = "capture a monitor or a region. Windows are found by their titles under sway, with SWAYSOCK \
      set";
 
@@ -101,6 +104,11 @@ fn compositor(name: Option<&str>, portal: Option<Compositor>) -> (Diagnosis, Opt
             "{session} without wlroots' protocols for: {}",
             words(missing)
         );
+        #[cfg(target_os = "linux")]
+        if portal.is_some() && !flowpipe_desktop::pipewire_answers() {
+            let found = format!("{found}, in which PipeWire does not answer");
+            return (Diagnosis::problem(WAYLAND, found, PIPEWIRE_ADVICE), portal);
+        }
         let advice = match portal {
             Some(_) => PORTAL_ADVICE,
             None => LACKING_ADVICE,

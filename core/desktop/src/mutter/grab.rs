@@ -2,19 +2,22 @@
 //! changed on it, so that the newest one is what it shows.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::displays::Display;
 use super::session::MutterSession;
 use super::{Mutter, no_windows};
 use crate::error::{DesktopError, Result};
 use crate::grabber::{Capture, Grab, Picture};
-use crate::pipewire::{Cut, Pictures, Whole};
+use crate::pipewire::presence::LOST;
+use crate::pipewire::{Cut, END_KNOWN_WITHIN, Pictures, Whole};
 use crate::rect::Rect;
 use crate::window::WindowId;
 
 /// How long a picture may take, such as the first one, for which programs of the session may have to start.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// The time between two checks whether a session has ended.
+const CHECK: Duration = Duration::from_millis(10);
 
 pub(super) struct MutterGrabber {
     mutter: Arc<Mutter>,
@@ -81,12 +84,15 @@ impl MutterGrabber {
 impl Source {
     fn open(mutter: &Mutter, display: Display) -> Result<Self> {
         let failed = |reason: String| DesktopError::Grab { reason };
-        let session = MutterSession::capture(mutter.bus()?, &display.monitor.name)
-            .map_err(|error| failed(format!("Mutter lets no program see the screen: {error}")))?;
+        let without_pipewire = |reason| failed(mutter.unless_without_pipewire(reason));
+        let session =
+            MutterSession::capture(mutter.bus()?, &display.monitor.name).map_err(|error| {
+                without_pipewire(format!("Mutter lets no program see the screen: {error}"))
+            })?;
         let node = session
             .nodes()
             .and_then(|nodes| nodes.first().copied())
-            .ok_or_else(|| failed("Mutter sends no pictures".to_owned()))?;
+            .ok_or_else(|| without_pipewire("Mutter sends no pictures".to_owned()))?;
         let stream = Pictures::open(node, mutter.pipewire()).map_err(failed)?;
         Ok(Self {
             display,
@@ -97,6 +103,16 @@ impl Source {
 
     /// Why there are no pictures.
     fn failure(&self, reason: String) -> DesktopError {
+        // Of its end and that of the pictures, either may become known first.
+        let (began, newest) = (Instant::now(), self.stream.newest());
+        let may_have_ended = || newest.has_ended() && !self.session.has_ended();
+        while may_have_ended() && began.elapsed() < END_KNOWN_WITHIN {
+            std::thread::sleep(CHECK);
+        }
+        // With PipeWire, Mutter ends the session.
+        if reason == LOST || self.session.has_ended() && newest.has_lost_pipewire() {
+            return DesktopError::Lost(LOST.to_owned());
+        }
         if self.session.has_ended() {
             let over = "it has ended the capture of the screen: in GNOME, its indicator in the panel does that";
             return DesktopError::Lost(over.to_owned());

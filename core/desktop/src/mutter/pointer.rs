@@ -21,6 +21,7 @@ use crate::bus::{self, Object};
 use crate::error::{DesktopError, Result};
 use crate::input::{DisplayServer, Input, InputDevice, LIBEI, METHODS, PlaceReports};
 use crate::libei::{EmulatedInput, EmulatedMonitor, NoSocket};
+use crate::pipewire::presence::LOST;
 use crate::pipewire::{Besides, Cursor};
 use crate::pointer_history::PointerHistory;
 
@@ -67,7 +68,9 @@ impl MutterPointer {
     /// `libei`: whether libei may be used.
     pub(super) fn new(mutter: Arc<Mutter>, libei: bool) -> Result<Self> {
         let refused = |error: &dyn std::fmt::Display| DesktopError::NoInput {
-            reason: format!("Mutter lets no program move the pointer: {error}"),
+            reason: mutter.unless_without_pipewire(format!(
+                "Mutter lets no program move the pointer: {error}"
+            )),
         };
         let displays = mutter.displays()?;
         let connectors = displays.iter().map(|it| it.monitor.name.as_str());
@@ -178,7 +181,10 @@ impl MutterPointer {
     /// Why there are none.
     fn receive_reports(&self) -> std::result::Result<Vec<Cursor>, String> {
         let nodes = self.session.nodes();
-        let nodes = nodes.ok_or("Mutter sends no pictures, and nothing beside them")?;
+        let nodes = nodes.ok_or_else(|| {
+            let reason = "Mutter sends no pictures, and nothing beside them";
+            self.mutter.unless_without_pipewire(reason.to_owned())
+        })?;
         let receive = |(number, node)| {
             let reports = self.history.of_monitor(number);
             Cursor::open(node, self.mutter.pipewire(), Besides::Nobody, reports)
@@ -211,9 +217,19 @@ impl MutterPointer {
         let is_gone = matches!(error, zbus::Error::MethodError(name, ..)
             if ["UnknownMethod", "UnknownObject"].iter().any(|it| name.ends_with(it)));
         match is_gone || self.session.has_ended() {
-            true => ended(),
+            true => self.ended(),
             false => DesktopError::Input(format!("Mutter: {error}")),
         }
+    }
+
+    /// Why Mutter has ended the session. It does so too when PipeWire ends.
+    fn ended(&self) -> DesktopError {
+        if self.history.has_lost_pipewire() || !self.mutter.pipewire().answers() {
+            return DesktopError::Lost(LOST.to_owned());
+        }
+        let over = "it has ended the control of the mouse: in GNOME, its indicator in the panel does that, and a change of the \
+                    monitors";
+        DesktopError::Lost(over.to_owned())
     }
 
     /// With its session, the emulated input ends too.
@@ -256,12 +272,6 @@ fn beyond([x, y]: [i32; 2]) -> DesktopError {
     DesktopError::Input(format!(
         "{x}, {y} is beyond the monitors that were there at the start"
     ))
-}
-
-fn ended() -> DesktopError {
-    let over = "it has ended the control of the mouse: in GNOME, its indicator in the panel does that, and a change of the \
-                monitors";
-    DesktopError::Lost(over.to_owned())
 }
 
 /// Whether input was passed on since something was sent. `idle_ms`: for how long none was, as a question of a time was
@@ -350,7 +360,7 @@ impl InputDevice for MutterPointer {
 
     fn check(&mut self) -> Result<()> {
         if self.session.has_ended() {
-            return Err(ended());
+            return Err(self.ended());
         }
         match &self.sender {
             MutterSender::Methods(_) => Ok(()),

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::changes::{Changes, Part};
 use super::number::next_number;
+use super::presence::LOST;
 use super::rows::Layout;
 
 /// How often it is checked whether pictures have ended while one is waited for.
@@ -13,6 +14,9 @@ const CHECK: Duration = Duration::from_millis(50);
 
 /// Of how many pictures it is kept what has changed, which is about a second. Who looks less often copies.
 const KEPT: usize = 64;
+
+/// How long it may take until the end of the connection to PipeWire is known.
+pub(crate) const END_KNOWN_WITHIN: Duration = Duration::from_millis(300);
 
 /// Why nothing comes.
 pub(crate) const PAUSED: &str =
@@ -91,6 +95,30 @@ impl Newest {
     pub(super) fn end(&self, reason: &str) {
         self.state().end.get_or_insert_with(|| reason.to_owned());
         self.changed.notify_all();
+    }
+
+    /// Whether pictures have ended.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.state().end.is_some()
+    }
+
+    /// Whether pictures have ended with the connection to PipeWire. Waits a moment: that becomes known at about the same time
+    /// as other ends that follow from it.
+    pub(crate) fn has_lost_pipewire(&self) -> bool {
+        let began = Instant::now();
+        let mut state = self.state();
+        loop {
+            if let Some(reason) = &state.end {
+                return reason == LOST;
+            }
+            let Some(rest) = END_KNOWN_WITHIN.checked_sub(began.elapsed()) else {
+                return false;
+            };
+            state = match self.changed.wait_timeout(state, rest) {
+                Ok((state, _)) => state,
+                Err(poisoned) => poisoned.into_inner().0,
+            };
+        }
     }
 
     /// Gives the newest picture, if it is one that is wanted; otherwise waits for one. `has_ended`: whether what sends them
@@ -217,6 +245,18 @@ mod tests {
         let newest = Newest::default();
         let ended = newest.with(Duration::from_secs(60), || true, |_| true, |_| ());
         assert!(ended.is_err());
+    }
+
+    #[test]
+    fn the_end_of_pipewire_is_none_of_others() {
+        let ended = |reason| {
+            let newest = Newest::default();
+            newest.end(reason);
+            newest.has_lost_pipewire()
+        };
+        assert!(ended(LOST));
+        assert!(!ended("PipeWire has ended the stream"));
+        assert!(!Newest::default().has_lost_pipewire());
     }
 
     #[test]

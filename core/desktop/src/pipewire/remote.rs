@@ -9,6 +9,7 @@ use std::ptr::null_mut;
 use pipewire::sys::{pw_context, pw_core};
 
 use super::library::Library;
+use super::presence;
 
 /// How PipeWire is reached.
 #[derive(Debug)]
@@ -23,6 +24,16 @@ pub(crate) enum Remote {
 }
 
 impl Remote {
+    /// Whether PipeWire runs there. A connection that was given is one to it.
+    pub(crate) fn answers(&self) -> bool {
+        match self {
+            Self::Session => presence::answers_in_session(),
+            Self::Socket(path) => presence::answers_at(path),
+            #[cfg(feature = "portal")]
+            Self::Connection(_) => true,
+        }
+    }
+
     /// Connects.
     ///
     /// # Errors

@@ -21,6 +21,7 @@ use pipewire::sys::{
 
 use super::format::{self, Agreed};
 use super::library::Library;
+use super::presence;
 use super::remote::Remote;
 use super::sender;
 
@@ -173,7 +174,7 @@ impl Stream {
         }
         // SAFETY: the context is there, and this has its loop's lock.
         let core = unsafe { remote.connect(library, self.context) };
-        let core = core.map_err(|what| failed(&what))?;
+        let core = core.map_err(|what| presence::absent(&what))?;
         // Without an answer, the sender has no name.
         // SAFETY: the core is there, and this has its loop's lock. The hook and the handler are there until after the context
         // is destroyed, and the core with it; the events for ever.
@@ -332,14 +333,11 @@ unsafe extern "C" fn state_changed(
     // SAFETY: as above.
     let handler = unsafe { &*handler.cast::<Handler>() };
     handler.receiver.runs(state == STREAMING);
-    if state == UNCONNECTED {
-        handler.receiver.end("PipeWire has ended");
-    } else if state == ERROR {
-        let error = match error.is_null() {
-            true => "an error".into(),
+    if [UNCONNECTED, ERROR].contains(&state) {
+        let said = (!error.is_null()).then(|| {
             // SAFETY: it is a text of the library's.
-            false => unsafe { CStr::from_ptr(error) }.to_string_lossy(),
-        };
-        handler.receiver.end(&format!("PipeWire: {error}"));
+            unsafe { CStr::from_ptr(error) }.to_string_lossy()
+        });
+        handler.receiver.end(&presence::end(said.as_deref()));
     }
 }

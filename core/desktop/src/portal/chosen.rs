@@ -10,6 +10,7 @@ use super::source::ChosenSource;
 use crate::backend::IsOver;
 use crate::error::{DesktopError, Result};
 use crate::monitor::Monitor;
+use crate::pipewire::presence::LOST;
 use crate::pipewire::{Cut, Newest, Pictures, Remote, Whole};
 use crate::rect::Rect;
 
@@ -174,6 +175,7 @@ impl Chosen {
     /// Why there are no pictures.
     fn failure(&self, reason: String) -> DesktopError {
         match self.session.has_ended() {
+            _ if reason == LOST => DesktopError::Lost(reason),
             true => DesktopError::Lost(self.session.end()),
             false => DesktopError::Grab { reason },
         }
