@@ -10,6 +10,7 @@
 
 mod displays;
 mod grab;
+mod known_displays;
 #[cfg(feature = "input")]
 mod methods;
 #[cfg(feature = "input")]
@@ -29,6 +30,7 @@ use crate::pipewire::{Remote, presence};
 use crate::rect::Rect;
 use crate::window::WindowId;
 use displays::Display;
+use known_displays::KnownDisplays;
 
 /// The interfaces that are needed, which are also the names by which Mutter is found.
 const NEEDED: [&str; 3] = [
@@ -43,6 +45,7 @@ pub(crate) struct Mutter {
     address: Option<String>,
     /// The path of PipeWire's socket; `None`: as the environment names it.
     pipewire: Option<PathBuf>,
+    known_displays: KnownDisplays,
 }
 
 impl Mutter {
@@ -53,7 +56,8 @@ impl Mutter {
         let Ok(bus) = Bus::connect(None) else {
             return Ok(None);
         };
-        Ok(is_on(&bus)?.then_some(Self {
+        Ok(is_on(&bus)?.then(|| Self {
+            known_displays: KnownDisplays::listen(&bus),
             bus,
             address: None,
             pipewire: None,
@@ -69,6 +73,7 @@ impl Mutter {
             });
         }
         Ok(Self {
+            known_displays: KnownDisplays::listen(&bus),
             bus,
             address: Some(address.to_owned()),
             pipewire: Some(pipewire.to_owned()),
@@ -97,7 +102,12 @@ impl Mutter {
 
     /// The monitors as they are now, the main one first.
     fn displays(&self) -> Result<Vec<Display>> {
-        displays::displays(&self.bus)
+        self.known_displays.ask(&self.bus)
+    }
+
+    /// The same, without a question to Mutter where it has reported no change since.
+    fn last_displays(&self) -> Result<Vec<Display>> {
+        self.known_displays.last(&self.bus)
     }
 }
 

@@ -14,6 +14,8 @@ mod wayland_click;
 #[path = "../../../tests/support/wayland_window.rs"]
 mod wayland_window;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use flowpipe_desktop::input::{Input, InputDevice, LateReports, PlaceReports};
@@ -150,6 +152,60 @@ fn pictures_follow_the_monitor_when_it_is_turned() {
     let (shown, red) = find(&mut grabber, turned, RED);
     assert_eq!((shown.place, shown.size), (turned, [800, 1280]));
     assert_eq!([red.width, red.height], [300, 200]);
+}
+
+/// Counts the questions of all programs for the monitors, from now on.
+fn questions(mutter: &Mutter) -> Arc<AtomicUsize> {
+    let address = mutter.bus();
+    let bus = zbus::blocking::connection::Builder::address(address.as_str());
+    let bus = bus.unwrap().build().unwrap();
+    let messages = zbus::blocking::MessageIterator::from(&bus);
+    let name = "org.freedesktop.DBus";
+    let monitoring = Some("org.freedesktop.DBus.Monitoring");
+    let rules = (vec!["type='method_call',member='GetCurrentState'"], 0_u32);
+    let path = "/org/freedesktop/DBus";
+    bus.call_method(Some(name), path, monitoring, "BecomeMonitor", &rules)
+        .unwrap();
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&count);
+    std::thread::spawn(move || {
+        for message in messages.map_while(zbus::Result::ok) {
+            let header = message.header();
+            let is_question = header.member().is_some_and(|it| it == "GetCurrentState");
+            counted.fetch_add(usize::from(is_question), Ordering::SeqCst);
+        }
+    });
+    count
+}
+
+#[test]
+fn captures_and_presses_ask_for_the_monitors_only_after_a_change() {
+    let mutter = Mutter::start([1280, 800], "1");
+    let desktop = connect(&mutter);
+    let whole = desktop.monitors().unwrap()[0].place;
+    let mut grabber = desktop.grabber().unwrap();
+    let mut input = desktop.input().unwrap();
+    look(&mut grabber, whole);
+    let questions = questions(&mutter);
+    for x in 0..20 {
+        look(&mut grabber, whole);
+        input.put([x, 5]).unwrap();
+        input.press(Input::Button(1)).unwrap();
+        input.release(Input::Button(1)).unwrap();
+    }
+    // It is seen after all that was asked before.
+    desktop.monitors().unwrap();
+    wait_for("a question", || {
+        (questions.load(Ordering::SeqCst) > 0).then_some(())
+    });
+    assert_eq!(questions.load(Ordering::SeqCst), 1);
+    mutter.set_monitor([1280, 800], "1", 1);
+    let turned = [800, 1280];
+    wait_for("turned pictures", || {
+        let size = look(&mut grabber, whole).size;
+        // What was asked for reaches beyond it.
+        (size[0] == turned[0]).then_some(())
+    });
 }
 
 /// How many threads and open files this process has.

@@ -56,14 +56,16 @@ impl MutterGrabber {
         Ok(self.source.insert(source))
     }
 
-    /// Takes a part of a monitor. Returns how many pixels there are to the right and down.
-    fn take(&mut self, display: &Display, part: Rect) -> Result<[u32; 2]> {
+    /// Takes a part of a monitor, which was so after so many changes of the monitors. Returns how many pixels there are to the
+    /// right and down.
+    fn take(&mut self, display: &Display, part: Rect, changes: u64) -> Result<[u32; 2]> {
+        let mutter = Arc::clone(&self.mutter);
         let mut cut = std::mem::take(&mut self.cut);
         let source = self.source(display)?;
         let newest = source.stream.newest();
         let taken = newest.with(
             PATIENCE,
-            || source.session.has_ended(),
+            || source.session.has_ended() || mutter.known_displays.changes() != changes,
             |whole| is_of(whole, display),
             |whole| cut.take(whole, display.monitor.place, part),
         );
@@ -124,17 +126,23 @@ impl Source {
 impl Grab for MutterGrabber {
     fn grab(&mut self, rect: Rect) -> Result<Option<Picture<'_>>> {
         let (part, size) = loop {
-            let displays = self.mutter.displays()?;
+            let changes = self.mutter.known_displays.changes();
+            let displays = self.mutter.last_displays()?;
             // A picture is of one monitor: of the one that has most of the part asked for.
             let places = displays.iter().map(|it| (it.monitor.place, it));
             let Some((part, display)) = rect.largest_part(places) else {
                 return Ok(None);
             };
-            match self.take(display, part) {
+            match self.take(display, part, changes) {
                 Ok(size) => break (part, size),
                 // The monitors have changed meanwhile.
+                Err(_) if self.mutter.known_displays.changes() != changes => {}
                 Err(_) if self.is_outdated()? => {}
-                Err(error) => return Err(error),
+                Err(error) => {
+                    // Mutter may have ended, and with it the pictures.
+                    self.mutter.displays()?;
+                    return Err(error);
+                }
             }
         };
         Ok(Some(self.cut.picture(part, size)))

@@ -337,8 +337,9 @@ impl InputDevice for MutterPointer {
     }
 
     fn press(&mut self, input: Input) -> Result<()> {
-        // With other monitors, the same place is elsewhere on them.
-        let displays = self.mutter.displays()?;
+        // With other monitors, the same place is elsewhere on them. Whoever plays where no window is captured has asked for them
+        // just now.
+        let displays = self.mutter.last_displays()?;
         if displays != self.displays {
             self.displays = displays;
             if let Some(at) = self.history.last() {
