@@ -9,13 +9,11 @@ use flowpipe_link::clock_offset::Offset;
 use flowpipe_link::session::Event;
 use flowpipe_sync::lock;
 
-use crate::control::{CHANNEL, Control};
+use crate::control::{CHANNEL, Control, LATEST_TIME};
 use crate::peer::Peer;
 use crate::topology::Topology;
 
 const STEP: Duration = Duration::from_millis(5);
-/// No clock shows a later time, in nanoseconds: 36 years.
-const LATEST_TIME: i64 = 1 << 60;
 
 /// Why the clock of the observer is not known.
 #[derive(Debug, thiserror::Error)]

@@ -13,6 +13,8 @@ pub(crate) const CHANNEL: u32 = 0;
 pub(crate) const CAPACITY: u64 = 64;
 /// How long they are at most, in bytes.
 pub(crate) const MESSAGE_BYTES: usize = 1 << 20;
+/// No clock shows a later time, in nanoseconds: 36 years. Recordings hold no later one.
+pub(crate) const LATEST_TIME: i64 = 1 << 60;
 
 /// A message between machines.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

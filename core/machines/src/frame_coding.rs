@@ -45,11 +45,15 @@ struct HeadOfFrame {
     frame: Option<FrameHead>,
 }
 
-/// Where the other end has the frame of a message, if it is in its memory. The length of the head, and the head as JSON, are
-/// the first parts of the message.
-pub(crate) fn shared_block_in(message: &[u8]) -> Option<SharedBlock> {
+/// The head of a message, which follows its length, and the rest. `None`: it is shorter.
+pub(crate) fn split_head(message: &[u8]) -> Option<(&[u8], &[u8])> {
     let (length, rest) = message.split_first_chunk()?;
-    let head = rest.get(..u32::from_le_bytes(*length) as usize)?;
+    rest.split_at_checked(u32::from_le_bytes(*length) as usize)
+}
+
+/// Where the other end has the frame of a message, if it is in its memory. The head of the message is JSON.
+pub(crate) fn shared_block_in(message: &[u8]) -> Option<SharedBlock> {
+    let (head, _) = split_head(message)?;
     let head: HeadOfFrame = serde_json::from_slice(head).ok()?;
     match head.frame?.content {
         Content::Shared(block) => Some(block),

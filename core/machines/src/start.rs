@@ -89,6 +89,12 @@ pub enum AgreementError {
     Differences(Vec<Difference>),
 }
 
+impl AgreementError {
+    fn malformed(peer: &Peer) -> Self {
+        Self::Malformed(peer.name.clone())
+    }
+}
+
 fn absent(missing: &[Missing], seconds: u64) -> String {
     let each = missing.iter().map(|Missing { machine, absence }| {
         let failure = absence.failure().map(|it| format!(": {}", it.text));
@@ -215,11 +221,11 @@ impl Start<'_> {
         peer.link.next_event(Duration::ZERO)
     }
 
+    /// Handles an event of a peer's link, or keeps it for the run.
     fn accept(&mut self, index: usize, event: Event) -> Result<(), AgreementError> {
         let (Some(peer), Some(known)) = (self.peers.get(index), self.known.get_mut(index)) else {
             return Ok(());
         };
-        let malformed = || AgreementError::Malformed(peer.name.clone());
         let is_early = match &event {
             // It was restarted, and awaits another introduction.
             Event::PeerLost => {
@@ -228,50 +234,9 @@ impl Start<'_> {
                 false
             }
             Event::Message { id, body } if id.channel == CHANNEL => {
-                let is_early = match Control::decode(body).ok_or_else(malformed)? {
-                    Control::Introduction { machine, facts } if !known.agrees => {
-                        let own = self.topology.name(self.topology.own);
-                        if machine != peer.name {
-                            let (peer, name) = (peer.name.clone(), machine);
-                            return Err(AgreementError::Other { peer, name });
-                        }
-                        let differences = self.facts.differences(own, &facts, &peer.name);
-                        if !differences.is_empty() {
-                            return Err(AgreementError::Differences(differences));
-                        }
-                        known.agrees = true;
-                        false
-                    }
-                    Control::Started => return Err(AgreementError::Started(peer.name.clone())),
-                    Control::Different { differences }
-                        if (1..=MOST_DIFFERENCES).contains(&differences.len()) =>
-                    {
-                        return Err(AgreementError::Differences(differences));
-                    }
-                    Control::Missing {
-                        machines,
-                        observers,
-                    } if known.agrees
-                        && machines.iter().all(|it| *it < self.topology.names.len()) =>
-                    {
-                        // A machine speaks for those behind it.
-                        let is_behind =
-                            |it: &(usize, Wanted)| self.topology.is_behind(it.0, peer.machine);
-                        known.reported = Some(KnownPart {
-                            missing: machines,
-                            observers: observers.into_iter().filter(is_behind).collect(),
-                        });
-                        false
-                    }
-                    Control::Clock { .. }
-                    | Control::Gone { .. }
-                    | Control::Stop { .. }
-                    | Control::Idle { .. }
-                    | Control::WorkersDied { .. }
-                    // It means a program that was here before.
-                    | Control::Share(_) => known.agrees,
-                    _ => return Err(malformed()),
-                };
+                let control = Control::decode(body);
+                let control = control.ok_or_else(|| AgreementError::malformed(peer))?;
+                let is_early = self.accept_control(index, control)?;
                 if !is_early {
                     peer.link.take(CHANNEL);
                     peer.link.done(*id);
@@ -284,7 +249,7 @@ impl Start<'_> {
                 peer.link.done(*id);
                 false
             }
-            Event::Message { .. } => return Err(malformed()),
+            Event::Message { .. } => return Err(AgreementError::malformed(peer)),
             Event::Ended { .. } | Event::Finished => known.agrees,
             _ => false,
         };
@@ -293,6 +258,56 @@ impl Start<'_> {
             lock(&peer.early).push(event);
         }
         Ok(())
+    }
+
+    /// Handles a control message of a peer. Returns whether it is for the run.
+    fn accept_control(&mut self, index: usize, control: Control) -> Result<bool, AgreementError> {
+        let (Some(peer), Some(known)) = (self.peers.get(index), self.known.get_mut(index)) else {
+            return Ok(false);
+        };
+        match control {
+            Control::Introduction { machine, facts } if !known.agrees => {
+                let own = self.topology.name(self.topology.own);
+                if machine != peer.name {
+                    let (peer, name) = (peer.name.clone(), machine);
+                    return Err(AgreementError::Other { peer, name });
+                }
+                let differences = self.facts.differences(own, &facts, &peer.name);
+                if !differences.is_empty() {
+                    return Err(AgreementError::Differences(differences));
+                }
+                known.agrees = true;
+                Ok(false)
+            }
+            Control::Started => Err(AgreementError::Started(peer.name.clone())),
+            Control::Different { differences }
+                if (1..=MOST_DIFFERENCES).contains(&differences.len()) =>
+            {
+                Err(AgreementError::Differences(differences))
+            }
+            Control::Missing {
+                machines,
+                observers,
+            } if known.agrees && machines.iter().all(|it| *it < self.topology.names.len()) => {
+                // A machine speaks for those behind it.
+                let is_behind = |it: &(usize, Wanted)| self.topology.is_behind(it.0, peer.machine);
+                known.reported = Some(KnownPart {
+                    missing: machines,
+                    observers: observers.into_iter().filter(is_behind).collect(),
+                });
+                Ok(false)
+            }
+            Control::Clock { .. }
+            | Control::Gone { .. }
+            | Control::Stop { .. }
+            | Control::Idle { .. }
+            | Control::WorkersDied { .. }
+            // It means a program that was here before.
+            | Control::Share(_) => Ok(known.agrees),
+            Control::Introduction { .. } | Control::Different { .. } | Control::Missing { .. } => {
+                Err(AgreementError::malformed(peer))
+            }
+        }
     }
 
     /// Sends what the peers do not have. Returns whether all machines start.
@@ -311,10 +326,12 @@ impl Start<'_> {
             if !known.has_introduction {
                 known.has_introduction = peer.send(&introduction(topology, self.facts));
             }
-            let to_send = match () {
-                () if topology.parent == Some(peer.machine) => Some(&here),
-                () if topology.children.contains(&peer.machine) => everywhere.as_ref(),
-                () => None,
+            let to_send = if topology.parent == Some(peer.machine) {
+                Some(&here)
+            } else if topology.children.contains(&peer.machine) {
+                everywhere.as_ref()
+            } else {
+                None
             };
             if let Some(part) = to_send
                 && known.has_introduction

@@ -10,7 +10,7 @@ use flowpipe_host::message::{Message, Origin};
 use flowpipe_link::clock_offset::Offset;
 use serde::{Deserialize, Serialize};
 
-use crate::frame_coding::{FrameDecoder, FrameEncoder, FrameHead};
+use crate::frame_coding::{FrameDecoder, FrameEncoder, FrameHead, split_head};
 use crate::shared_memory::{SharedBlock, Sharing};
 
 /// The longest head, in bytes. It has at most 256 hops.
@@ -103,10 +103,8 @@ pub(crate) fn decode(
     frames: &mut FrameDecoder,
     sharing: &Sharing,
 ) -> Option<ArrivedMessage> {
-    let (length, rest) = bytes.split_first_chunk()?;
-    let length = u32::from_le_bytes(*length) as usize;
-    let (head, rest) = rest.split_at_checked(length)?;
-    if length > LONGEST_HEAD {
+    let (head, rest) = split_head(bytes)?;
+    if head.len() > LONGEST_HEAD {
         return None;
     }
     let head: Head = serde_json::from_slice(head).ok()?;

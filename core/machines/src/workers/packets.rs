@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::frame_coding::{
-    DecodedFrame, FrameDecoder, FrameEncoder, FrameHead, FrameTraffic, MOST_FRAME_BYTES,
+    DecodedFrame, FrameDecoder, FrameEncoder, FrameHead, FrameTraffic, MOST_FRAME_BYTES, split_head,
 };
 use crate::lent_frames::LentFrames;
 use crate::shared_memory::Sharing;
@@ -198,9 +198,7 @@ impl<T: DeserializeOwned> Packet<T> {
         frames: &mut FrameDecoder,
         sharing: &Sharing,
     ) -> Option<Self> {
-        let (length, rest) = bytes.split_first_chunk()?;
-        let length = u32::from_le_bytes(*length) as usize;
-        let (head, rest) = rest.split_at_checked(length)?;
+        let (head, rest) = split_head(bytes)?;
         let head: PacketHead<T> = serde_json::from_slice(head).ok()?;
         let (json, rest) = rest.split_at_checked(head.json)?;
         let pixels = frames.decode_any(head.frame.as_ref(), rest, sharing)?;

@@ -14,8 +14,8 @@ use flowpipe_host::table::LONGEST_TEXT;
 use flowpipe_link::clock_offset::Offset;
 use serde::{Deserialize, Serialize};
 
-/// No clock shows a later time, in nanoseconds: 36 years. Recordings hold no later one.
-const LATEST_TIME: i64 = 1 << 60;
+use crate::control::LATEST_TIME;
+
 /// The highest number of polls: what recordings hold.
 const MOST_POLLS: u64 = 1 << 53;
 
