@@ -1,5 +1,6 @@
-//! A message to another program and its answer of the same length, over the machine's own network: through a link, beside
-//! the same bytes over plain TCP, and through zenoh as its own example `z_ping` sends them, interleaved in one run.
+//! A message to another thread of this program and its answer of the same length, over the machine's own network: through
+//! a link, beside the same bytes over plain TCP, and through zenoh as its own example `z_ping` sends them, interleaved in
+//! one run.
 //!
 //! `cargo bench -p flowpipe-zenoh --bench ping`.
 #![allow(clippy::unwrap_used, reason = "a bench ends by panicking")]
