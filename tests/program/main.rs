@@ -60,6 +60,7 @@ mod batches;
 mod batches_hostile;
 #[cfg(target_os = "linux")]
 mod batches_hostile_chunks;
+mod batches_million;
 mod book;
 mod buffers;
 mod c;
