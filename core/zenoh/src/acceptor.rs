@@ -39,6 +39,8 @@ struct Requests {
     is_new: bool,
     /// The other machine has asked for it since the last answer.
     is_asked: bool,
+    /// Nobody accepts connections any more.
+    is_closed: bool,
 }
 
 /// A session that listens, for several machines.
@@ -111,8 +113,15 @@ impl Transport for Acceptor {
             let current = state.current.clone();
             if let Some(channel) = current.filter(|channel| is_asked && !channel.is_over()) {
                 drop(state);
-                self.route
-                    .put(frame::encode(Kind::Accept, channel.number()))?;
+                channel.accept();
+                let put = self
+                    .route
+                    .put(frame::encode(Kind::Accept, channel.number()));
+                if let Err(error) = put {
+                    // Nobody takes what arrives.
+                    channel.close();
+                    return Err(error);
+                }
                 if is_new {
                     return Ok(Some(RouteConnection::start(self.route.clone(), channel)));
                 }
@@ -136,7 +145,7 @@ impl Transport for Acceptor {
 
 impl Drop for Acceptor {
     fn drop(&mut self) {
-        self.inbox.end();
+        self.inbox.close();
         self.report_end();
     }
 }
@@ -177,14 +186,16 @@ impl Inbox {
             return self.end();
         };
         let mut state = self.lock();
+        if state.is_closed {
+            return;
+        }
         let current = state.current.clone();
         let current = current.filter(|channel| channel.number() == number);
         match (kind, current) {
             (Kind::Open, Some(_)) => state.is_asked = true,
             (Kind::Open, None) => {
-                if let Some(old) = state.current.replace(Channel::new(number)) {
-                    old.end();
-                }
+                state.end();
+                state.current = Some(Channel::new(number));
                 (state.is_new, state.is_asked) = (true, true);
             }
             (Kind::Data, Some(channel)) => {
@@ -200,8 +211,67 @@ impl Inbox {
 
     /// The other machine is gone.
     fn end(&self) {
-        if let Some(channel) = &self.lock().current {
-            channel.end();
+        self.lock().end();
+    }
+
+    /// Accepts no connection any more.
+    fn close(&self) {
+        let mut state = self.lock();
+        state.is_closed = true;
+        state.end();
+    }
+}
+
+impl Requests {
+    /// The current connection gets nothing more.
+    fn end(&self) {
+        match &self.current {
+            // Nobody takes what has arrived.
+            Some(channel) if self.is_new => channel.close(),
+            Some(channel) => channel.end(),
+            None => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// More than a channel has room for.
+    const MANY: usize = 100;
+
+    /// Opens a connection and sends more than there is room for, without waiting for anything.
+    fn flood(inbox: &Inbox, number: u64) {
+        inbox.receive(frame::encode(Kind::Open, number));
+        for _ in 0..MANY {
+            let mut message = frame::encode(Kind::Data, number);
+            frame::add_packet(&mut message, b"a");
+            inbox.receive(message);
+        }
+    }
+
+    #[test]
+    fn a_machine_that_does_not_wait_until_it_is_accepted_makes_nobody_wait() {
+        let inbox = Inbox::default();
+        for number in 0..3 {
+            flood(&inbox, number);
+            let current = inbox.lock().current.clone().unwrap();
+            assert!(current.number() == number && current.is_over());
+        }
+    }
+
+    #[test]
+    fn what_arrives_after_the_end_makes_nobody_wait() {
+        let inbox = Inbox::default();
+        inbox.receive(frame::encode(Kind::Open, 1));
+        // It is accepted.
+        inbox.lock().is_new = false;
+        let current = inbox.lock().current.clone().unwrap();
+        current.accept();
+        inbox.close();
+        flood(&inbox, 1);
+        flood(&inbox, 2);
+        assert_eq!(inbox.lock().current.as_ref().unwrap().number(), 1);
     }
 }

@@ -20,7 +20,7 @@ struct Arrived {
     messages: VecDeque<Vec<u8>>,
     /// The bytes of the first message's packets that are taken.
     taken: usize,
-    /// The peer accepts it.
+    /// The end that listens accepts it.
     is_accepted: bool,
     /// Nothing more arrives.
     has_ended: bool,
@@ -43,10 +43,16 @@ impl Channel {
         self.number
     }
 
-    /// Adds a message that `frame::decode` has accepted. Waits while there are too many.
+    /// Adds a message that `frame::decode` has accepted. Waits while there are too many, until one of the ends is closed:
+    /// zenoh calls this on a thread that receives for all machines. What comes before the connection is accepted, which
+    /// nobody would take, closes it.
     pub fn push(&self, message: Vec<u8>) {
         let mut state = self.lock();
-        while state.messages.len() >= CAPACITY && !state.is_closed {
+        if !state.is_accepted {
+            drop(state);
+            return self.close();
+        }
+        while state.messages.len() >= CAPACITY && !state.is_closed && !state.has_ended {
             let waited = self.changed.wait(state);
             state = waited.unwrap_or_else(PoisonError::into_inner);
         }
@@ -86,7 +92,7 @@ impl Channel {
         }
     }
 
-    /// The peer has accepted the connection.
+    /// The end that listens has accepted the connection.
     pub fn accept(&self) {
         self.lock().is_accepted = true;
         self.changed.notify_all();
@@ -152,9 +158,26 @@ mod tests {
         message
     }
 
+    /// The end of a connection that is accepted.
+    fn accepted() -> Arc<Channel> {
+        let channel = Channel::new(1);
+        channel.accept();
+        channel
+    }
+
+    #[test]
+    fn a_message_before_the_acceptance_closes_the_channel() {
+        let channel = Channel::new(1);
+        for _ in 0..2 * CAPACITY {
+            channel.push(message(&[b"a"]));
+        }
+        assert!(channel.is_over() && channel.lock().messages.is_empty());
+        assert_eq!(channel.wait_until_accepted(Duration::ZERO), Some(false));
+    }
+
     #[test]
     fn packets_leave_in_order_and_before_the_end() {
-        let channel = Channel::new(1);
+        let channel = accepted();
         channel.push(message(&[b"a", b"", b"bc"]));
         channel.push(message(&[]));
         channel.push(message(&[b"d"]));
@@ -171,7 +194,7 @@ mod tests {
 
     #[test]
     fn a_full_channel_makes_the_peer_wait_until_it_is_closed() {
-        let channel = Channel::new(1);
+        let channel = accepted();
         for _ in 0..CAPACITY {
             channel.push(message(&[b"a"]));
         }
@@ -187,8 +210,29 @@ mod tests {
     }
 
     #[test]
+    fn a_full_channel_makes_nobody_wait_once_it_has_ended() {
+        let channel = accepted();
+        for _ in 0..CAPACITY {
+            channel.push(message(&[b"a"]));
+        }
+        let own = channel.clone();
+        let pushing = std::thread::spawn(move || own.push(message(&[b"b"])));
+        std::thread::sleep(Duration::from_millis(50));
+        channel.end();
+        pushing.join().unwrap();
+        channel.push(message(&[b"c"]));
+        // What had arrived before can be received.
+        let mut packet = Vec::new();
+        for _ in 0..CAPACITY {
+            assert!(channel.pop(&mut packet));
+            assert_eq!(packet, b"a");
+        }
+        assert!(!channel.pop(&mut packet));
+    }
+
+    #[test]
     fn a_message_that_is_taken_makes_room() {
-        let channel = Channel::new(1);
+        let channel = accepted();
         for _ in 0..CAPACITY {
             channel.push(message(&[b"a"]));
         }

@@ -148,6 +148,8 @@ impl Transport for Dialer {
                             let why = format!(
                                 "the machine that listens there is not {peer}, or refuses this one"
                             );
+                            // Nobody takes what arrives.
+                            channel.close();
                             drop(route.close());
                             return Err(TransportError::of(FailureReason::OtherMachine, why));
                         }
@@ -160,6 +162,10 @@ impl Transport for Dialer {
 
 impl Drop for Dialer {
     fn drop(&mut self) {
+        if let Attempt::Asking(_, channel, _) = &self.attempt {
+            // Nobody takes what arrives.
+            channel.close();
+        }
         if let Some(route) = self.last.take() {
             route.close().wait();
         }

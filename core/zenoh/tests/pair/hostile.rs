@@ -289,6 +289,48 @@ fn malformed_messages_of_the_other_machine_end_its_connection_alone() {
 }
 
 #[test]
+fn a_machine_that_opens_connections_and_waits_for_nothing_stops_no_other() {
+    /// More than a connection has room for.
+    const MANY: usize = 40;
+    let (created, address) = (certificates(), address());
+    let mut desk = acceptors(&created, &address, &["rack", "other"]);
+    let endpoint_of = |name| endpoint(&created, &address, true, name, &["desk"]);
+    // Each session is received on one of two threads.
+    let sessions: Vec<_> = (0..4).map(|_| hostile(&endpoint_of("rack"))).collect();
+    let key = settings::key("rack", "desk");
+    let mut taken = Vec::new();
+    for (number, session) in (0..).zip(&sessions) {
+        let deadline = Instant::now() + LONG;
+        loop {
+            session.put(&key, forged(1, number)).wait().unwrap();
+            if let Ok(Some(connection)) = desk[0].connect(Duration::from_millis(50)) {
+                break taken.push(connection);
+            }
+            assert!(Instant::now() < deadline);
+        }
+    }
+    let flood = |first: u64| {
+        for (number, session) in (first..).zip(&sessions) {
+            session.put(&key, forged(1, number)).wait().unwrap();
+            for _ in 0..MANY {
+                session.put(&key, forged(3, number)).wait().unwrap();
+            }
+        }
+    };
+    let mut other = Dialer::new(&endpoint_of("other")).unwrap();
+    // The last connection is accepted, and nobody receives on it: then it is replaced.
+    for _ in 0..MANY {
+        sessions[3].put(&key, forged(3, 3)).wait().unwrap();
+    }
+    flood(10);
+    works(&connect(&mut desk[1], &mut other));
+    // Nobody accepts connections of that machine any more.
+    drop(desk.remove(0));
+    flood(20);
+    works(&connect(&mut desk[0], &mut other));
+}
+
+#[test]
 fn strangers_keep_nobody_out_and_cost_few_files() {
     /// How many handshakes a listener has at a time, as in vendor/zenoh-link-tls.
     const MOST_HANDSHAKES: usize = 256;
