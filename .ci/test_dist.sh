@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Tests of the packages: builds them, and in a fresh Debian 12 without a toolchain installs each as docs/install.md
-# describes, runs the packaged pipeline `replay`, solves a puzzle, creates a solver in Python and compares it, removes the
-# package, and checks that nothing is left. Needs root, debootstrap and a network.
+# Tests of the packages: builds them, and checks which libraries they are linked with (.ci/linked_libraries.py). Then, in
+# a fresh Debian 12 without a toolchain, installs each as docs/install.md describes, runs the packaged pipeline `replay`,
+# solves a puzzle, creates a solver in Python and compares it, removes the package, and checks that nothing is left. Needs
+# root, debootstrap and a network.
 #
 # FLOWPIPE_DEBIAN_MIRROR: where Debian's packages come from.
 set -euo pipefail
@@ -26,6 +27,12 @@ dist=$(cd "${CARGO_TARGET_DIR:-target}/dist" && pwd)
 deb=$(echo "$dist"/*.deb)
 tarball=$(echo "$dist"/*.tar.gz)
 (cd "$dist" && sha256sum --quiet --check SHA256SUMS) || fail "SHA256SUMS does not fit the packages"
+# Both packages have the same programs and plugins.
+unpacked_here=$(mktemp -d)
+tar --extract --file "$tarball" --directory "$unpacked_here"
+python3 .ci/linked_libraries.py "$unpacked_here" ||
+  fail "a packaged file is linked with another library (above): a system without it can't load it"
+rm -r "$unpacked_here"
 
 root=$(mktemp -d)
 clean() {
