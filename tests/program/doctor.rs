@@ -140,6 +140,8 @@ fn a_session_of_gnome_is_described() {
     expect(&printed, "wayland", "warning", words);
     let words = "\"auto\" is the crate xcap, with which nobody has played";
     expect(&printed, "desktop", "ok", words);
+    let advice = check(&printed, "desktop")["advice"].to_string();
+    assert!(advice.contains("captured, not played"), "{advice}");
 }
 
 #[test]
@@ -153,6 +155,17 @@ fn a_desktop_portal_is_described_and_asks_nobody() {
     // The compositor's own protocols go first.
     let words = "\"auto\" is wlroots (by WAYLAND_DISPLAY";
     expect(&printed, "desktop", "ok", words);
+    let printed = doctor(None, |command| {
+        session.set(command);
+        command.env_remove("WAYLAND_DISPLAY");
+    });
+    let printed = printed.expect(0).json();
+    let words = "\"auto\" is portal, which asks in a dialog";
+    expect(&printed, "desktop", "ok", words);
+    for name in ["wayland", "desktop"] {
+        let advice = check(&printed, name)["advice"].to_string();
+        assert!(advice.contains("captured, not played"), "{advice}");
+    }
     let kept = session.state().join("portal-screen.toml");
     assert!(!kept.exists(), "nothing was allowed");
 }

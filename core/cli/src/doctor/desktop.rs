@@ -8,6 +8,8 @@ use super::Diagnosis;
 use super::wayland::Compositor;
 
 const DESKTOP: &str = "desktop";
+const NO_MOUSE_ADVICE: &str =
+    "games can be captured, not played: this desktop does not let programs control the mouse";
 
 /// The desktop of a session. `compositor`: of a Wayland session, if it answers.
 pub fn finding(variables: &Variables, compositor: Option<Compositor>) -> Diagnosis {
@@ -20,37 +22,56 @@ pub fn finding(variables: &Variables, compositor: Option<Compositor>) -> Diagnos
         ("", Session::Other) => "XDG_SESSION_TYPE=wayland".to_owned(),
         (name, Session::Other) => format!("WAYLAND_DISPLAY={name}"),
     };
-    let (name, capabilities) = match (session == Session::Other, compositor) {
-        (false, _) => ("x11", Capabilities::X11),
-        (true, Some(Compositor::Sway)) => ("wlroots (sway)", Capabilities::SWAY),
-        (true, Some(Compositor::Wlroots)) => ("wlroots", Capabilities::WLROOTS),
-        (true, Some(Compositor::Gnome)) => ("mutter (GNOME)", Capabilities::MUTTER),
-        (true, Some(Compositor::Portal { reports_pointer })) => (
+    let (name, capabilities, has_mouse) = match (session == Session::Other, compositor) {
+        (false, _) => ("x11", Capabilities::X11, true),
+        (true, Some(Compositor::Sway)) => ("wlroots (sway)", Capabilities::SWAY, true),
+        (true, Some(Compositor::Wlroots { has_mouse })) => {
+            ("wlroots", Capabilities::WLROOTS, has_mouse)
+        }
+        (true, Some(Compositor::Gnome)) => ("mutter (GNOME)", Capabilities::MUTTER, true),
+        (
+            true,
+            Some(Compositor::Portal {
+                has_mouse,
+                reports_pointer,
+            }),
+        ) => (
             "portal, which asks in a dialog",
             Capabilities {
                 pointer: reports_pointer,
                 ..Capabilities::PORTAL
             },
+            has_mouse,
         ),
+        // On Linux it would be the mouse of X11 programs alone, which `actuator-mouse` refuses.
         (true, Some(Compositor::Other)) => (
             "the crate xcap, with which nobody has played",
             Capabilities::XCAP,
+            !cfg!(target_os = "linux"),
         ),
         (true, None) => {
             let found = format!("\"auto\" is Wayland (by {by}), which does not answer");
             return Diagnosis::skipped(DESKTOP, found);
         }
     };
-    let found = format!("\"auto\" is {name} (by {by}). It reports {capabilities}");
+    let without_mouse = match has_mouse {
+        true => "",
+        false => ". It has no mouse",
+    };
+    let found = format!("\"auto\" is {name} (by {by}). It reports {capabilities}{without_mouse}");
     let finding = Diagnosis::ok(DESKTOP, found);
-    match advice(capabilities) {
+    match advice(capabilities, has_mouse) {
         Some(advice) => finding.advised(advice),
         None => finding,
     }
 }
 
-/// What to set for a desktop that does not report all that a run relies on. `None`: nothing.
-fn advice(capabilities: Capabilities) -> Option<String> {
+/// What to set for a desktop that does not report all that a run relies on. `None`: nothing. Without a mouse, that nothing can
+/// be played there.
+fn advice(capabilities: Capabilities, has_mouse: bool) -> Option<String> {
+    if !has_mouse {
+        return Some(NO_MOUSE_ADVICE.to_owned());
+    }
     let names: Vec<String> = capabilities
         .unreported()
         // `any_window` accepts it.
@@ -80,13 +101,40 @@ mod tests {
 
     #[test]
     fn what_is_not_reported_has_to_be_accepted() {
-        assert_eq!(advice(Capabilities::X11), None);
+        assert_eq!(advice(Capabilities::X11, true), None);
         let sway = "to play there, set accept = [\"pointer\", \"hotkey\", \"covered\"] of actuator-mouse; for one run: \
                     `flowpipe run live --window TITLE --set actuator-mouse.accept='[\"pointer\", \"hotkey\", \"covered\"]'`";
-        assert_eq!(advice(Capabilities::SWAY).as_deref(), Some(sway));
+        assert_eq!(advice(Capabilities::SWAY, true).as_deref(), Some(sway));
         let gnome = "to play there, set any_window = true and accept = [\"hotkey\"] of actuator-mouse; for one run: \
                      `flowpipe run live --set capture-screen.monitor=1 --set actuator-mouse.any_window=true --set \
                      actuator-mouse.accept='[\"hotkey\"]'`";
-        assert_eq!(advice(Capabilities::MUTTER).as_deref(), Some(gnome));
+        assert_eq!(advice(Capabilities::MUTTER, true).as_deref(), Some(gnome));
+    }
+
+    #[test]
+    fn nothing_is_played_without_a_mouse() {
+        let variables = Variables {
+            wayland: "wayland-0".to_owned(),
+            ..Variables::default()
+        };
+        let portal = |has_mouse| Compositor::Portal {
+            has_mouse,
+            reports_pointer: true,
+        };
+        let wlroots = |has_mouse| Compositor::Wlroots { has_mouse };
+        for (compositor, has_mouse) in [
+            (wlroots(true), true),
+            (wlroots(false), false),
+            (portal(true), true),
+            (portal(false), false),
+            (Compositor::Gnome, true),
+            (Compositor::Other, !cfg!(target_os = "linux")),
+        ] {
+            let finding = finding(&variables, Some(compositor));
+            let advice = finding.advice.unwrap();
+            let to_play = advice.contains("to play there, set ");
+            assert_eq!(to_play, has_mouse, "{compositor:?}: {advice}");
+            assert_eq!(advice == NO_MOUSE_ADVICE, !has_mouse, "{compositor:?}");
+        }
     }
 }

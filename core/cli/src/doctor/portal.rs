@@ -33,7 +33,8 @@ pub fn finding() -> (Diagnosis, Option<Compositor>) {
         true => ", through libei if the desktop behind it has that",
         false => "",
     };
-    let mouse = match offered.controls_mouse() {
+    let has_mouse = offered.controls_mouse();
+    let mouse = match has_mouse {
         true => format!(
             "RemoteDesktop {} with a pointer, {place}{way}",
             offered.remote_desktop
@@ -41,7 +42,10 @@ pub fn finding() -> (Diagnosis, Option<Compositor>) {
         false => "no RemoteDesktop with a pointer: no mouse".to_owned(),
     };
     let found = format!("the desktop portal has {screen}; {mouse}");
-    let portal = Compositor::Portal { reports_pointer };
+    let portal = Compositor::Portal {
+        has_mouse,
+        reports_pointer,
+    };
     let shown = offered.shows_screen().then_some(portal);
     (Diagnosis::ok(PORTAL, found), shown)
 }

@@ -13,12 +13,14 @@ const UNREACHABLE_ADVICE: &str =
     "check that the compositor of WAYLAND_DISPLAY runs, and that XDG_RUNTIME_DIR names its folder";
 const NO_NAME_ADVICE: &str =
     "start flowpipe in a terminal of the desktop, or set WAYLAND_DISPLAY to the name of its socket";
-const NO_POINTER_ADVICE: &str = "screens can be captured, and not played: the compositor lacks \
+const NO_POINTER_ADVICE: &str = "games can be captured, not played: the compositor lacks \
      zwlr_virtual_pointer_manager_v1";
 const LACKING_ADVICE: &str = "log in to an X11 session, or to one of GNOME, sway, labwc or another compositor with wlroots' \
      protocols, or start the desktop's portal (the package xdg-desktop-portal and that of your desktop)";
 const PORTAL_ADVICE: &str = "the desktop portal shows the screen: set monitor = 1 of capture-screen, and choose the game's monitor \
      in the dialog";
+const PORTAL_WITHOUT_MOUSE_ADVICE: &str = "the desktop portal shows the screen and has no mouse: the game can be captured, \
+     not played. Set monitor = 1 of capture-screen, and choose the game's monitor in the dialog";
 #[cfg(target_os = "linux")]
 pub const PIPEWIRE_ADVICE: &str = "start PipeWire (`systemctl --user start pipewire wireplumber`): all pictures of this session \
      come through it";
@@ -36,11 +38,16 @@ pub enum Compositor {
     /// By wlroots' protocols, and by sway's own interface.
     Sway,
     /// By wlroots' protocols.
-    Wlroots,
+    Wlroots {
+        /// Whether it has a virtual pointer.
+        has_mouse: bool,
+    },
     /// By Mutter's interfaces.
     Gnome,
     /// Through the desktop portal.
     Portal {
+        /// Whether it controls the mouse.
+        has_mouse: bool,
         /// Whether it reports where the pointer is.
         reports_pointer: bool,
     },
@@ -110,6 +117,9 @@ fn compositor(name: Option<&str>, portal: Option<Compositor>) -> (Diagnosis, Opt
             return (Diagnosis::problem(WAYLAND, found, PIPEWIRE_ADVICE), portal);
         }
         let advice = match portal {
+            Some(Compositor::Portal {
+                has_mouse: false, ..
+            }) => PORTAL_WITHOUT_MOUSE_ADVICE,
             Some(_) => PORTAL_ADVICE,
             None => LACKING_ADVICE,
         };
@@ -122,7 +132,7 @@ fn compositor(name: Option<&str>, portal: Option<Compositor>) -> (Diagnosis, Opt
             words(there)
         );
         let finding = Diagnosis::warning(WAYLAND, found, NO_POINTER_ADVICE);
-        return (finding, Some(Compositor::Wlroots));
+        return (finding, Some(Compositor::Wlroots { has_mouse: false }));
     }
     let windows = within_time(|| {
         let desktop = Desktop::connect_by(DesktopChoice::Wlroots);
@@ -132,7 +142,7 @@ fn compositor(name: Option<&str>, portal: Option<Compositor>) -> (Diagnosis, Opt
     if windows.is_err() {
         let found = format!("{session}: {}; where windows are is unknown", words(there));
         let finding = Diagnosis::warning(WAYLAND, found, NO_WINDOWS_ADVICE);
-        return (finding, Some(Compositor::Wlroots));
+        return (finding, Some(Compositor::Wlroots { has_mouse: true }));
     }
     let found = format!("{session}: {}, windows (sway)", words(there));
     (Diagnosis::ok(WAYLAND, found), Some(Compositor::Sway))
