@@ -26,6 +26,7 @@ from = \"solver\"
 [stages.mouse]
 plugin = \"actuator-mouse\"
 from = \"planner\"
+config = { accept = [\"pointer\", \"hotkey\", \"covered\"] }
 ";
     pipeline(folder, text)
 }
@@ -36,6 +37,9 @@ fn on(screen: &Screen, args: &[&str]) -> Command {
     command.env("DISPLAY", screen.display());
     command
 }
+
+/// A change to how a program is started.
+type Change<'a> = &'a dyn Fn(&mut Command);
 
 const WAITS: &str = "waiting for it";
 
@@ -93,4 +97,76 @@ fn a_reload_that_adds_the_mouse_is_refused_too() {
     second.signal("HUP");
     second.wait_for_stderr("changed: mouse (added: actuator-mouse)");
     second.stop();
+}
+
+/// The compositor is named by a socket in the runtime folder, or by the whole path, and its X server by a display.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_compositor_has_one_mouse_by_any_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = waiting(folder.path());
+    let sway = crate::sway::Sway::start([640, 480], "1");
+    let on_sway = |change: Change<'_>| {
+        let mut command = flowpipe(&["run", &file]);
+        sway.set(&mut command);
+        change(&mut command);
+        command
+    };
+    let by_path = |command: &mut Command| {
+        command.env("WAYLAND_DISPLAY", sway.wayland_socket());
+    };
+    let with_x11 = |command: &mut Command| {
+        command.env("DISPLAY", ":4711");
+    };
+    let cases: [[Change<'_>; 2]; 3] = [
+        [&|_| {}, &by_path],
+        [&by_path, &|_| {}],
+        [&with_x11, &by_path],
+    ];
+    for [first, second] in cases {
+        let run = Going::start_command(&mut on_sway(first));
+        run.wait_for_stderr(WAITS);
+        let ran: Ran = on_sway(second).output().unwrap().into();
+        let stderr = ran.expect(1).stderr;
+        let named = format!("another run (process {}) controls the mouse", run.pid());
+        assert!(stderr.contains(&named), "{stderr}");
+        run.stop();
+    }
+}
+
+/// GNOME and the portal are found by the session's bus alone.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_session_that_its_bus_names_has_one_mouse() {
+    use crate::live_play::ready;
+    use crate::wayland_screens::GNOME;
+
+    let mutter = crate::mutter::Mutter::start([480, 800], "1");
+    let table = GNOME.table(mutter, &["--size", "5", "--seed", "1"]);
+    let by_bus = |command: &mut Command| {
+        command.env_remove("WAYLAND_DISPLAY");
+    };
+    let elsewhere = |command: &mut Command| {
+        command
+            .env_remove("WAYLAND_DISPLAY")
+            .env("DISPLAY", ":4711");
+    };
+    let chosen = format!("{}, desktop = \"mutter\"", GNOME.mouse);
+    let screen_chosen = format!("{}, desktop = \"mutter\"", GNOME.screen);
+    // A solved board stays, so that the run goes on.
+    let stages = [("screen", GNOME.screen), ("mouse", GNOME.mouse)];
+    let pipeline = ready("live.toml", &stages);
+    let first = table.play_as(&pipeline, &[], by_bus);
+    table.wait_for("press", 1);
+    let refused = |pipeline: &str, change: Change<'_>| {
+        let ran = table.play_as(pipeline, &[], change).ended().expect(1);
+        let named = format!("another run (process {}) controls the mouse", first.id());
+        assert!(ran.stderr.contains(&named), "{ran:#?}");
+    };
+    refused(&pipeline, &by_bus);
+    refused(&pipeline, &|_| {});
+    let stages = [("screen", screen_chosen.as_str()), ("mouse", &chosen)];
+    refused(&ready("live.toml", &stages), &elsewhere);
+    first.signal("INT");
+    first.ended().expect(130);
 }

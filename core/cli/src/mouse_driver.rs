@@ -15,6 +15,9 @@ const BY_HAND: &str = "by_hand";
 const ACCEPT: &str = "accept";
 const POINTER: &str = "pointer";
 
+/// The config key of an actuator that chooses the way to the desktop.
+const DESKTOP: &str = "desktop";
+
 /// That a pipeline drives the mouse.
 #[derive(Clone, PartialEq, Eq)]
 pub struct MouseDriver {
@@ -26,6 +29,8 @@ pub struct MouseDriver {
     pub by_hand: bool,
     /// Whether it plays also where the desktop does not report it.
     pub accepts_unnoticed: bool,
+    /// The way to the desktop that is chosen. `None`: the one that fits the session.
+    pub desktop: Option<String>,
 }
 
 impl MouseDriver {
@@ -40,6 +45,7 @@ impl MouseDriver {
                 any_window: is_set(manifest, &contestant.config, ANY_WINDOW).unwrap_or(true),
                 by_hand: is_set(manifest, &contestant.config, BY_HAND).unwrap_or(false),
                 accepts_unnoticed: accepts_unnoticed(&contestant.config),
+                desktop: desktop(&contestant.config),
             })
         })
     }
@@ -66,6 +72,12 @@ fn is_set(manifest: &Manifest, config: &Value, key: &str) -> Option<bool> {
 fn accepts_unnoticed(config: &Value) -> bool {
     let accepted = config.get(ACCEPT).and_then(Value::as_array);
     accepted.is_some_and(|all| all.iter().any(|it| it == POINTER))
+}
+
+/// The way to the desktop, if the config chooses one.
+fn desktop(config: &Value) -> Option<String> {
+    let way = config.get(DESKTOP)?.as_str()?;
+    Some(way.to_owned())
 }
 
 #[cfg(test)]

@@ -1,70 +1,76 @@
 //! The lock of a session's mouse: one run at a time controls it.
 
-use std::ffi::OsStr;
+#[cfg(all(unix, not(target_os = "macos")))]
+mod pointers;
+
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use flowpipe_terminal::eprintln;
 
 use crate::exit::Failure;
+use crate::mouse_driver::MouseDriver;
 use crate::user_folder;
 
 /// Holds the lock until it is dropped, or the program ends.
 #[derive(Debug, Default)]
 pub struct MouseLock {
-    file: Option<File>,
+    /// One for each name of the pointer.
+    held: BTreeMap<String, File>,
 }
 
 impl MouseLock {
-    /// Takes the lock of this session, unless this holds it already. Does nothing outside of a session.
+    /// Takes the lock of this session, by all names that its pointer has, unless this holds it already. `driver`: what
+    /// drives the mouse. Does nothing outside of a session.
     ///
     /// A machine on which no lock can be created prints that, and plays.
     ///
     /// # Errors
-    /// When another run controls the mouse.
-    pub fn take(&mut self) -> Result<(), Failure> {
-        let Some(session) = session(|name| std::env::var_os(name)) else {
-            return Ok(());
-        };
-        if self.file.is_some() {
-            return Ok(());
+    /// When another run controls the mouse. Then this holds what it has held before.
+    pub fn take(&mut self, driver: &MouseDriver) -> Result<(), Failure> {
+        let mut taken = BTreeMap::new();
+        for name in names(driver.desktop.as_deref()) {
+            if self.held.contains_key(&name) {
+                continue;
+            }
+            let path = |folder: PathBuf| folder.join(file_name(&name));
+            match user_folder::open().and_then(|folder| lock(&path(folder))) {
+                Ok(Ok(file)) => {
+                    taken.insert(name, file);
+                }
+                Ok(Err(holder)) => return Err(Failure::Run(held(&name, holder))),
+                Err(error) => {
+                    eprintln!(
+                        "can't find out whether another run controls the mouse of this session ({error}): start one at a \
+                         time"
+                    );
+                    break;
+                }
+            }
         }
-        let locked = user_folder::open().and_then(|folder| lock(&folder.join(file_name(&session))));
-        match locked {
-            Ok(Ok(file)) => self.file = Some(file),
-            Ok(Err(holder)) => return Err(Failure::Run(held(&session, holder))),
-            Err(error) => eprintln!(
-                "can't find out whether another run controls the mouse of this session ({error}): start one at a time"
-            ),
-        }
+        self.held.append(&mut taken);
         Ok(())
     }
 }
 
-/// The name of the session that this program runs in. A display that X11 offers under Wayland has the same pointer.
-fn session<V: AsRef<OsStr>>(variable: impl Fn(&str) -> Option<V>) -> Option<String> {
-    if cfg!(any(not(unix), target_os = "macos")) {
-        return Some("desktop".to_owned());
-    }
-    let named = |name| {
-        let value = variable(name)?;
-        let value = value.as_ref().to_string_lossy();
-        (!value.is_empty()).then(|| value.into_owned())
-    };
-    named("WAYLAND_DISPLAY").or_else(|| {
-        let display = named("DISPLAY")?;
-        // `:0.0` is a screen of `:0`, with the same pointer.
-        let (host, number) = display.rsplit_once(':')?;
-        let number = number.split('.').next().unwrap_or(number);
-        Some(format!("{host}:{number}"))
-    })
+/// The names of the pointer.
+#[cfg(all(unix, not(target_os = "macos")))]
+fn names(desktop: Option<&str>) -> Vec<String> {
+    pointers::names(|name| std::env::var_os(name), desktop)
 }
 
-/// The lock's file: what a file name can't contain is replaced.
-fn file_name(session: &str) -> String {
+/// The names of the pointer: there is one.
+#[cfg(not(all(unix, not(target_os = "macos"))))]
+fn names(_: Option<&str>) -> Vec<String> {
+    vec!["desktop".to_owned()]
+}
+
+/// The file of a name: what a file name can't contain is replaced.
+fn file_name(name: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.');
-    let plain = session.replace(|c| !is_plain(c), "_");
+    let plain = name.replace(|c| !is_plain(c), "_");
     // A file name has at most 255 bytes on common systems.
     let start = plain.len().saturating_sub(200);
     format!("mouse-{}.lock", &plain[start..])
@@ -93,13 +99,13 @@ fn lock(path: &Path) -> io::Result<Result<File, Option<u32>>> {
 }
 
 /// Why the lock can't be taken.
-fn held(session: &str, holder: Option<u32>) -> String {
+fn held(name: &str, holder: Option<u32>) -> String {
     let process = match holder {
         Some(pid) => format!(" (process {pid})"),
         None => String::new(),
     };
     format!(
-        "another run{process} controls the mouse of this session, {session}: each would press into the other's game. \
+        "another run{process} controls the mouse of this session, {name}: each would press into the other's game. \
          End it first, by Ctrl-C in its terminal"
     )
 }
@@ -107,21 +113,6 @@ fn held(session: &str, holder: Option<u32>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    #[cfg(all(unix, not(target_os = "macos")))]
-    fn a_session_is_named_by_wayland_then_by_x11() {
-        let session = |wayland: Option<&'static str>, x11: Option<&'static str>| {
-            session(|name| match name {
-                "WAYLAND_DISPLAY" => wayland,
-                _ => x11,
-            })
-        };
-        assert_eq!(session(Some("wayland-0"), Some(":0")).unwrap(), "wayland-0");
-        assert_eq!(session(Some(""), Some(":1")).unwrap(), ":1");
-        assert_eq!(session(None, Some("host:1.0")).unwrap(), "host:1");
-        assert_eq!(session(None, None), None);
-    }
 
     #[test]
     fn a_file_name_is_made_of_any_session() {

@@ -53,8 +53,10 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
     let driver = MouseDriver::of(&here, &catalogue);
     let drives_mouse = driver.is_some();
     let mut mouse_lock = MouseLock::default();
-    if drives_mouse && !args.dry_run {
-        mouse_lock.take()?;
+    if let Some(driver) = &driver
+        && !args.dry_run
+    {
+        mouse_lock.take(driver)?;
     }
     let visibility = Visibility::of(&pipeline, &here, &catalogue);
     // The thread that receives waits for no reader of what it prints, so that few events are queued.

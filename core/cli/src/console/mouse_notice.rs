@@ -118,6 +118,7 @@ mod tests {
             any_window: true,
             by_hand: false,
             accepts_unnoticed: false,
+            desktop: None,
         }
     }
 

@@ -198,9 +198,9 @@ impl FileReloader {
         };
         self.scripts = pipeline_file::scripts::of(&pipeline, &catalogue);
         let driver = MouseDriver::of(&pipeline, &catalogue);
-        if driver.is_some()
+        if let Some(driver) = &driver
             && let Some(lock) = &mut self.mouse_lock
-            && let Err(failure) = lock.take()
+            && let Err(failure) = lock.take(driver)
         {
             self.notify(format!(
                 "not changed: {}",
