@@ -161,7 +161,7 @@ fn a_service_manager_that_is_gone_does_not_end_the_run() {
     assert!(output.status.success(), "{output:?}");
     let log = String::from_utf8(output.stderr).unwrap();
     assert!(
-        log.contains("the service manager does not hear of this run"),
+        log.contains("the service manager can't be notified"),
         "{log}"
     );
 }

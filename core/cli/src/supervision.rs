@@ -27,14 +27,14 @@ pub struct Supervision {
 struct Watchdog {
     /// Half of that time.
     interval: Duration,
-    /// When it was reported last that the run goes on.
+    /// When it was notified last.
     reported: Instant,
 }
 
 /// What is reported to it.
 enum Notification {
     Started { pipeline: String },
-    GoesOn,
+    Watchdog,
     Ends,
 }
 
@@ -83,14 +83,14 @@ impl Supervision {
         self.try_send(Notification::Started { pipeline });
     }
 
-    /// The run goes on. Call it often: it reports this as often as it is asked for.
-    pub fn goes_on(&mut self) {
+    /// Notifies the watchdog that the run is active. Call it often: it notifies only as often as the watchdog requires.
+    pub fn ping_watchdog(&mut self) {
         let Some(watchdog) = &mut self.watchdog else {
             return;
         };
         if watchdog.reported.elapsed() >= watchdog.interval {
             watchdog.reported = Instant::now();
-            self.try_send(Notification::GoesOn);
+            self.try_send(Notification::Watchdog);
         }
     }
 
@@ -113,7 +113,7 @@ impl Supervision {
     }
 }
 
-/// How often the service manager is to hear of the run. `None`: it does not ask.
+/// How often the watchdog is to be notified. `None`: there is none.
 #[cfg(unix)]
 fn interval() -> Option<Duration> {
     sd_notify::watchdog_enabled().map(|limit| limit / 2)
@@ -128,11 +128,11 @@ fn notify(state: Notification) {
             let status = format!("runs {}", flowpipe_terminal::escape(&pipeline));
             sd_notify::notify(&[NotifyState::Ready, NotifyState::Status(&status)])
         }
-        Notification::GoesOn => sd_notify::notify(&[NotifyState::Watchdog]),
+        Notification::Watchdog => sd_notify::notify(&[NotifyState::Watchdog]),
         Notification::Ends => sd_notify::notify(&[NotifyState::Stopping]),
     };
     if let Err(error) = sent {
-        tracing::warn!("the service manager does not hear of this run: {error}");
+        tracing::warn!("the service manager can't be notified: {error}");
     }
 }
 
@@ -143,5 +143,6 @@ fn interval() -> Option<Duration> {
 
 #[cfg(not(unix))]
 fn notify(state: Notification) {
-    let (Notification::Started { pipeline: _ } | Notification::GoesOn | Notification::Ends) = state;
+    let (Notification::Started { pipeline: _ } | Notification::Watchdog | Notification::Ends) =
+        state;
 }

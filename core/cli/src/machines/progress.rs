@@ -37,7 +37,7 @@ pub struct MachineProgress {
 pub struct MachineSnapshot {
     /// Its name. `None`: the run has one machine.
     pub name: Option<String>,
-    /// Whether it is heard of, so that what may fall is as it was a moment ago.
+    /// Whether it can be reached, so that what may fall is as it was a moment ago.
     pub is_active: bool,
     /// The stages that it runs. `None`: all.
     pub stages: Option<BTreeSet<usize>>,

@@ -333,7 +333,7 @@ impl StageFamilies {
             ),
             (
                 "flowpipe_machine_up",
-                "Whether the machine of the run is heard of.",
+                "Whether the machine of the run can be reached.",
                 self.up,
             ),
             (

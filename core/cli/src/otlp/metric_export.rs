@@ -21,7 +21,7 @@ const INTERVAL: Duration = Duration::from_secs(10);
 /// The thread that sends metrics.
 pub struct MetricExport {
     /// Dropped at the end of the run.
-    goes_on: Sender<()>,
+    shutdown: Sender<()>,
     thread: JoinHandle<()>,
 }
 
@@ -48,7 +48,7 @@ impl MetricExport {
         status: Arc<ExportStatus>,
         clock: Clock,
     ) -> io::Result<Self> {
-        let (goes_on, is_over) = crossbeam_channel::bounded(0);
+        let (shutdown, waiter) = crossbeam_channel::bounded(0);
         let sender = MetricThread {
             client,
             source,
@@ -58,13 +58,13 @@ impl MetricExport {
         };
         let thread = std::thread::Builder::new()
             .name("flowpipe-otlp".into())
-            .spawn(move || sender.run(&is_over))?;
-        Ok(Self { goes_on, thread })
+            .spawn(move || sender.run(&waiter))?;
+        Ok(Self { shutdown, thread })
     }
 
     /// The run is over: sends the last metrics.
     pub fn end(self) -> LastMetrics {
-        drop(self.goes_on);
+        drop(self.shutdown);
         LastMetrics(self.thread)
     }
 }
@@ -78,9 +78,9 @@ impl LastMetrics {
 }
 
 impl MetricThread {
-    fn run(&self, is_over: &Receiver<()>) {
+    fn run(&self, shutdown: &Receiver<()>) {
         loop {
-            let waited = is_over.recv_timeout(INTERVAL);
+            let waited = shutdown.recv_timeout(INTERVAL);
             self.send();
             if waited != Err(RecvTimeoutError::Timeout) {
                 return;

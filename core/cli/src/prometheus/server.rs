@@ -41,7 +41,7 @@ const MOST_READ: usize = 64 << 10;
 /// The thread. Dropping it ends the thread and closes all connections.
 pub struct ScrapeServer {
     thread: Option<JoinHandle<()>>,
-    end: Option<wait::Bell>,
+    shutdown: Option<wait::ShutdownSignal>,
 }
 
 /// What the thread knows.
@@ -84,7 +84,7 @@ enum Remains {
 /// When the system has no thread or socket for it.
 pub fn serve(at: ScrapeListener, source: FamilySource) -> Result<ScrapeServer, Failure> {
     let failed = |error| Failure::Run(format!("--metrics: can't answer: {error}"));
-    let (end, is_over) = wait::bell().map_err(failed)?;
+    let (signal, waiter) = wait::shutdown_pair().map_err(failed)?;
     let server = ScrapeThread {
         listener: at.listener,
         is_local: at.is_local,
@@ -94,19 +94,19 @@ pub fn serve(at: ScrapeListener, source: FamilySource) -> Result<ScrapeServer, F
     };
     let thread = std::thread::Builder::new()
         .name("flowpipe-metrics".into())
-        .spawn(move || server.run(&is_over))
+        .spawn(move || server.run(&waiter))
         .map_err(failed)?;
     eprintln!("metrics at http://{}/metrics", at.address);
     Ok(ScrapeServer {
         thread: Some(thread),
-        end: Some(end),
+        shutdown: Some(signal),
     })
 }
 
 impl Drop for ScrapeServer {
     fn drop(&mut self) {
-        // The thread hears it and ends.
-        drop(self.end.take());
+        // The thread is woken and ends.
+        drop(self.shutdown.take());
         if let Some(thread) = self.thread.take() {
             // A panic has been printed.
             let _ = thread.join();
@@ -115,13 +115,13 @@ impl Drop for ScrapeServer {
 }
 
 impl ScrapeThread {
-    fn run(mut self, is_over: &wait::Ear) {
+    fn run(mut self, shutdown: &wait::ShutdownWaiter) {
         loop {
             let now = Instant::now();
             let deadlines = self.connections.iter().map(|it| it.deadline);
             let timeout = deadlines.min().map(|at| at.saturating_duration_since(now));
             let sockets = self.connections.iter().map(|it| (&it.stream, it.sends()));
-            match wait::wait(is_over, &self.listener, sockets, timeout) {
+            match wait::wait(shutdown, &self.listener, sockets, timeout) {
                 Ok(true) => return,
                 Ok(false) => {}
                 Err(error) => {
@@ -272,24 +272,26 @@ mod wait {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
     /// Dropping it wakes the thread.
-    pub struct Bell(#[expect(dead_code, reason = "its end is heard")] UnixStream);
-    pub struct Ear(UnixStream);
+    pub struct ShutdownSignal(
+        #[expect(dead_code, reason = "closing it wakes the thread")] UnixStream,
+    );
+    pub struct ShutdownWaiter(UnixStream);
 
-    pub fn bell() -> io::Result<(Bell, Ear)> {
-        let (bell, ear) = UnixStream::pair()?;
-        Ok((Bell(bell), Ear(ear)))
+    pub fn shutdown_pair() -> io::Result<(ShutdownSignal, ShutdownWaiter)> {
+        let (signal, waiter) = UnixStream::pair()?;
+        Ok((ShutdownSignal(signal), ShutdownWaiter(waiter)))
     }
 
     /// Waits until there is something to do, or for this time. `sockets`: each with whether it is to send. Returns whether
-    /// the bell is gone.
+    /// the signal is dropped.
     pub fn wait<'a>(
-        is_over: &Ear,
+        shutdown: &ShutdownWaiter,
         listener: &TcpListener,
         sockets: impl Iterator<Item = (&'a TcpStream, bool)>,
         timeout: Option<Duration>,
     ) -> io::Result<bool> {
         let mut wakers = vec![
-            PollFd::new(&is_over.0, PollFlags::IN),
+            PollFd::new(&shutdown.0, PollFlags::IN),
             PollFd::new(listener, PollFlags::IN),
         ];
         wakers.extend(sockets.map(|(socket, sends)| {
@@ -316,23 +318,23 @@ mod wait {
     const INTERVAL: Duration = Duration::from_millis(20);
 
     /// Dropping it ends the thread.
-    pub struct Bell(#[expect(dead_code, reason = "its end is seen")] Arc<()>);
-    pub struct Ear(Weak<()>);
+    pub struct ShutdownSignal(#[expect(dead_code, reason = "dropping it ends the thread")] Arc<()>);
+    pub struct ShutdownWaiter(Weak<()>);
 
-    pub fn bell() -> io::Result<(Bell, Ear)> {
-        let bell = Arc::new(());
-        let ear = Arc::downgrade(&bell);
-        Ok((Bell(bell), Ear(ear)))
+    pub fn shutdown_pair() -> io::Result<(ShutdownSignal, ShutdownWaiter)> {
+        let signal = Arc::new(());
+        let waiter = Arc::downgrade(&signal);
+        Ok((ShutdownSignal(signal), ShutdownWaiter(waiter)))
     }
 
-    /// Returns whether the bell is gone.
+    /// Returns whether the signal is dropped.
     pub fn wait<'a>(
-        is_over: &Ear,
+        shutdown: &ShutdownWaiter,
         _: &TcpListener,
         _: impl Iterator<Item = (&'a TcpStream, bool)>,
         _: Option<Duration>,
     ) -> io::Result<bool> {
         std::thread::sleep(INTERVAL);
-        Ok(is_over.0.strong_count() == 0)
+        Ok(shutdown.0.strong_count() == 0)
     }
 }

@@ -42,7 +42,7 @@ pub struct StageState {
     pub name: String,
     /// The machine that runs it, if the run has several.
     pub machine: Option<String>,
-    /// Nothing is heard of that machine: these are its last counts.
+    /// That machine can't be reached: these are its last counts.
     pub is_stale: bool,
     /// Messages a second: received, or emitted by a source.
     pub rate: f64,
@@ -171,7 +171,7 @@ impl RunHistory {
         last.links.iter().map(state).collect()
     }
 
-    /// Whether nothing is heard of a machine.
+    /// Whether a machine can't be reached.
     fn is_stale(&self, machine: Option<&str>) -> bool {
         let mut machines = self.machines().iter();
         let found = machines.find(|it| Some(it.name.as_str()) == machine);
