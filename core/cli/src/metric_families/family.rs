@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use flowpipe_engine::report::{BUCKET_BOUNDS_NS, DurationBuckets};
 
+use crate::metrics::Percentiles;
+
 /// Samples of one kind.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct MetricFamily {
     /// Its name. That of a counter ends with `_total`, and that of a quantity with its unit: `_seconds`, `_bytes`.
     pub name: &'static str,
@@ -16,12 +18,16 @@ pub struct MetricFamily {
 }
 
 /// The samples of a family.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum FamilyData {
     /// Numbers that only rise.
     Counters(SampleFamily),
     /// Numbers that rise and fall.
     Gauges(SampleFamily),
+    /// Values of any unit that rise and fall.
+    Values(LatestFamily<f64>),
+    /// Distributions of values of any unit, by their percentiles.
+    Summaries(LatestFamily<Percentiles>),
     /// A time without labels, in nanoseconds. Its family is in seconds.
     Time(u64),
     /// Durations. Their family is in seconds.
@@ -38,7 +44,11 @@ pub type OwnedLabels = Vec<(&'static str, String)>;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SampleFamily(BTreeMap<OwnedLabels, u64>);
 
-/// The same for histograms.
+/// Values of which the last one counts where their labels are equal.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LatestFamily<T>(BTreeMap<OwnedLabels, T>);
+
+/// The same as [`SampleFamily`] for histograms.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HistogramFamily(BTreeMap<OwnedLabels, DurationBuckets>);
 
@@ -47,6 +57,8 @@ impl MetricFamily {
     pub fn is_empty(&self) -> bool {
         match &self.data {
             FamilyData::Counters(samples) | FamilyData::Gauges(samples) => samples.0.is_empty(),
+            FamilyData::Values(values) => values.0.is_empty(),
+            FamilyData::Summaries(summaries) => summaries.0.is_empty(),
             FamilyData::Histograms(histograms) => histograms.0.is_empty(),
             FamilyData::Time(_) => false,
         }
@@ -62,6 +74,24 @@ impl SampleFamily {
 
     /// The samples, in the order of their labels.
     pub fn iter(&self) -> impl Iterator<Item = (&OwnedLabels, u64)> {
+        self.0.iter().map(|(labels, value)| (labels, *value))
+    }
+}
+
+impl<T> Default for LatestFamily<T> {
+    fn default() -> Self {
+        Self(BTreeMap::new())
+    }
+}
+
+impl<T: Copy> LatestFamily<T> {
+    /// Replaces the value of these labels.
+    pub fn set(&mut self, labels: &Labels<'_>, value: T) {
+        self.0.insert(owned(labels), value);
+    }
+
+    /// The values, in the order of their labels.
+    pub fn iter(&self) -> impl Iterator<Item = (&OwnedLabels, T)> {
         self.0.iter().map(|(labels, value)| (labels, *value))
     }
 }
@@ -107,6 +137,16 @@ mod tests {
         samples.add(&[("stage", "a"), ("machine", "m")], 1);
         let all: Vec<_> = samples.iter().map(|it| (it.0[0].1.clone(), it.1)).collect();
         assert_eq!(all, [("a".to_owned(), u64::MAX), ("b".to_owned(), 5)]);
+    }
+
+    #[test]
+    fn the_last_value_of_equal_labels_counts() {
+        let mut values = LatestFamily::default();
+        values.set(&[("stage", "a")], 1.5);
+        values.set(&[("stage", "b")], 2.5);
+        values.set(&[("stage", "a")], -1.5);
+        let all: Vec<_> = values.iter().map(|it| (it.0[0].1.clone(), it.1)).collect();
+        assert_eq!(all, [("a".to_owned(), -1.5), ("b".to_owned(), 2.5)]);
     }
 
     #[test]

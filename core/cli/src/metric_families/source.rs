@@ -7,9 +7,11 @@ use flowpipe_engine::report::Snapshot;
 use flowpipe_engine::run::{Options, RunView};
 use flowpipe_process::memory::resident_bytes;
 
-use super::family::{FamilyData, HistogramFamily, Labels, MetricFamily, SampleFamily};
+use super::family::{
+    FamilyData, HistogramFamily, Labels, LatestFamily, MetricFamily, SampleFamily,
+};
 use crate::machines::progress::{MachineSnapshot, OtherProgress};
-use crate::metrics::{MetricValue, RunMetrics};
+use crate::metrics::{MetricRow, MetricValue, RunMetrics};
 
 /// Where families come from.
 pub struct FamilySource {
@@ -90,25 +92,43 @@ impl FamilySource {
             stages.add(machine, &self.facts.ends);
         }
         all.extend(stages.into_families());
-        all.push(self.published());
+        all.extend(published(&self.published.rows()));
         all.retain(|family| !family.is_empty());
         all
     }
+}
 
-    /// The metrics that the stages here publish.
-    fn published(&self) -> MetricFamily {
-        let mut counters = SampleFamily::default();
-        for row in self.published.rows() {
-            if let MetricValue::Counter(count) = row.value {
-                counters.add(&[("stage", &row.stage), ("name", &row.name)], count);
-            }
-        }
-        MetricFamily {
-            name: "flowpipe_published_total",
-            help: "What the stage counts itself, by the name that it gives (flowpipe.metrics/1).",
-            data: FamilyData::Counters(counters),
+/// The metrics that the stages here publish.
+fn published(rows: &[MetricRow]) -> [MetricFamily; 3] {
+    let mut counters = SampleFamily::default();
+    let mut values = LatestFamily::default();
+    let mut distributions = LatestFamily::default();
+    for row in rows {
+        let labels = [("stage", &*row.stage), ("name", &*row.name)];
+        match row.value {
+            MetricValue::Counter(count) => counters.add(&labels, count),
+            MetricValue::Gauge(value) => values.set(&labels, value),
+            MetricValue::Distribution(of) => distributions.set(&labels, of),
         }
     }
+    let family = |name, help, data| MetricFamily { name, help, data };
+    [
+        family(
+            "flowpipe_published_total",
+            "What the stage counts itself, by the name that it gives (flowpipe.metrics/1).",
+            FamilyData::Counters(counters),
+        ),
+        family(
+            "flowpipe_published_value",
+            "The last value of a gauge of the stage, by the name that it gives (flowpipe.metrics/1).",
+            FamilyData::Values(values),
+        ),
+        family(
+            "flowpipe_published_distribution",
+            "The distribution of a value of the stage in the run, by the name that it gives (flowpipe.metrics/1).",
+            FamilyData::Summaries(distributions),
+        ),
+    ]
 }
 
 /// All families of the stages.
@@ -381,4 +401,51 @@ fn with_machine<'a>(
 ) -> Vec<(&'static str, &'a str)> {
     let name = machine.name.as_deref().map(|name| ("machine", name));
     labels.iter().copied().chain(name).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metrics::Percentiles;
+
+    #[test]
+    fn each_kind_of_published_metric_has_a_family() {
+        let row = |stage: &str, name: &str, value| MetricRow {
+            stage: stage.to_owned(),
+            name: name.to_owned(),
+            unit: None,
+            value,
+        };
+        let samples = Percentiles {
+            count: 4,
+            p50: 2.0,
+            p95: 3.5,
+            max: 4.0,
+            sum: 10.0,
+        };
+        let [counters, values, distributions] = published(&[
+            row("a", "boards", MetricValue::Counter(2)),
+            row("a", "level", MetricValue::Gauge(-1.5)),
+            // The same name in another kind, and a stage that a reload has replaced.
+            row("a", "boards", MetricValue::Distribution(samples)),
+            row("a", "level", MetricValue::Gauge(0.5)),
+        ]);
+        let labels = |name: &str| vec![("stage", "a".to_owned()), ("name", name.to_owned())];
+        let FamilyData::Counters(counters) = counters.data else {
+            panic!("{counters:?}");
+        };
+        let found: Vec<_> = counters.iter().collect();
+        assert_eq!(found, [(&labels("boards"), 2)]);
+        let FamilyData::Values(values) = values.data else {
+            panic!("{values:?}");
+        };
+        let found: Vec<_> = values.iter().collect();
+        assert_eq!(found, [(&labels("level"), 0.5)]);
+        let FamilyData::Summaries(distributions) = distributions.data else {
+            panic!("{distributions:?}");
+        };
+        let found: Vec<_> = distributions.iter().collect();
+        assert_eq!(found, [(&labels("boards"), samples)]);
+        assert!(published(&[]).iter().all(MetricFamily::is_empty));
+    }
 }

@@ -15,6 +15,7 @@ use crate::accepted::read;
 use crate::metrics::samples::Samples;
 
 pub use row::{MetricRow, MetricValue, Note, summary, table};
+pub use samples::Percentiles;
 
 /// The most metrics of a run, by stage and name. Further ones are counted and not kept.
 const MOST_NAMES: usize = 200;

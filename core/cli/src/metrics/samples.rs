@@ -7,11 +7,12 @@ use crate::quantile::quantile;
 /// How many samples are kept. Of more, this many are chosen, each with the same chance (Vitter 1985, algorithm R).
 const KEPT: usize = 1_000;
 
-/// Samples of a distribution. The count and the largest one are exact; so are percentiles of up to 1,000 samples.
+/// Samples of a distribution. The count, the sum and the largest one are exact; so are percentiles of up to 1,000 samples.
 #[derive(Clone, Debug, Default)]
 pub struct Samples {
     kept: Vec<f64>,
     count: u64,
+    sum: f64,
     most: f64,
     /// The state of a linear congruential generator, so that the same samples always give the same percentiles.
     random: u64,
@@ -28,6 +29,9 @@ pub struct Percentiles {
     pub p95: f64,
     /// The largest sample.
     pub max: f64,
+    /// The sum of all samples. It is for monitoring systems, and not sent to viewers.
+    #[serde(skip)]
+    pub sum: f64,
 }
 
 impl Samples {
@@ -38,6 +42,7 @@ impl Samples {
             _ => self.most.max(value),
         };
         self.count += 1;
+        self.sum += value;
         if self.kept.len() < KEPT {
             self.kept.push(value);
             return;
@@ -63,6 +68,7 @@ impl Samples {
             p50: at(0.5),
             p95: at(0.95),
             max: self.most,
+            sum: self.sum,
         }
     }
 }
@@ -83,6 +89,7 @@ mod tests {
             p50: -1.0,
             p95: 449.0,
             max: 499.0,
+            sum: -500.0,
         };
         assert_eq!(samples.percentiles(), expected);
     }

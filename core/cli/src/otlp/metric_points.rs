@@ -5,13 +5,15 @@ use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequ
 use opentelemetry_proto::tonic::common::v1::KeyValue;
 use opentelemetry_proto::tonic::metrics::v1::metric::Data;
 use opentelemetry_proto::tonic::metrics::v1::number_data_point::Value;
+use opentelemetry_proto::tonic::metrics::v1::summary_data_point::ValueAtQuantile;
 use opentelemetry_proto::tonic::metrics::v1::{
     AggregationTemporality, Gauge, Histogram, HistogramDataPoint, Metric, NumberDataPoint,
-    ResourceMetrics, ScopeMetrics, Sum,
+    ResourceMetrics, ScopeMetrics, Sum, Summary, SummaryDataPoint,
 };
 
 use super::resource::{Origin, text};
 use crate::metric_families::family::{FamilyData, MetricFamily, OwnedLabels, SampleFamily};
+use crate::metrics::Percentiles;
 
 /// The time to which the points belong, in nanoseconds since 1970.
 #[derive(Clone, Copy, Debug)]
@@ -77,6 +79,23 @@ fn data(data: &FamilyData, times: PointTimes) -> Data {
         FamilyData::Gauges(samples) => Data::Gauge(Gauge {
             data_points: numbers(samples, 0, times.now),
         }),
+        FamilyData::Values(values) => Data::Gauge(Gauge {
+            data_points: values
+                .iter()
+                .map(|(labels, value)| NumberDataPoint {
+                    attributes: attributes(labels),
+                    time_unix_nano: times.now,
+                    value: Some(Value::AsDouble(value)),
+                    ..NumberDataPoint::default()
+                })
+                .collect(),
+        }),
+        FamilyData::Summaries(summaries) => Data::Summary(Summary {
+            data_points: summaries
+                .iter()
+                .map(|(labels, of)| summary(labels, &of, times))
+                .collect(),
+        }),
         FamilyData::Time(nanoseconds) => Data::Gauge(Gauge {
             data_points: vec![NumberDataPoint {
                 time_unix_nano: times.now,
@@ -103,6 +122,21 @@ fn numbers(samples: &SampleFamily, start: u64, now: u64) -> Vec<NumberDataPoint>
         ..NumberDataPoint::default()
     });
     points.collect()
+}
+
+fn summary(labels: &OwnedLabels, of: &Percentiles, times: PointTimes) -> SummaryDataPoint {
+    let quantiles = [(0.5, of.p50), (0.95, of.p95), (1.0, of.max)];
+    SummaryDataPoint {
+        attributes: attributes(labels),
+        start_time_unix_nano: times.start,
+        time_unix_nano: times.now,
+        count: of.count,
+        sum: of.sum,
+        quantile_values: quantiles
+            .map(|(quantile, value)| ValueAtQuantile { quantile, value })
+            .to_vec(),
+        ..SummaryDataPoint::default()
+    }
 }
 
 fn histogram(
@@ -141,7 +175,7 @@ fn seconds(nanoseconds: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metric_families::family::HistogramFamily;
+    use crate::metric_families::family::{HistogramFamily, LatestFamily};
 
     const TIMES: PointTimes = PointTimes { start: 5, now: 9 };
 
@@ -167,6 +201,8 @@ mod tests {
             ("flowpipe_machine_up", ""),
             ("flowpipe_run_info", ""),
             ("flowpipe_published_total", ""),
+            ("flowpipe_published_value", ""),
+            ("flowpipe_published_distribution", ""),
         ] {
             assert_eq!(unit(name), expected, "{name}");
         }
@@ -192,6 +228,36 @@ mod tests {
             panic!("it is a gauge");
         };
         assert_eq!(gauge.data_points[0].start_time_unix_nano, 0);
+    }
+
+    #[test]
+    fn values_and_distributions_are_gauges_and_summaries() {
+        let mut values = LatestFamily::default();
+        values.set(&[("stage", "a")], -1.5);
+        let Data::Gauge(gauge) = data(&FamilyData::Values(values), TIMES) else {
+            panic!("it is a gauge");
+        };
+        let point = &gauge.data_points[0];
+        assert_eq!(point.value, Some(Value::AsDouble(-1.5)));
+        assert_eq!(point.attributes, [text("stage", "a")]);
+        let mut summaries = LatestFamily::default();
+        let samples = Percentiles {
+            count: 3,
+            p50: 2.0,
+            p95: 2.5,
+            max: 4.0,
+            sum: 8.25,
+        };
+        summaries.set(&[("stage", "a")], samples);
+        let Data::Summary(summary) = data(&FamilyData::Summaries(summaries), TIMES) else {
+            panic!("it is a summary");
+        };
+        let point = &summary.data_points[0];
+        assert_eq!((point.count, point.sum), (3, 8.25));
+        assert_eq!((point.start_time_unix_nano, point.time_unix_nano), (5, 9));
+        let quantiles = point.quantile_values.iter();
+        let quantiles: Vec<_> = quantiles.map(|it| (it.quantile, it.value)).collect();
+        assert_eq!(quantiles, [(0.5, 2.0), (0.95, 2.5), (1.0, 4.0)]);
     }
 
     #[test]

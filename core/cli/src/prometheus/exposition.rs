@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 use flowpipe_engine::report::BUCKET_BOUNDS_NS;
 
 use crate::metric_families::family::{
-    FamilyData, HistogramFamily, Labels, MetricFamily, OwnedLabels, SampleFamily,
+    FamilyData, HistogramFamily, Labels, LatestFamily, MetricFamily, OwnedLabels, SampleFamily,
 };
+use crate::metrics::Percentiles;
 
 /// The type of a page in this format.
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -18,6 +19,13 @@ pub fn page(families: &[MetricFamily]) -> String {
         match data {
             FamilyData::Counters(samples) => page.numbers(name, help, "counter", samples),
             FamilyData::Gauges(samples) => page.numbers(name, help, "gauge", samples),
+            FamilyData::Values(values) => {
+                page.head(name, help, "gauge");
+                for (labels, value) in values.iter() {
+                    page.sample(name, &written(&borrowed(labels), None), number(value));
+                }
+            }
+            FamilyData::Summaries(summaries) => page.summaries(name, help, summaries),
             FamilyData::Time(nanoseconds) => {
                 page.head(name, help, "gauge");
                 page.sample(name, "", seconds(*nanoseconds));
@@ -43,6 +51,21 @@ impl Exposition {
         }
     }
 
+    fn summaries(&mut self, name: &str, help: &str, summaries: &LatestFamily<Percentiles>) {
+        self.head(name, help, "summary");
+        let (sum, count) = (format!("{name}_sum"), format!("{name}_count"));
+        for (labels, of) in summaries.iter() {
+            let labels = borrowed(labels);
+            for (quantile, value) in [("0.5", of.p50), ("0.95", of.p95), ("1", of.max)] {
+                let labels = written(&labels, Some(("quantile", quantile)));
+                self.sample(name, &labels, number(value));
+            }
+            let labels = written(&labels, None);
+            self.sample(&sum, &labels, number(of.sum));
+            self.sample(&count, &labels, of.count);
+        }
+    }
+
     /// A family of durations in seconds.
     fn histograms(&mut self, name: &str, help: &str, histograms: &HistogramFamily) {
         self.head(name, help, "histogram");
@@ -57,11 +80,11 @@ impl Exposition {
             let mut cumulative: u64 = 0;
             for bound in BUCKET_BOUNDS_NS {
                 cumulative = cumulative.saturating_add(counts.next().copied().unwrap_or(0));
-                let labels = written(&labels, Some(&seconds(bound)));
+                let labels = written(&labels, Some(("le", &seconds(bound))));
                 self.sample(&bucket, &labels, cumulative);
             }
             cumulative = counts.fold(cumulative, |total, count| total.saturating_add(*count));
-            self.sample(&bucket, &written(&labels, Some("+Inf")), cumulative);
+            self.sample(&bucket, &written(&labels, Some(("le", "+Inf"))), cumulative);
             let labels = written(&labels, None);
             self.sample(&sum, &labels, seconds(buckets.total_ns));
             self.sample(&count, &labels, cumulative);
@@ -84,11 +107,10 @@ fn borrowed(labels: &OwnedLabels) -> Vec<(&'static str, &str)> {
     labels.map(|(name, value)| (*name, &**value)).collect()
 }
 
-/// The labels as they follow a name. `bound`: that of a bucket.
-fn written(labels: &Labels<'_>, bound: Option<&str>) -> String {
-    let bound = bound.map(|bound| ("le", bound));
+/// The labels as they follow a name. `last`: a further one, such as the bound of a bucket.
+fn written(labels: &Labels<'_>, last: Option<(&'static str, &str)>) -> String {
     let mut text = String::new();
-    for (name, value) in labels.iter().copied().chain(bound) {
+    for (name, value) in labels.iter().copied().chain(last) {
         text.push(if text.is_empty() { '{' } else { ',' });
         text.push_str(name);
         text.push_str("=\"");
@@ -108,6 +130,15 @@ fn written(labels: &Labels<'_>, bound: Option<&str>) -> String {
         text.push('}');
     }
     text
+}
+
+/// A number with all digits.
+fn number(value: f64) -> String {
+    match value {
+        f64::INFINITY => "+Inf".to_owned(),
+        f64::NEG_INFINITY => "-Inf".to_owned(),
+        value => value.to_string(),
+    }
 }
 
 /// Nanoseconds as seconds, with all digits.
@@ -144,6 +175,34 @@ mod tests {
         let expected = "# HELP x_total What.\n# TYPE x_total counter\n\
                         x_total{stage=\"a\\\"\\\\\\n\u{fffd} é\",machine=\"m\"} 1\nx_total{stage=\"b\"} 5\n\
                         # HELP at_seconds What.\n# TYPE at_seconds gauge\nat_seconds 1.5\n";
+        assert_eq!(page(&families), expected);
+    }
+
+    #[test]
+    fn values_and_distributions_are_gauges_and_summaries() {
+        let mut values = LatestFamily::default();
+        values.set(&[("stage", "a")], -1.5);
+        values.set(&[("stage", "b")], f64::INFINITY);
+        let mut summaries = LatestFamily::default();
+        let samples = Percentiles {
+            count: 3,
+            p50: 2.0,
+            p95: 2.5,
+            max: 4.0,
+            sum: 8.25,
+        };
+        summaries.set(&[("stage", "a")], samples);
+        let families = [
+            family("x_value", FamilyData::Values(values)),
+            family("x_distribution", FamilyData::Summaries(summaries)),
+        ];
+        let expected = "# HELP x_value What.\n# TYPE x_value gauge\n\
+                        x_value{stage=\"a\"} -1.5\nx_value{stage=\"b\"} +Inf\n\
+                        # HELP x_distribution What.\n# TYPE x_distribution summary\n\
+                        x_distribution{stage=\"a\",quantile=\"0.5\"} 2\n\
+                        x_distribution{stage=\"a\",quantile=\"0.95\"} 2.5\n\
+                        x_distribution{stage=\"a\",quantile=\"1\"} 4\n\
+                        x_distribution_sum{stage=\"a\"} 8.25\nx_distribution_count{stage=\"a\"} 3\n";
         assert_eq!(page(&families), expected);
     }
 
