@@ -51,6 +51,12 @@ impl Capabilities {
         pointer: true,
         keys: true,
     };
+    /// Xwayland, the X server of a Wayland session. It reports its own windows alone, and of the pointer and the keys what is
+    /// over them.
+    pub const XWAYLAND: Self = Self {
+        windows: true,
+        ..Self::WLROOTS
+    };
     /// Compositors with wlroots' protocols.
     pub const WLROOTS: Self = Self {
         windows: false,
@@ -83,6 +89,7 @@ impl Capabilities {
     pub fn of_session_name(name: &str) -> Option<Self> {
         match name.split(' ').next()? {
             "x11" => Some(Self::X11),
+            "xwayland" => Some(Self::XWAYLAND),
             "wlroots" => Some(Self::WLROOTS),
             "mutter" => Some(Self::MUTTER),
             "portal" => Some(Self::PORTAL),
@@ -179,6 +186,7 @@ mod tests {
             names.collect::<Vec<_>>().join(" ")
         };
         assert_eq!(missing(Capabilities::X11), "");
+        assert_eq!(missing(Capabilities::XWAYLAND), "pointer hotkey covered");
         assert_eq!(missing(Capabilities::SWAY), "pointer hotkey covered");
         assert_eq!(missing(Capabilities::MUTTER), "hotkey covered");
         assert_eq!(missing(Capabilities::XCAP), "pointer hotkey covered");
@@ -203,6 +211,7 @@ mod tests {
     fn a_session_is_known_by_the_first_word_of_its_name() {
         for (name, wanted) in [
             ("x11 :0", Some(Capabilities::X11)),
+            ("xwayland :0", Some(Capabilities::XWAYLAND)),
             ("mutter unix:path=/run/bus", Some(Capabilities::MUTTER)),
             ("xcap", Some(Capabilities::XCAP)),
             ("x11rb :0", None),

@@ -16,10 +16,10 @@ pub const KEPT_MOUSE_FILE: &str = "portal-mouse.toml";
 )]
 pub enum DesktopChoice {
     /// What fits the session: Wayland where WAYLAND_DISPLAY is set, or XDG_SESSION_TYPE is "wayland" and DISPLAY is not
-    /// set; else X11.
+    /// set; else X11, whose server may not belong to a Wayland session.
     #[default]
     Auto,
-    /// The X server of DISPLAY.
+    /// The X server of DISPLAY. That of a Wayland session reports less.
     X11,
     /// The Wayland compositor of WAYLAND_DISPLAY, by wlroots' protocols: sway, labwc and others.
     Wlroots,
@@ -33,7 +33,10 @@ impl DesktopChoice {
     /// What chooses the way of a session, by its name ([`crate::Desktop::session_name`]). `None`: nothing does.
     #[must_use]
     pub fn of_session_name(name: &str) -> Option<Self> {
-        let way = name.split(' ').next()?;
+        let way = match name.split(' ').next()? {
+            "xwayland" => "x11",
+            way => way,
+        };
         let mut all = [Self::X11, Self::Wlroots, Self::Mutter, Self::Portal].into_iter();
         all.find(|it| it.to_string() == way)
     }
@@ -66,6 +69,7 @@ mod tests {
             ("mutter unix:path=/run/bus", Some(DesktopChoice::Mutter)),
             ("portal unix:path=/run/bus", Some(DesktopChoice::Portal)),
             ("xcap", None),
+            ("xwayland :0", Some(DesktopChoice::X11)),
             ("auto", None),
         ] {
             assert_eq!(DesktopChoice::of_session_name(name), wanted, "{name}");

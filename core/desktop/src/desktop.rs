@@ -31,7 +31,8 @@ impl Desktop {
     /// Connects to the desktop by a way that is chosen.
     ///
     /// # Errors
-    /// [`DesktopError::NoDesktop`] when there is none that can be reached; [`DesktopError::Unfit`] when it is another one than
+    /// [`DesktopError::NoDesktop`] when there is none that can be reached; [`DesktopError::Xwayland`] for
+    /// the X server of a Wayland session under `auto`; [`DesktopError::Unfit`] when it is another one than
     /// was chosen.
     pub fn connect_by(choice: DesktopChoice) -> Result<Self, DesktopError> {
         let backend = session::connect(choice)?;

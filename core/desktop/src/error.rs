@@ -27,6 +27,19 @@ pub enum DesktopError {
         /// Why it can't be used.
         reason: String,
     },
+    /// The X server belongs to a Wayland session, and it was not chosen.
+    #[error(
+        "can't reach a desktop: the X server of DISPLAY={display} belongs to a Wayland session, and reports neither its other \
+         windows nor the pointer and keys over them. Set the variables of that session: `export {variables}`. To use the X \
+         server all the same, set desktop = \"x11\" of capture-screen and actuator-mouse; for one run: --set \
+         capture-screen.desktop=x11 --set actuator-mouse.desktop=x11"
+    )]
+    Xwayland {
+        /// Its name.
+        display: String,
+        /// What to set, as a shell takes it.
+        variables: String,
+    },
     /// The connection broke, or the desktop failed.
     #[error("the desktop does not answer any more: {0}")]
     Lost(String),

@@ -46,7 +46,13 @@ fn by_session() -> Result<Arc<dyn Backend>, DesktopError> {
     let variables = Variables::of_process();
     let found = match variables.session() {
         #[cfg(all(unix, not(target_os = "macos")))]
-        Session::X11(display) => shared(crate::x11::X11::connect(display)?),
+        Session::X11(display) => {
+            let x11 = crate::x11::X11::connect(display)?;
+            if x11.is_xwayland() {
+                return Err(of_wayland(x11.display()));
+            }
+            shared(x11)
+        }
         Session::Other => other(&variables.wayland)?,
         #[cfg(all(unix, not(target_os = "macos")))]
         Session::None => None,
@@ -54,6 +60,41 @@ fn by_session() -> Result<Arc<dyn Backend>, DesktopError> {
     found.ok_or_else(|| DesktopError::NoDesktop {
         reason: "neither DISPLAY nor WAYLAND_DISPLAY is set".to_owned(),
     })
+}
+
+/// An X server belongs to a Wayland session.
+#[cfg(all(unix, not(target_os = "macos")))]
+fn of_wayland(display: &str) -> DesktopError {
+    DesktopError::Xwayland {
+        display: display.to_owned(),
+        variables: variables_of_wayland(&variable("XDG_RUNTIME_DIR")),
+    }
+}
+
+/// The variables by which a Wayland session is known, with the name of a socket in this folder. Where there is none, with
+/// usual names.
+#[cfg(all(unix, not(target_os = "macos")))]
+fn variables_of_wayland(folder: &str) -> String {
+    if folder.is_empty() {
+        return "XDG_RUNTIME_DIR=/run/user/1000 WAYLAND_DISPLAY=wayland-0".to_owned();
+    }
+    let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let names = files.filter_map(|file| file.file_name().into_string().ok());
+    // The name is pasted into a shell.
+    let is_plain = |name: &str| name.bytes().all(|it| it.is_ascii_digit());
+    let name = names
+        .filter(|name| name.strip_prefix("wayland-").is_some_and(is_plain))
+        .min();
+    let name = name.unwrap_or_else(|| "wayland-0".to_owned());
+    format!("WAYLAND_DISPLAY={name}")
+}
+
+/// Whether the X server of a display belongs to a Wayland session: then `desktop = "auto"` refuses it. One that can't be
+/// reached does not.
+#[cfg(all(unix, not(target_os = "macos")))]
+#[must_use]
+pub fn is_xwayland(display: &str) -> bool {
+    crate::x11::X11::connect(display).is_ok_and(|x11| x11.is_xwayland())
 }
 
 /// Wayland, by the name of its socket, Windows, or macOS.
@@ -163,6 +204,21 @@ impl Variables {
 #[cfg(all(test, unix, not(target_os = "macos")))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_variables_of_wayland_can_be_pasted() {
+        let folder = tempfile::tempdir().unwrap();
+        let variables = || variables_of_wayland(folder.path().to_str().unwrap());
+        assert_eq!(variables(), "WAYLAND_DISPLAY=wayland-0");
+        for name in ["wayland-1", "wayland-1.lock", "wayland-$(ls)", "bus"] {
+            std::fs::write(folder.path().join(name), "").unwrap();
+        }
+        assert_eq!(variables(), "WAYLAND_DISPLAY=wayland-1");
+        assert!(variables_of_wayland("").contains("XDG_RUNTIME_DIR=/run/user/1000 "));
+        let error = of_wayland(":7").to_string();
+        assert!(error.contains("DISPLAY=:7 belongs to a Wayland"), "{error}");
+        assert!(error.contains("`export "), "{error}");
+    }
 
     #[test]
     fn wayland_goes_first() {

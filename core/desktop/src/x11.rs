@@ -11,6 +11,7 @@ mod keyboard;
 mod monitors;
 mod place;
 mod segment;
+mod xwayland;
 
 use std::sync::{Arc, OnceLock};
 
@@ -55,6 +56,7 @@ pub(crate) struct X11 {
     display: String,
     /// Whether the display's name is that of a server on this machine.
     is_local: bool,
+    is_xwayland: bool,
     own: OwnProcesses,
     /// Asked when first needed.
     keyboard: OnceLock<GetKeyboardMappingReply>,
@@ -82,17 +84,30 @@ impl X11 {
                 })
             })?;
         let atoms = Atoms::new(&connection).map_err(lost)?.reply();
-        Ok(Self {
+        let mut x11 = Self {
             screen,
             root: x11rb::connection::Connection::setup(&connection).roots[screen].root,
             atoms: atoms.map_err(lost)?,
             // Whatever has a host in its name may be another machine, or a tunnel to one.
             display: display_name(&parsed),
             is_local: parsed.host.is_empty(),
+            is_xwayland: false,
             own: OwnProcesses::find(),
             connection,
             keyboard: OnceLock::new(),
-        })
+        };
+        x11.is_xwayland = xwayland::is_xwayland(&x11)?;
+        Ok(x11)
+    }
+
+    /// Whether the server belongs to a Wayland session.
+    pub(crate) fn is_xwayland(&self) -> bool {
+        self.is_xwayland
+    }
+
+    /// The display's name.
+    pub(crate) fn display(&self) -> &str {
+        &self.display
     }
 }
 
@@ -112,11 +127,17 @@ fn display_name(display: &ParsedDisplay) -> String {
 
 impl Backend for X11 {
     fn session_name(&self) -> String {
-        format!("x11 {}", self.display)
+        match self.is_xwayland {
+            true => format!("xwayland {}", self.display),
+            false => format!("x11 {}", self.display),
+        }
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities::X11
+        match self.is_xwayland {
+            true => Capabilities::XWAYLAND,
+            false => Capabilities::X11,
+        }
     }
 
     fn windows(&self) -> Result<Vec<Titled>> {

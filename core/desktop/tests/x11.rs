@@ -8,8 +8,11 @@
 #[path = "../../../tests/support/screen.rs"]
 mod screen;
 
-use flowpipe_desktop::{Capture, Desktop, DesktopError, Grabber, Rect, WindowId};
+use flowpipe_desktop::{Capabilities, Capture, Desktop, DesktopError, Grabber, Rect, WindowId};
 use screen::{Screen, wait_for};
+use x11rb::protocol::randr::{ConnectionExt as _, MonitorInfo};
+use x11rb::protocol::xproto::ConnectionExt as _;
+use x11rb::rust_connection::RustConnection;
 
 const RED: [u8; 3] = [200, 10, 20];
 const GREEN: [u8; 3] = [30, 180, 40];
@@ -379,4 +382,33 @@ fn a_missing_server_is_reported() {
         .unwrap()
         .to_string();
     assert!(error.contains("\"no display\""), "{error}");
+}
+
+/// A server is known as that of a Wayland session by the name of a monitor. Here, it is one that was only called so.
+#[test]
+fn an_x_server_of_a_wayland_session_reports_less() {
+    let screen = Screen::start();
+    assert_eq!(connect(&screen).capabilities(), Capabilities::X11);
+    let (connection, _) = RustConnection::connect(Some(screen.display())).unwrap();
+    let name = connection.intern_atom(false, b"XWAYLAND0").unwrap();
+    let monitor = MonitorInfo {
+        name: name.reply().unwrap().atom,
+        primary: false,
+        automatic: false,
+        x: 0,
+        y: 0,
+        width: 800,
+        height: 600,
+        width_in_millimeters: 200,
+        height_in_millimeters: 150,
+        outputs: Vec::new(),
+    };
+    let set = connection
+        .randr_set_monitor(screen.root(), monitor)
+        .unwrap();
+    set.check().unwrap();
+    let desktop = connect(&screen);
+    assert_eq!(desktop.capabilities(), Capabilities::XWAYLAND);
+    let name = format!("xwayland {}", screen.display());
+    assert_eq!(desktop.session_name(), name);
 }

@@ -10,10 +10,26 @@ use super::wayland::Compositor;
 const DESKTOP: &str = "desktop";
 const NO_MOUSE_ADVICE: &str =
     "games can be captured, not played: this desktop does not let programs control the mouse";
+const XWAYLAND_ADVICE: &str = "for live play set WAYLAND_DISPLAY and XDG_RUNTIME_DIR to those of the session, or set desktop = \
+     \"x11\" of capture-screen and actuator-mouse, and accept = [\"pointer\", \"hotkey\", \"covered\"] of actuator-mouse";
 
-/// The desktop of a session. `compositor`: of a Wayland session, if it answers.
-pub fn finding(variables: &Variables, compositor: Option<Compositor>) -> Diagnosis {
+/// The desktop of a session. `compositor`: of a Wayland session, if it answers. `is_xwayland`: whether the X server of a display
+/// belongs to a Wayland session.
+pub fn finding(
+    variables: &Variables,
+    compositor: Option<Compositor>,
+    is_xwayland: impl FnOnce(&str) -> bool,
+) -> Diagnosis {
     let session = variables.session();
+    if let Session::X11(display) = session
+        && is_xwayland(display)
+    {
+        let found = format!(
+            "\"auto\" is an error: the X server of DISPLAY={display} belongs to a Wayland session. It reports {}",
+            Capabilities::XWAYLAND
+        );
+        return Diagnosis::warning(DESKTOP, found, XWAYLAND_ADVICE);
+    }
     let by = match (variables.wayland.as_str(), &session) {
         (_, Session::None) => {
             return Diagnosis::skipped(DESKTOP, "neither DISPLAY nor WAYLAND_DISPLAY is set");
@@ -98,6 +114,24 @@ fn advice(capabilities: Capabilities, has_mouse: bool) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_x_server_of_a_wayland_session_is_no_desktop() {
+        let variables = Variables {
+            x11: ":7".to_owned(),
+            kind: "wayland".to_owned(),
+            ..Variables::default()
+        };
+        let shown = |is_xwayland| {
+            let finding = finding(&variables, None, |display| display == ":7" && is_xwayland);
+            format!("{finding:?}")
+        };
+        assert!(shown(false).contains("is x11 (by DISPLAY=:7)"));
+        let xwayland = shown(true);
+        for part in ["belongs to a Wayland session", "set WAYLAND_DISPLAY"] {
+            assert!(xwayland.contains(part), "{xwayland}");
+        }
+    }
 
     #[test]
     fn what_is_not_reported_has_to_be_accepted() {

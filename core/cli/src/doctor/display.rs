@@ -5,7 +5,7 @@ use x11rb::errors::ReplyError;
 use x11rb::protocol::xproto::{AtomEnum, ConnectionExt as _, Window};
 use x11rb::rust_connection::RustConnection;
 
-use flowpipe_desktop::session::{Session, Variables};
+use flowpipe_desktop::session::{self, Session, Variables};
 
 use super::time_limit::within_time;
 use super::{Diagnosis, desktop, wayland};
@@ -50,7 +50,11 @@ pub fn findings() -> Vec<Diagnosis> {
         true => wayland::session(wayland.as_deref()),
         false => wayland::none(),
     };
-    let desktop = desktop::finding(&variables, compositor);
+    let is_xwayland = |display: &str| {
+        let display = display.to_owned();
+        within_time(move || Ok(session::is_xwayland(&display))).unwrap_or(false)
+    };
+    let desktop = desktop::finding(&variables, compositor, is_xwayland);
     findings.extend([session, portal, desktop]);
     findings
 }
