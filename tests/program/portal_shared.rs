@@ -20,7 +20,7 @@ use zbus::zvariant::Value;
 use crate::live_play::{Player, Table, ready};
 use crate::made_up_portal::{Answers, MadeUpPortal, Properties};
 use crate::mutter::Mutter;
-use crate::mutter_pictures::shown;
+use crate::mutter_pictures::{CURSOR_METADATA, shown};
 use crate::screen::wait_for;
 use crate::wayland_screens::GNOME;
 
@@ -40,7 +40,7 @@ impl PortalTable {
     fn start() -> Self {
         let game = ["--size", "5", "--seed", "3", "--time-trial", "1h"];
         let table = GNOME.table(Mutter::start(SIZE, "1"), &game);
-        let (cast, node) = shown(&table.screen);
+        let (cast, node) = shown(&table.screen, CURSOR_METADATA);
         let [width, height] = SIZE.map(u32::cast_signed);
         let monitor = Properties::from([
             ("position", Value::new((0, 0))),

@@ -21,6 +21,8 @@ const BEFORE: Duration = Duration::from_secs(1);
 /// The longest pause without reports from a monitor. A format that is agreed on again takes less; on a busy machine that
 /// took over half a second.
 const PAUSE: Duration = Duration::from_secs(2);
+/// How long no place may be reported after the pointer was put elsewhere. Mutter reports ten times a second.
+const SILENCE: Duration = Duration::from_secs(3);
 /// The time between two checks whether reports have ended.
 const CHECK: Duration = Duration::from_millis(10);
 /// The most places that are kept. So many may be on their way until a report of the first of them comes.
@@ -39,6 +41,10 @@ struct State {
     began: Option<Instant>,
     monitors: Vec<Reports>,
     reported: Option<[i32; 2]>,
+    /// Whether reports are received.
+    is_expected: bool,
+    /// When it was put elsewhere first, of all that was put since the last report.
+    unreported: Option<Instant>,
     was_moved: bool,
     end: Option<String>,
 }
@@ -68,6 +74,8 @@ impl PointerHistory {
             began: None,
             monitors: monitors.into_iter().map(reports).collect(),
             reported: None,
+            is_expected: false,
+            unreported: None,
             was_moved: false,
             end: None,
         })))
@@ -75,13 +83,24 @@ impl PointerHistory {
 
     /// The pointer is about to be put somewhere, in screen pixels. Only after this it may be sent there.
     pub(crate) fn will_put(&self, at: [i32; 2]) {
+        let now = Instant::now();
         let mut state = self.state();
-        state.began.get_or_insert_with(Instant::now);
+        state.began.get_or_insert(now);
+        // Where it may be already, there is nothing to report.
+        let before = state.put.back().copied().or(state.reported);
+        if before.is_some_and(|before| !is_near(at, before.map(f64::from))) {
+            state.unreported.get_or_insert(now);
+        }
         state.put.push_back(at);
         if state.put.len() > CAPACITY {
             state.put.pop_front();
             state.dropped += 1;
         }
+    }
+
+    /// Reports are received from now on: [`Self::check`] fails when none comes.
+    pub(crate) fn expect_reports(&self) {
+        self.state().is_expected = true;
     }
 
     /// What takes the reports of a monitor, by its number.
@@ -109,17 +128,14 @@ impl PointerHistory {
         } = reports.monitor;
         let place = [(x, width, part[0]), (y, height, part[1])]
             .map(|(from, length, part)| f64::from(from) + f64::from(length) * part);
-        let is_near = |at: &[i32; 2]| {
-            let mut axes = at.iter().zip(place);
-            axes.all(|(&at, place)| (f64::from(at) - place).abs() <= TOLERANCE)
-        };
         let from = reports.from.unwrap_or(0).saturating_sub(*dropped);
-        let found = put.iter().skip(from).position(is_near);
+        let found = put.iter().skip(from).position(|&at| is_near(at, place));
         let number = found.map(|found| dropped + from + found);
         let is_first = reports.from.is_none();
         let is_from_before = state
             .began
             .is_none_or(|began| is_first && now.saturating_duration_since(began) <= BEFORE);
+        state.unreported = None;
         state.reported = Some(place.map(|value| value.floor() as i32));
         match number {
             Some(_) => state.monitors[monitor].from = number,
@@ -138,12 +154,17 @@ impl PointerHistory {
     /// # Errors
     /// Why none comes any more.
     pub(crate) fn check(&self) -> Result<(), DesktopError> {
+        self.check_at(Instant::now())
+    }
+
+    fn check_at(&self, now: Instant) -> Result<(), DesktopError> {
         let state = self.state();
         let mut pauses = state.monitors.iter().filter_map(|it| it.paused);
         let is_paused = pauses.any(|since| since.elapsed() > PAUSE);
         match (&state.end, is_paused) {
             (Some(reason), _) => Err(over(reason)),
             (None, true) => Err(over(PAUSED)),
+            (None, false) if is_silent(&state, now) => Err(silent()),
             (None, false) => Ok(()),
         }
     }
@@ -172,6 +193,30 @@ impl PointerHistory {
     }
 }
 
+/// Whether reports do not come that should.
+fn is_silent(state: &State, now: Instant) -> bool {
+    let is_late = |since: Instant| now.saturating_duration_since(since) > SILENCE;
+    let is_there = match (state.put.back(), state.reported) {
+        (Some(&at), Some(reported)) => is_near(at, reported.map(f64::from)),
+        _ => false,
+    };
+    state.is_expected && state.unreported.is_some_and(is_late) && !is_there
+}
+
+/// Whether a place is that of a report.
+fn is_near(at: [i32; 2], reported: [f64; 2]) -> bool {
+    let mut axes = at.iter().zip(reported);
+    axes.all(|(&at, reported)| (f64::from(at) - reported).abs() <= TOLERANCE)
+}
+
+fn silent() -> DesktopError {
+    DesktopError::Lost(format!(
+        "it does not report where the pointer is: no report has come within {SILENCE:?} after a move, so that your hand on the \
+         mouse would not be noticed. Where a game hides the pointer, set by_hand = false and corners = false of \
+         actuator-mouse; then Ctrl-C stops it"
+    ))
+}
+
 fn over(reason: &str) -> DesktopError {
     DesktopError::Lost(format!(
         "it does not report any more where the pointer is ({reason})"
@@ -194,6 +239,10 @@ impl CursorReports for OfMonitor {
         match is_running {
             true => reports.paused = None,
             false => _ = reports.paused.get_or_insert_with(Instant::now),
+        }
+        // None could come meanwhile.
+        if is_running && let Some(since) = &mut state.unreported {
+            *since = Instant::now();
         }
     }
 
@@ -343,6 +392,41 @@ mod tests {
         left.end("second");
         let error = history.check().unwrap_err().to_string();
         assert!(error.contains("(first)"), "{error}");
+    }
+
+    #[test]
+    fn reports_that_never_come_are_missed() {
+        let late = || Instant::now() + 2 * SILENCE;
+        let history = history();
+        history.will_put([10, 10]);
+        history.will_put([50, 10]);
+        assert!(history.check_at(late()).is_ok(), "nobody receives any");
+        history.expect_reports();
+        assert!(history.check_at(Instant::now() + SILENCE / 2).is_ok());
+        let error = history.check_at(late()).unwrap_err().to_string();
+        assert!(
+            error.contains("does not report where the pointer is"),
+            "{error}"
+        );
+        // One that comes late, of whichever place, shows that they come.
+        history.report_place(0, [10, 10], Duration::ZERO);
+        assert!(history.check_at(late()).is_ok());
+        history.will_put([90, 10]);
+        assert!(history.check_at(late()).is_err(), "none since");
+        // It is back where it was reported last: nothing has to be reported.
+        history.will_put([10, 10]);
+        assert!(history.check_at(late()).is_ok());
+    }
+
+    #[test]
+    fn where_the_pointer_may_be_already_nothing_is_missed() {
+        let late = || Instant::now() + 2 * SILENCE;
+        let history = history();
+        history.expect_reports();
+        assert!(history.check_at(late()).is_ok());
+        history.will_put([10, 10]);
+        history.will_put([11, 10]);
+        assert!(history.check_at(late()).is_ok());
     }
 
     #[test]

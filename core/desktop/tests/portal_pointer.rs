@@ -21,10 +21,13 @@ use std::time::Duration;
 use flowpipe_desktop::input::{InputDevice, LateReports, PlaceReports};
 use flowpipe_desktop::{Desktop, DesktopError};
 use mutter::Mutter;
-use mutter_pictures::shown;
+use mutter_pictures::{CURSOR_METADATA, shown};
 use portal::{Answers, MadeUpPortal, Properties};
 use wait::wait_for;
 use zbus::zvariant::Value;
+
+/// The cursor mode in which nothing of the pointer is reported.
+const CURSOR_HIDDEN: u32 = 0;
 
 /// A portal that shows Mutter's monitor, whose places are in units of so many pixels.
 fn portal(mutter: &Mutter, node: u32) -> MadeUpPortal {
@@ -56,7 +59,7 @@ fn a_person_is_noticed_through_a_portal_that_reports_the_pointer() {
         let compositor = Desktop::connect_mutter(&mutter.bus(), &mutter.pipewire_socket());
         let mut compositor = compositor.unwrap().input().unwrap();
         compositor.put([5, 5]).unwrap();
-        let (cast, node) = shown(&mutter);
+        let (cast, node) = shown(&mutter, CURSOR_METADATA);
         let portal = portal(&mutter, node);
         let desktop = Desktop::connect_portal(&portal.bus(), &portal.path("state")).unwrap();
         let mut input = desktop.input().unwrap();
@@ -81,6 +84,26 @@ fn a_person_is_noticed_through_a_portal_that_reports_the_pointer() {
     }
 }
 
+/// A portal may offer reports that never come: then nobody would be noticed.
+#[test]
+fn a_portal_that_never_reports_the_pointer_ends_the_mouse() {
+    let mutter = Mutter::start([1280, 800], "1");
+    let (_cast, node) = shown(&mutter, CURSOR_HIDDEN);
+    let portal = portal(&mutter, node);
+    let desktop = Desktop::connect_portal(&portal.bus(), &portal.path("state")).unwrap();
+    let mut input = desktop.input().unwrap();
+    let reports = reports(&mut *input);
+    input.put([300, 200]).unwrap();
+    let error = wait_for("end", || input.put([900, 700]).err());
+    assert!(matches!(error, DesktopError::Lost(_)), "{error}");
+    let error = error.to_string();
+    assert!(
+        error.contains("does not report where the pointer is"),
+        "{error}"
+    );
+    assert!(!reports.was_moved());
+}
+
 /// On a screen that does not change, the capture gets its pictures from the session of the mouse, also one that is restarted.
 /// Before and after, the mouse notices a person.
 #[test]
@@ -89,7 +112,7 @@ fn a_capture_sees_the_screen_by_the_session_of_the_mouse() {
     let compositor = Desktop::connect_mutter(&mutter.bus(), &mutter.pipewire_socket());
     let mut compositor = compositor.unwrap().input().unwrap();
     compositor.put([5, 5]).unwrap();
-    let (_cast, node) = shown(&mutter);
+    let (_cast, node) = shown(&mutter, CURSOR_METADATA);
     let portal = portal(&mutter, node);
     let connect = || Desktop::connect_portal(&portal.bus(), &portal.path("state")).unwrap();
     let mut input = connect().input().unwrap();

@@ -292,7 +292,10 @@ impl InputDevice for MutterPointer {
     fn place_reports(&mut self) -> Result<PlaceReports> {
         if self.reports.is_empty() {
             match self.receive_reports() {
-                Ok(reports) => self.reports = reports,
+                Ok(reports) => {
+                    self.reports = reports;
+                    self.history.expect_reports();
+                }
                 Err(reason) => return Ok(PlaceReports::Never(reason)),
             }
         }

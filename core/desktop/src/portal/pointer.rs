@@ -184,6 +184,7 @@ impl InputDevice for PortalPointer {
                 Err(reason) => return Ok(PlaceReports::Never(reason)),
             }
             self.has_reports = true;
+            self.history.expect_reports();
         }
         Ok(PlaceReports::Later(Box::new(self.history.clone())))
     }

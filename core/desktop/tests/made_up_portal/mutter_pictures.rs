@@ -8,11 +8,12 @@ use zbus::zvariant::{OwnedObjectPath, Value};
 use crate::mutter::{CONNECTOR, Mutter};
 
 const CAST: &str = "org.gnome.Mutter.ScreenCast";
-const CURSOR_METADATA: u32 = 2;
+/// The cursor mode in which the pointer's place is reported beside the pictures.
+pub const CURSOR_METADATA: u32 = 2;
 
-/// Has Mutter show its monitor, with where the pointer is. Returns the connection, with which it ends, and PipeWire's number
-/// of the pictures.
-pub fn shown(mutter: &Mutter) -> (Connection, u32) {
+/// Has Mutter show its monitor, with the pointer in this cursor mode. Returns the connection, with which it ends, and
+/// PipeWire's number of the pictures.
+pub fn shown(mutter: &Mutter, cursor_mode: u32) -> (Connection, u32) {
     let address = mutter.bus();
     let bus = Builder::address(address.as_str()).unwrap().build().unwrap();
     let messages = MessageIterator::from(&bus);
@@ -39,7 +40,7 @@ pub fn shown(mutter: &Mutter) -> (Connection, u32) {
     let call = |method: &str, body: &(&str, HashMap<&str, Value<'_>>)| {
         bus.call_method(Some(CAST), &session, Some(interface.as_str()), method, body)
     };
-    let cursor = HashMap::from([("cursor-mode", Value::from(CURSOR_METADATA))]);
+    let cursor = HashMap::from([("cursor-mode", Value::from(cursor_mode))]);
     call("RecordMonitor", &(CONNECTOR, cursor)).unwrap();
     bus.call_method(Some(CAST), &session, Some(interface.as_str()), "Start", &())
         .unwrap();
