@@ -114,6 +114,9 @@ impl Capabilities {
     #[must_use]
     pub fn describe(self, what: Unreported) -> &'static str {
         match (what, self.covers) {
+            (Unreported::Covered, _) if !self.windows => {
+                "whether the window moves and what covers it (a press on the board may go to something else)"
+            }
             (Unreported::Pointer, _) => {
                 "where the pointer is (a person who moves the mouse, also into a corner, does not end the run)"
             }
@@ -193,6 +196,7 @@ mod tests {
         let covered = |capabilities: Capabilities| capabilities.describe(Unreported::Covered);
         assert!(covered(Capabilities::SWAY).starts_with("panels"));
         assert!(covered(Capabilities::XCAP).starts_with("what covers"));
+        assert!(covered(Capabilities::MUTTER).starts_with("whether the window moves"));
     }
 
     #[test]

@@ -5,23 +5,31 @@ use flowpipe_plugin::{Error, Result, tracing};
 
 use crate::config::Config;
 
-/// Logs once what the config relies on and the desktop does not report.
+/// Logs once what the desktop does not report and the config relies on, and that windows move or are covered also where the
+/// config does not.
 ///
 /// # Errors
-/// When the config does not accept all of it, with what to set.
+/// When the config does not accept all that it relies on, with what to set.
 pub fn check(capabilities: Capabilities, config: &Config) -> Result<()> {
-    let mut missing: Vec<Unreported> = capabilities
-        .unreported()
-        .filter(|&it| is_relied_on(it, config))
-        .collect();
-    if missing.is_empty() {
-        return Ok(());
+    if let Some(line) = accepted(capabilities, config)? {
+        tracing::warn!("{line}");
     }
-    let list: Vec<&str> = missing
-        .iter()
-        .map(|&it| capabilities.describe(it))
+    Ok(())
+}
+
+/// What is to be logged. `None`: nothing.
+fn accepted(capabilities: Capabilities, config: &Config) -> Result<Option<String>> {
+    let listed: Vec<Unreported> = capabilities
+        .unreported()
+        .filter(|&it| it == Unreported::Covered || is_relied_on(it, config))
         .collect();
+    if listed.is_empty() {
+        return Ok(None);
+    }
+    let list: Vec<&str> = listed.iter().map(|&it| capabilities.describe(it)).collect();
     let list = list.join("; ");
+    let relied_on = listed.into_iter().filter(|&it| is_relied_on(it, config));
+    let mut missing: Vec<Unreported> = relied_on.collect();
     // Where windows are unknown, nothing is played otherwise.
     if !capabilities.windows && missing.contains(&Unreported::Covered) {
         missing.retain(|&it| it != Unreported::Covered);
@@ -39,7 +47,7 @@ pub fn check(capabilities: Capabilities, config: &Config) -> Result<()> {
             unreported(&list)
         )));
     }
-    accept(&list, &missing, config)
+    accept(&list, &missing, config).map(Some)
 }
 
 /// The same of the pointer's place, where the desktop turns out not to report it.
@@ -52,7 +60,9 @@ pub fn pointer(why: &str, config: &Config) -> Result<()> {
     missing.push(Unreported::Pointer);
     missing.sort_unstable();
     missing.dedup();
-    accept(&format!("{what}: {why}"), &missing, config)
+    let line = accept(&format!("{what}: {why}"), &missing, config)?;
+    tracing::warn!("{line}");
+    Ok(())
 }
 
 fn is_relied_on(what: Unreported, config: &Config) -> bool {
@@ -63,11 +73,11 @@ fn is_relied_on(what: Unreported, config: &Config) -> bool {
     }
 }
 
-fn accept(list: &str, missing: &[Unreported], config: &Config) -> Result<()> {
+/// The line to log.
+fn accept(list: &str, missing: &[Unreported], config: &Config) -> Result<String> {
     let text = unreported(list);
     if missing.iter().all(|it| config.accept.contains(it)) {
-        tracing::warn!("{text}");
-        return Ok(());
+        return Ok(text);
     }
     Err(Error::bad_config(format!(
         "{text}. Set {} of actuator-mouse to play all the same; for one run: {}",
@@ -153,6 +163,25 @@ mod tests {
             text.ends_with("--set actuator-mouse.any_window=true"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn covered_windows_are_listed_also_where_any_window_accepts_them() {
+        let line = |capabilities, config: &Config| accepted(capabilities, config).unwrap();
+        let mut config = Config {
+            any_window: true,
+            accept: vec![Unreported::Hotkey],
+            ..Config::default()
+        };
+        let gnome = "this desktop does not report: which keys are down (the hotkey does not end the run); whether the window \
+                     moves and what covers it (a press on the board may go to something else). Ctrl-C in the terminal ends \
+                     the run";
+        assert_eq!(line(Capabilities::MUTTER, &config).as_deref(), Some(gnome));
+        (config.hotkey, config.accept) = (String::new(), Vec::new());
+        let gnome = "this desktop does not report: whether the window moves and what covers it (a press on the board may go \
+                     to something else). Ctrl-C in the terminal ends the run";
+        assert_eq!(line(Capabilities::MUTTER, &config).as_deref(), Some(gnome));
+        assert_eq!(line(Capabilities::X11, &config), None);
     }
 
     #[test]
