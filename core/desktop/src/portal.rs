@@ -11,6 +11,8 @@
 //! Places are in the compositor's own units, as far as the portal says where a monitor is. Where a window is, it does not
 //! say: see [`source`].
 
+#[cfg(feature = "input")]
+mod at_start;
 mod chosen;
 mod grab;
 mod layout;

@@ -161,10 +161,16 @@ impl Backend for Wlroots {
 /// The monitors of the compositor of the session that this program runs in, whichever protocols for pictures it has.
 #[cfg(all(feature = "portal", target_os = "linux"))]
 pub(crate) fn outputs_of_session() -> Result<Vec<outputs::Output>> {
-    match Outputs::without_pictures(&connection(&session_socket()?)?)? {
+    match follow_outputs_of_session()? {
         Some(mut outputs) => outputs.all(),
         None => Ok(Vec::new()),
     }
+}
+
+/// The same, to be asked again. `Ok(None)`: the compositor does not say where its monitors are.
+#[cfg(all(feature = "portal", target_os = "linux"))]
+pub(crate) fn follow_outputs_of_session() -> Result<Option<Outputs>> {
+    Outputs::without_pictures(&connection(&session_socket()?)?)
 }
 
 fn connection(socket: &Path) -> Result<Connection> {

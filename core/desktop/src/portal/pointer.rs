@@ -7,6 +7,7 @@ use std::sync::Arc;
 use flowpipe_guardian::PreparedReleases;
 
 use super::REMOTE_DESKTOP;
+use super::at_start::MonitorsAtStart;
 use super::request::Options;
 use super::session::PortalSession;
 use crate::bus::{self, order};
@@ -24,6 +25,8 @@ pub(super) struct PortalPointer {
     session: Arc<PortalSession>,
     /// The monitor on which it is put.
     monitor: Rect,
+    /// `None`: with libei, which reports when they change, and where the compositor does not describe them.
+    at_start: Option<MonitorsAtStart>,
     /// Where it was put.
     history: PointerHistory,
 }
@@ -62,11 +65,16 @@ impl PortalPointer {
                 .map(|guarded| PortalSender::Methods(Arc::new(guarded)))
                 .map_err(|error| refused(error.to_string()))?,
         };
+        let at_start = match &sender {
+            PortalSender::Methods(_) => MonitorsAtStart::of_session(),
+            PortalSender::Libei(_) => None,
+        };
         Ok(Self {
             sender,
             has_reports: false,
             session,
             monitor,
+            at_start,
             history: PointerHistory::new([monitor]),
         })
     }
@@ -94,6 +102,13 @@ impl PortalPointer {
         let remote = Remote::Connection(session.pipewire()?);
         let reports = self.history.of_monitor(0);
         Cursor::open(session.source().node, remote, Besides::Capture, reports)
+    }
+
+    /// Whether the monitors are as they were, as far as that is known.
+    fn check_monitors(&mut self) -> Result<()> {
+        self.at_start
+            .as_mut()
+            .map_or(Ok(()), MonitorsAtStart::check)
     }
 
     fn session(&self) -> Result<&PortalSession> {
@@ -192,6 +207,7 @@ impl InputDevice for PortalPointer {
     fn put(&mut self, at: [i32; 2]) -> Result<()> {
         self.session()?;
         self.history.check()?;
+        self.check_monitors()?;
         if !self.monitor.contains(at) {
             return Err(DesktopError::Input(format!(
                 "{}, {} is not on the monitor that was chosen for the mouse in the dialog of the desktop portal",
@@ -217,6 +233,7 @@ impl InputDevice for PortalPointer {
     }
 
     fn press(&mut self, input: Input) -> Result<()> {
+        self.check_monitors()?;
         self.send_input(input, true)
     }
 

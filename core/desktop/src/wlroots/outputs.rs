@@ -128,22 +128,24 @@ impl Outputs {
                 break;
             }
         }
-        let outputs = self.state.outputs.iter().map(|it| it.output.clone());
-        Ok(outputs
-            .filter(|output| output.monitor.place.width > 0)
-            .collect())
+        Ok(self.state.shown())
+    }
+
+    /// The monitors by what the compositor has said until now, the first one first.
+    #[cfg(feature = "input")]
+    pub(crate) fn known(&mut self) -> Result<Vec<Output>> {
+        answer::read_what_has_come(&mut self.queue, &mut self.state)?;
+        self.follow();
+        match self.state.is_complete() {
+            true => Ok(self.state.shown()),
+            false => self.all(),
+        }
     }
 
     /// The rectangle around all monitors, by what the compositor has said until now.
     #[cfg(feature = "input")]
     pub(super) fn layout(&mut self) -> Result<Rect> {
-        answer::read_what_has_come(&mut self.queue, &mut self.state)?;
-        self.follow();
-        if !self.state.is_complete() {
-            self.all()?;
-        }
-        let places = self.state.outputs.iter().map(|it| it.output.monitor.place);
-        let places = places.filter(|place| place.width > 0);
+        let places = self.known()?.into_iter().map(|it| it.monitor.place);
         Ok(places.reduce(Rect::union).unwrap_or_default())
     }
 
@@ -157,6 +159,13 @@ impl State {
     fn is_complete(&self) -> bool {
         let mut places = self.outputs.iter().map(|it| it.output.monitor.place);
         places.all(|place| place.width > 0)
+    }
+
+    /// The monitors that are on.
+    fn shown(&self) -> Vec<Output> {
+        let outputs = self.outputs.iter().map(|it| &it.output);
+        let shown = outputs.filter(|output| output.monitor.place.width > 0);
+        shown.cloned().collect()
     }
 
     fn output(&mut self, global: u32) -> Option<&mut Output> {

@@ -1,0 +1,113 @@
+//! Whether the compositor's monitors are as they were when the mouse began. The portal takes places on a monitor in the units
+//! and with the size of its start, and does not report that they have changed.
+
+use crate::error::{DesktopError, Result};
+use crate::rect::Rect;
+use crate::wlroots::follow_outputs_of_session;
+
+/// A monitor, as the compositor describes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Described {
+    name: String,
+    place: Rect,
+    /// How many pixels it has to the right and down, before it is turned.
+    pixels: [u32; 2],
+}
+
+/// The monitors at the start.
+pub(super) struct MonitorsAtStart {
+    ask: Box<dyn FnMut() -> Result<Vec<Described>> + Send>,
+    monitors: Vec<Described>,
+}
+
+impl MonitorsAtStart {
+    /// Those of the compositor of the session that this program runs in. `None`: it does not describe them.
+    pub(super) fn of_session() -> Option<Self> {
+        let mut outputs = follow_outputs_of_session().ok()??;
+        outputs.all().ok()?;
+        Self::of(move || {
+            let outputs = outputs.known()?.into_iter();
+            let described = outputs.map(|output| Described {
+                name: output.monitor.name,
+                place: output.monitor.place,
+                pixels: output.pixels,
+            });
+            Ok(described.collect())
+        })
+    }
+
+    /// `ask`: asks the compositor.
+    fn of(mut ask: impl FnMut() -> Result<Vec<Described>> + Send + 'static) -> Option<Self> {
+        Some(Self {
+            monitors: ask().ok()?,
+            ask: Box::new(ask),
+        })
+    }
+
+    /// Checks that they are the same.
+    ///
+    /// # Errors
+    /// When they have changed, and when the compositor does not answer any more.
+    pub(super) fn check(&mut self) -> Result<()> {
+        match (self.ask)()? == self.monitors {
+            true => Ok(()),
+            false => Err(DesktopError::Input(
+                "the monitors have changed since the desktop portal has allowed the mouse: start the run again"
+                    .to_owned(),
+            )),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    #[test]
+    fn another_place_size_or_number_of_monitors_is_a_change() {
+        let first = Described {
+            name: "DP-1".to_owned(),
+            place: Rect {
+                x: 0,
+                y: 0,
+                width: 1280,
+                height: 800,
+            },
+            pixels: [1280, 800],
+        };
+        let scaled = Described {
+            place: Rect {
+                width: 1024,
+                height: 640,
+                ..first.place
+            },
+            ..first.clone()
+        };
+        let moved = Described {
+            place: Rect {
+                x: 1280,
+                ..first.place
+            },
+            ..first.clone()
+        };
+        let shown = Arc::new(Mutex::new(vec![first.clone()]));
+        let asked = Arc::clone(&shown);
+        let ask = move || Ok(asked.lock().unwrap().clone());
+        let mut at_start = MonitorsAtStart::of(ask).unwrap();
+        assert!(at_start.check().is_ok());
+        for changed in [
+            vec![scaled],
+            vec![moved.clone()],
+            vec![first.clone(), moved],
+            vec![],
+        ] {
+            *shown.lock().unwrap() = changed;
+            let error = at_start.check().unwrap_err().to_string();
+            assert!(error.contains("the monitors have changed"), "{error}");
+        }
+        *shown.lock().unwrap() = vec![first];
+        assert!(at_start.check().is_ok());
+    }
+}
