@@ -16,6 +16,8 @@ use crate::window::WindowId;
 
 /// How long a picture may take, such as the first one, for which programs of the session may have to start.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// How long the monitors may go on changing.
+const SETTLING: Duration = Duration::from_secs(2);
 /// The time between two checks whether a session has ended.
 const CHECK: Duration = Duration::from_millis(10);
 
@@ -125,6 +127,7 @@ impl Source {
 
 impl Grab for MutterGrabber {
     fn grab(&mut self, rect: Rect) -> Result<Option<Picture<'_>>> {
+        let mut changing = Changing::default();
         let (part, size) = loop {
             let changes = self.mutter.known_displays.changes();
             let displays = self.mutter.last_displays()?;
@@ -136,8 +139,10 @@ impl Grab for MutterGrabber {
             match self.take(display, part, changes) {
                 Ok(size) => break (part, size),
                 // The monitors have changed meanwhile.
-                Err(_) if self.mutter.known_displays.changes() != changes => {}
-                Err(_) if self.is_outdated()? => {}
+                Err(_) if self.mutter.known_displays.changes() != changes => {
+                    changing.go_on(Instant::now())?;
+                }
+                Err(_) if self.is_outdated()? => changing.go_on(Instant::now())?,
                 Err(error) => {
                     // Mutter may have ended, and with it the pictures.
                     self.mutter.displays()?;
@@ -153,6 +158,28 @@ impl Grab for MutterGrabber {
     }
 }
 
+/// How long the monitors have been changing.
+#[derive(Default)]
+struct Changing {
+    first: Option<Instant>,
+}
+
+impl Changing {
+    /// They have changed once more.
+    ///
+    /// # Errors
+    /// When they do so for too long.
+    fn go_on(&mut self, now: Instant) -> Result<()> {
+        let first = *self.first.get_or_insert(now);
+        match now.saturating_duration_since(first) > SETTLING {
+            false => Ok(()),
+            true => Err(DesktopError::Grab {
+                reason: format!("the monitors have been changing for {SETTLING:?}"),
+            }),
+        }
+    }
+}
+
 /// Whether a picture is of a monitor as it is now: after a change, the pictures follow.
 fn is_of(whole: &Whole, display: &Display) -> bool {
     // Some sizes can't be divided by the scale.
@@ -161,4 +188,20 @@ fn is_of(whole: &Whole, display: &Display) -> bool {
     pairs
         .into_iter()
         .all(|(there, wanted)| there.abs_diff(wanted) <= ROUNDED)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn monitors_may_not_change_for_ever() {
+        let mut changing = Changing::default();
+        let now = Instant::now();
+        for after in [Duration::ZERO, SETTLING / 2, SETTLING] {
+            assert!(changing.go_on(now + after).is_ok(), "{after:?}");
+        }
+        let error = changing.go_on(now + 2 * SETTLING).unwrap_err().to_string();
+        assert!(error.contains("have been changing for 2s"), "{error}");
+    }
 }

@@ -11,9 +11,9 @@ use super::displays::{self, Display};
 use crate::bus::Bus;
 use crate::error::Result;
 
-/// What is heard on the bus. Of other senders, it makes Mutter be asked again.
-const RULE: &str =
-    "type='signal',interface='org.gnome.Mutter.DisplayConfig',member='MonitorsChanged'";
+/// What is heard on the bus.
+const RULE: &str = "type='signal',sender='org.gnome.Mutter.DisplayConfig',interface='org.gnome.Mutter.DisplayConfig',\
+                    member='MonitorsChanged'";
 
 pub(super) struct KnownDisplays {
     known: Arc<Mutex<Known>>,
@@ -93,6 +93,13 @@ fn lock(known: &Mutex<Known>) -> MutexGuard<'_, Known> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn other_programs_report_no_changes() {
+        let rule = zbus::MatchRule::try_from(RULE).unwrap();
+        let sender = rule.sender().map(ToString::to_string);
+        assert_eq!(sender.as_deref(), Some("org.gnome.Mutter.DisplayConfig"));
+    }
 
     #[test]
     fn what_was_asked_before_a_change_is_not_kept() {
