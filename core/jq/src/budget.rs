@@ -15,18 +15,23 @@ use crate::error::Limit;
 pub const EACH: &str = "!each";
 /// Counts a round of a loop, or a new array or object.
 pub const ROUND: &str = "!round";
-/// A product whose size is limited.
-pub const PRODUCT: &str = "!product";
+/// Counts a value that an array or an object keeps, or that a function made, by its bytes.
+pub const HELD: &str = "!held";
 
-/// The most bytes of a text, and of a number.
-const LONGEST_TEXT: usize = 16 << 20;
-const LONGEST_NUMBER: u64 = 8 * (64 << 10);
+/// The most bytes of a text, and the most bits of a number.
+pub const LONGEST_TEXT: usize = 16 << 20;
+pub const LONGEST_NUMBER: u64 = 8 * (64 << 10);
 /// The most elements of an array or object.
-const LONGEST_ARRAY: usize = 1_000_000;
-/// So many bytes of a text, or elements of an array, count as one more element.
+pub const LONGEST_ARRAY: usize = 1_000_000;
+/// The bytes of an element of an array, and about those of a member of an object.
+pub const ELEMENT_BYTES: usize = size_of::<Val>();
+pub const MEMBER_BYTES: usize = 4 * ELEMENT_BYTES;
+/// So many bytes count as one more element. Of a value that is only passed on: so many bytes of a text, or elements of an
+/// array.
 const SIZE_OF_ELEMENT: usize = 256;
-/// The call is checked for cancellation so often.
+/// The call is checked for cancellation so often, and after so many elements that counted at once.
 const POLL_EVERY: u64 = 128;
+const POLL_EVERY_ELEMENTS: u64 = 32;
 
 /// The limits of a run.
 #[derive(Clone, Copy)]
@@ -101,12 +106,27 @@ impl<'a> Budget<'a> {
         if count > limit {
             return Err(End::Limit(reached));
         }
-        let polls = self.polls.get() + 1;
-        self.polls.set(polls);
-        if polls.is_multiple_of(POLL_EVERY) && (self.cancel)() {
+        let polls = self.polls.get() + 1 + add / POLL_EVERY_ELEMENTS;
+        let is_due = polls >= POLL_EVERY;
+        self.polls.set(if is_due { 0 } else { polls });
+        if is_due && (self.cancel)() {
             return Err(End::Cancelled);
         }
         Ok(())
+    }
+
+    /// Counts so many bytes that are about to be, or were, taken of the memory.
+    ///
+    /// # Errors
+    /// When a limit is reached, or the call is cancelled.
+    pub fn take(&self, bytes: usize) -> Result<(), End> {
+        let add = 1 + (bytes / SIZE_OF_ELEMENT) as u64;
+        self.count(&self.elements, self.limits.elements, add, Limit::Elements)
+    }
+
+    fn held(&self, value: &Val) -> Result<(), End> {
+        size(value)?;
+        self.take(bytes(value))
     }
 
     fn each(&self, value: &Val) -> Result<(), End> {
@@ -124,12 +144,13 @@ impl<'a> Budget<'a> {
     }
 
     /// The run ends: nothing in the expression catches that.
-    fn halt<T>(&self, end: End) -> ValX<'a, T, Val> {
+    pub fn halt<T>(&self, end: End) -> ValX<'a, T, Val> {
         self.end.set(Some(end));
         Err(Exn::halt(0))
     }
 
-    fn counted<T>(&self, counted: Result<(), End>, value: T) -> ValX<'a, T, Val> {
+    /// The value, unless the run ends.
+    pub fn counted<T>(&self, counted: Result<(), End>, value: T) -> ValX<'a, T, Val> {
         match counted {
             Ok(()) => Ok(value),
             Err(end) => self.halt(end),
@@ -144,8 +165,21 @@ fn stack_place() -> usize {
     std::ptr::from_ref(std::hint::black_box(&here)).addr()
 }
 
+/// The bytes of a value, without those of the values in it.
+pub fn bytes(value: &Val) -> usize {
+    match value {
+        Val::BStr(text) | Val::TStr(text) => text.len(),
+        Val::Arr(array) => array.len() * ELEMENT_BYTES,
+        Val::Obj(object) => object.len() * MEMBER_BYTES,
+        Val::Null | Val::Bool(_) | Val::Num(_) => 0,
+    }
+}
+
 /// The bytes of a text, or the elements of an array.
-fn size(value: &Val) -> Result<usize, End> {
+///
+/// # Errors
+/// When they are more than permitted.
+pub fn size(value: &Val) -> Result<usize, End> {
     let (size, limit) = match value {
         Val::BStr(text) | Val::TStr(text) => (text.len(), LONGEST_TEXT),
         Val::Arr(array) => (array.len(), LONGEST_ARRAY),
@@ -161,63 +195,27 @@ fn size(value: &Val) -> Result<usize, End> {
     }
 }
 
-/// Whether a product is of a size that is permitted.
-fn may_multiply(left: &Val, right: &Val) -> bool {
-    let bits = |number: &Num| match number {
-        Num::BigInt(number) => number.bits(),
-        _ => 64,
-    };
-    match (left, right) {
-        (Val::Num(left), Val::Num(right)) => bits(left) + bits(right) <= LONGEST_NUMBER,
-        (Val::BStr(text) | Val::TStr(text), Val::Num(times))
-        | (Val::Num(times), Val::BStr(text) | Val::TStr(text)) => match times {
-            Num::BigInt(_) => false,
-            times => times
-                .as_isize()
-                .and_then(|times| usize::try_from(times).ok())
-                .is_none_or(|times| times.saturating_mul(text.len()) <= LONGEST_TEXT),
-        },
-        _ => true,
-    }
-}
-
 /// The functions that count. They pass on what they get, also as a path.
 pub fn functions() -> [Fun<Counted>; 3] {
-    let each = Native::<Counted>::new(|cv| {
-        let counted = cv.0.data().each(&cv.1);
-        box_once(cv.0.data().counted(counted, cv.1))
-    })
-    .with_paths(|cv| {
-        let counted = cv.0.data().each(&cv.1.0);
-        box_once(cv.0.data().counted(counted, cv.1))
-    })
-    .with_update(|cv, update| match cv.0.data().each(&cv.1) {
-        Ok(()) => update(cv.1),
-        Err(end) => box_once(cv.0.data().halt(end)),
-    });
-    let round = Native::<Counted>::new(|cv| {
-        let counted = cv.0.data().round(&cv.1);
-        box_once(cv.0.data().counted(counted, cv.1))
-    })
-    .with_paths(|cv| {
-        let counted = cv.0.data().round(&cv.1.0);
-        box_once(cv.0.data().counted(counted, cv.1))
-    })
-    .with_update(|cv, update| match cv.0.data().round(&cv.1) {
-        Ok(()) => update(cv.1),
-        Err(end) => box_once(cv.0.data().halt(end)),
-    });
-    let product = Native::<Counted>::new(|mut cv| {
-        let right = cv.0.pop_var();
-        let left = cv.0.pop_var();
-        box_once(match may_multiply(&left, &right) {
-            true => (left * right).map_err(Exn::from),
-            false => cv.0.data().halt(End::Limit(Limit::Size)),
-        })
-    });
+    macro_rules! counting {
+        ($count:ident) => {
+            Native::<Counted>::new(|cv| {
+                let counted = cv.0.data().$count(&cv.1);
+                box_once(cv.0.data().counted(counted, cv.1))
+            })
+            .with_paths(|cv| {
+                let counted = cv.0.data().$count(&cv.1.0);
+                box_once(cv.0.data().counted(counted, cv.1))
+            })
+            .with_update(|cv, update| match cv.0.data().$count(&cv.1) {
+                Ok(()) => update(cv.1),
+                Err(end) => box_once(cv.0.data().halt(end)),
+            })
+        };
+    }
     [
-        (EACH, v(0), each),
-        (ROUND, v(0), round),
-        (PRODUCT, v(2), product),
+        (EACH, v(0), counting!(each)),
+        (ROUND, v(0), counting!(round)),
+        (HELD, v(0), counting!(held)),
     ]
 }

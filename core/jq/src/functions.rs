@@ -1,5 +1,8 @@
 //! The functions that an expression can call.
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
 use jaq_core::box_iter::box_once;
 use jaq_core::load::parse::Def;
 use jaq_core::native::{Fun, run};
@@ -7,6 +10,7 @@ use jaq_core::{Error, Exn};
 use jaq_json::Val;
 
 use crate::budget::{self, Counted};
+use crate::operations;
 use crate::value;
 
 /// What would make an expression depend on more than its message, print, or end the program.
@@ -23,6 +27,63 @@ const LEFT_OUT: [&str; 10] = [
     "strflocaltime",
 ];
 
+/// The functions whose output is their input, a part of it, or small. The outputs of all others are counted.
+const NOT_GROWING: [&str; 25] = [
+    "bsearch",
+    "ceil",
+    "contains",
+    "endswith",
+    "error_empty",
+    "first",
+    "floor",
+    "fromdateiso8601",
+    "has",
+    "last",
+    "length",
+    "limit",
+    "ltrim",
+    "ltrimstr",
+    "max_by_or_empty",
+    "min_by_or_empty",
+    "mktime",
+    "pow",
+    "round",
+    "rtrim",
+    "rtrimstr",
+    "skip",
+    "startswith",
+    "trim",
+    "utf8bytelength",
+];
+
+/// The functions that search a regular expression, with its flags as the second argument, and their names here: only the
+/// library calls them.
+const SEARCHING: [(&str, &str); 3] = [
+    ("matches", "!matches"),
+    ("split_matches", "!split_matches"),
+    ("split_", "!split_"),
+];
+
+/// Text that `fromjson` reads takes at most so many times its length, as a value.
+const READ_BYTES: usize = 32;
+
+/// The name of a function that searches a regular expression.
+pub fn searching(name: &str) -> Option<&'static str> {
+    let mut all = SEARCHING.iter();
+    all.find(|(known, _)| *known == name).map(|(_, here)| *here)
+}
+
+/// Whether the outputs of a function are counted.
+pub fn is_counted(name: &str) -> bool {
+    static COUNTED: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+        let names = natives().map(|(name, ..)| name);
+        names
+            .filter(|name| !NOT_GROWING.contains(name) && !name.starts_with('!'))
+            .collect()
+    });
+    COUNTED.contains(name)
+}
+
 /// The definitions of jq's library.
 pub fn definitions() -> impl Iterator<Item = Def<&'static str>> {
     let all = jaq_core::defs()
@@ -37,16 +98,21 @@ pub fn natives() -> impl Iterator<Item = Fun<Counted>> {
         .chain(jaq_std::funs())
         .chain(jaq_json::funs());
     let all = all.filter(|(name, ..)| !LEFT_OUT.contains(name) && *name != "fromjson");
-    all.chain(std::iter::once(fromjson()))
+    all.map(|(name, arguments, native)| (searching(name).unwrap_or(name), arguments, native))
+        .chain(std::iter::once(fromjson()))
         .chain(budget::functions())
+        .chain(operations::functions())
 }
 
-/// The value of a JSON text within a text: one, and not deeper than a message may be.
+/// The value of a JSON text within a text: one, and not deeper than a message may be. It is counted before it is read.
 fn fromjson() -> Fun<Counted> {
     run::<Counted>(("fromjson", [].into(), |cv| {
         let failed = |text: &str| Exn::from(Error::new(Val::from(text.to_owned())));
         box_once(match &cv.1 {
-            Val::TStr(text) => value::read(text).map_err(|error| failed(&error)),
+            Val::TStr(text) => match cv.0.data().take(text.len() * READ_BYTES) {
+                Ok(()) => value::read(text).map_err(|error| failed(&error)),
+                Err(end) => cv.0.data().halt(end),
+            },
             other => Err(Exn::from(Error::typ(other.clone(), "string"))),
         })
     }))

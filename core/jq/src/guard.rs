@@ -1,5 +1,5 @@
 //! Counts in an expression, so that it can be ended: each element of a stream that it gathers, each round of a loop, each
-//! new array and object, each sum.
+//! new array and object with what is in it, each sum, and what functions make.
 //!
 //! jq repeats by recursion, `reduce`, `foreach` and by what generates streams (`range`, `..`, `.[]`). A definition that
 //! calls itself is a loop; jaq keeps no frame of the stack for a call whose outputs are those of the caller, and counting
@@ -10,26 +10,20 @@ use jaq_core::load::parse::{BinaryOp, Def, Pattern, Term};
 use jaq_core::ops::Math;
 use jaq_core::path::{Part, Path};
 
-use crate::budget::{EACH, PRODUCT, ROUND};
+use crate::budget::{EACH, HELD, ROUND};
 use crate::error::CompileError;
+use crate::functions;
+use crate::operations::{EXPANDED, PRODUCT, QUOTIENT, SEARCHED, SUM, TEXT};
 
 /// The most levels of an expression.
 const DEEPEST: usize = 200;
 
-/// The functions whose outputs may be larger than their inputs, or many.
-const GROWING: [&str; 12] = [
-    "range",
-    "tojson",
-    "implode",
-    "explode",
-    "encode_uri",
-    "encode_base64",
-    "escape_html",
-    "escape_sh",
-    "group_by",
-    "key_values",
-    "path_value",
-    "matches",
+/// The functions whose input is counted before, since their output may be much larger.
+const COUNTED_BEFORE: [(&str, &str); 4] = [
+    ("tojson", TEXT),
+    ("tobytes", TEXT),
+    ("explode", EXPANDED),
+    ("indices", EXPANDED),
 ];
 
 type Guarded<T> = Result<T, CompileError>;
@@ -42,17 +36,22 @@ pub fn term(term: Term<&str>) -> Guarded<Term<&str>> {
     Guard::default().term(term)
 }
 
-/// A definition that counts.
+/// A definition of the library that counts.
 ///
 /// # Errors
 /// When it is too deep.
 pub fn def(def: Def<&str>) -> Guarded<Def<&str>> {
-    Guard::default().def(def)
+    let mut guard = Guard {
+        is_library: true,
+        ..Guard::default()
+    };
+    guard.def(def)
 }
 
 #[derive(Default)]
 struct Guard<'s> {
     depth: usize,
+    is_library: bool,
     /// The definitions around, and whether something in each calls it.
     around: Vec<(&'s str, bool)>,
 }
@@ -100,18 +99,18 @@ impl<'s> Guard<'s> {
                 let is_plain = parts.iter().all(|part| !matches!(part, StrPart::Term(_)));
                 let parts = parts.into_iter().map(|part| {
                     Ok(match part {
-                        StrPart::Term(term) => StrPart::Term(self.term(term)?),
+                        StrPart::Term(term) => StrPart::Term(then(self.term(term)?, TEXT)),
                         other => other,
                     })
                 });
                 let text = Term::Str(format, parts.collect::<Guarded<_>>()?);
                 match is_plain {
                     true => text,
-                    false => then(text, EACH),
+                    false => then(text, HELD),
                 }
             }
             Term::Arr(Some(inner)) => {
-                let inner = then(self.term(*inner)?, EACH);
+                let inner = then(self.term(*inner)?, HELD);
                 then(Term::Arr(Some(inner.into())), ROUND)
             }
             Term::Obj(entries) => {
@@ -119,7 +118,8 @@ impl<'s> Guard<'s> {
                     return Ok(Term::Obj(entries));
                 }
                 let entries = entries.into_iter().map(|(key, value)| {
-                    Ok((self.term(key)?, value.map(|it| self.term(it)).transpose()?))
+                    let value = value.map(|it| self.held(it)).transpose()?;
+                    Ok((self.held(key)?, value))
                 });
                 then(Term::Obj(entries.collect::<Guarded<_>>()?), ROUND)
             }
@@ -158,14 +158,15 @@ impl<'s> Guard<'s> {
                     *calls |= *around == name;
                 }
                 let arguments = arguments.into_iter().map(|it| self.term(it));
-                let call = Term::Call(name, arguments.collect::<Guarded<_>>()?);
-                match GROWING.contains(&name) {
-                    true => then(call, EACH),
-                    false => call,
-                }
+                let arguments = arguments.collect::<Guarded<_>>()?;
+                self.call(name, arguments)
             }
             Term::Path(inner, path) => {
                 let inner = self.boxed(*inner)?;
+                let is_part = path
+                    .0
+                    .iter()
+                    .any(|(part, _)| matches!(part, Part::Range(..)));
                 let parts = path.0.into_iter().map(|(part, opt)| {
                     let part = match part {
                         Part::Index(index) => Part::Index(self.term(index)?),
@@ -176,12 +177,50 @@ impl<'s> Guard<'s> {
                     };
                     Ok((part, opt))
                 });
-                Term::Path(inner, Path(parts.collect::<Guarded<_>>()?))
+                let path = Term::Path(inner, Path(parts.collect::<Guarded<_>>()?));
+                // A part of an array is a copy.
+                match is_part {
+                    true => then(path, HELD),
+                    false => path,
+                }
             }
             plain @ (Term::Id | Term::Num(_) | Term::Arr(None) | Term::Break(_) | Term::Var(_)) => {
                 plain
             }
         })
+    }
+
+    /// A term whose outputs are kept. What is there already needs no count.
+    fn held(&mut self, term: Term<&'s str>) -> Guarded<Term<&'s str>> {
+        let is_there = match &term {
+            Term::Id | Term::Num(_) | Term::Var(_) | Term::Arr(None) => true,
+            Term::Str(_, parts) => parts.iter().all(|part| !matches!(part, StrPart::Term(_))),
+            _ => false,
+        };
+        let term = self.term(term)?;
+        Ok(if is_there { term } else { then(term, HELD) })
+    }
+
+    fn call(&self, name: &'s str, mut arguments: Vec<Term<&'s str>>) -> Term<&'s str> {
+        if let Some(search) = functions::searching(name).filter(|_| self.is_library)
+            && let Some(flags) = arguments.pop()
+        {
+            const FLAGS: &str = "$!flags";
+            arguments.push(Term::Var(FLAGS));
+            let count = Term::Call(SEARCHED, vec![Term::Var(FLAGS)]);
+            let search = pipe(count, then(Term::Call(search, arguments), HELD));
+            let bind = BinaryOp::Pipe(Some(Pattern::Var(FLAGS)));
+            return Term::BinOp(flags.into(), bind, search.into());
+        }
+        let call = Term::Call(name, arguments);
+        if !functions::is_counted(name) {
+            return call;
+        }
+        let call = then(call, HELD);
+        match COUNTED_BEFORE.iter().find(|(known, _)| *known == name) {
+            Some((_, before)) => pipe(Term::Call(before, Vec::new()), call),
+            None => call,
+        }
     }
 
     fn operation(
@@ -232,11 +271,13 @@ impl<'s> Guard<'s> {
 
 fn calculation<'s>(left: Term<&'s str>, math: Math, right: Term<&'s str>) -> Term<&'s str> {
     match math {
-        Math::Mul => then(Term::Call(PRODUCT, vec![left, right]), EACH),
-        Math::Add => then(
+        Math::Mul => then(Term::Call(PRODUCT, vec![left, right]), HELD),
+        Math::Add => Term::Call(SUM, vec![left, right]),
+        Math::Div => Term::Call(QUOTIENT, vec![left, right]),
+        Math::Sub => then(
             Term::BinOp(left.into(), BinaryOp::Math(math), right.into()),
-            EACH,
+            HELD,
         ),
-        math => Term::BinOp(left.into(), BinaryOp::Math(math), right.into()),
+        math @ Math::Rem => Term::BinOp(left.into(), BinaryOp::Math(math), right.into()),
     }
 }

@@ -3,6 +3,7 @@
 //! # Layout
 //! - [`expression`]: an expression, compiled and run. [`error`]: why that fails.
 //! - [`guard`]: counts in an expression, so that it can be ended. [`budget`]: what they count, and the limits.
+//!   [`operations`]: those that count before they make something large.
 //! - [`functions`]: the functions that an expression can call. [`value`]: values from and to JSON.
 
 mod budget;
@@ -10,6 +11,7 @@ mod error;
 mod expression;
 mod functions;
 mod guard;
+mod operations;
 mod value;
 
 #[cfg(test)]

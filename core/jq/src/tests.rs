@@ -213,6 +213,53 @@ fn hostile_expressions_end() {
         ("reduce range(60) as $i (3; . * .)", size()),
         ("[range(1e6) | \"x\" * 10000000]", elements()),
         ("[repeat(\"x\" * 1000000)]", elements()),
+        (
+            "(\"x\" * 16000000) as $t | [range(100000) | {a: ($t | ascii_upcase)}]",
+            elements(),
+        ),
+        (
+            "(\"x\" * 900000) as $t | [range(1000) | {a: ($t / \"x\")}]",
+            elements(),
+        ),
+        ("(\"x\" * 16000000) / \"x\"", size()),
+        (
+            "\"[[]\" + \",[]\" * 5000000 + \"]\" | fromjson | length",
+            elements(),
+        ),
+        (
+            "\"[[]\" + \",[]\" * 100000 + \"]\" | [range(1000) as $i | { a: fromjson }]",
+            elements(),
+        ),
+        (
+            "(\"x\" * 4000000) as $t | [range(1000) | { ($t + tojson): 1 }]",
+            elements(),
+        ),
+        (
+            "[range(100000)] as $a | [range(100000) | { a: ($a | reverse) }]",
+            elements(),
+        ),
+        (
+            "[range(100000)] as $a | [range(100000) | { a: ($a | sort_by(-.)) }]",
+            elements(),
+        ),
+        (
+            "[range(100000)] as $a | [range(100000) | $a + [.]]",
+            elements(),
+        ),
+        (
+            "[range(100000)] as $a | reduce range(10000) as $i ({}; .\"\\($i)\" = $a[$i:])",
+            elements(),
+        ),
+        (
+            "\"x\" * 16000000 | [match(\"x\"; \"g\")] | length",
+            elements(),
+        ),
+        ("\"x\" * 16000000 | gsub(\"x\"; \"y\")", elements()),
+        ("\"x\" * 16000000 | [explode] | length", elements()),
+        ("\"x\" * 16000000 | indices(\"x\")", elements()),
+        ("reduce range(60) as $i (0; [., .]) | tojson", size()),
+        ("reduce range(60) as $i (0; [., .]) | \"\\(.)\"", size()),
+        ("reduce range(60) as $i (0; [., .]) | tobytes", size()),
         ("range(1e9)", RunError::TooMany(1_000)),
         ("repeat(1)", RunError::TooMany(1_000)),
     ] {
@@ -223,6 +270,44 @@ fn hostile_expressions_end() {
             "{jq}: {:?}",
             started.elapsed()
         );
+    }
+    #[cfg(target_os = "linux")]
+    {
+        // The most memory that this program had: without the limits, some of them take hundreds of gigabytes.
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let most = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kib: u64 = most
+            .unwrap()
+            .trim()
+            .trim_end_matches(" kB")
+            .parse()
+            .unwrap();
+        assert!(kib < 3 << 20, "{kib} KiB");
+    }
+}
+
+/// What takes time and memory by the length of its result alone is not counted by the square of it.
+#[test]
+fn large_results_are_made_step_by_step() {
+    for (jq, expected) in [
+        ("reduce range(20000) as $i ([]; . + [$i]) | length", 20_000),
+        (
+            "reduce range(50000) as $i ({ a: [] }; .a += [$i]) | .a | length",
+            50_000,
+        ),
+        (
+            "reduce range(10000) as $i ({}; .\"\\($i % 5000)\" += 1) | length",
+            5_000,
+        ),
+        ("[range(100000)] | map({ a: . }) | length", 100_000),
+        ("\"x,\" * 100000 | split(\",\") | length", 100_001),
+        ("\"x,\" * 2000 | gsub(\",\"; \";\") | length", 4_000),
+        (
+            "\"[0\" + \",0\" * 1000000 + \"]\" | test(\"^.0\") | if . then 1 else 0 end",
+            1,
+        ),
+    ] {
+        assert_eq!(one(jq, &json!(1)), json!(expected), "{jq}");
     }
 }
 

@@ -1,0 +1,173 @@
+//! Operations whose result may be large: they count before they make it.
+
+use jaq_core::Exn;
+use jaq_core::Native;
+use jaq_core::box_iter::box_once;
+use jaq_core::native::{Fun, v};
+use jaq_json::{Num, Rc, Val};
+
+use crate::budget::{
+    self, Budget, Counted, ELEMENT_BYTES, End, LONGEST_ARRAY, LONGEST_NUMBER, LONGEST_TEXT,
+    MEMBER_BYTES,
+};
+use crate::error::Limit;
+
+/// A sum. No name that an expression can have.
+pub const SUM: &str = "!sum";
+/// A product.
+pub const PRODUCT: &str = "!product";
+/// A quotient. That of two texts is the parts of the first one.
+pub const QUOTIENT: &str = "!quotient";
+/// Passes on a value that is about to become a text.
+pub const TEXT: &str = "!text";
+/// Passes on a value that is about to become an array, with an element for each byte or element.
+pub const EXPANDED: &str = "!expanded";
+/// Passes on a text in which a regular expression with these flags is searched.
+pub const SEARCHED: &str = "!searched";
+
+/// The bytes of a part of a text: a value, and the place of the part.
+const PART_BYTES: usize = 4 * ELEMENT_BYTES;
+/// The bytes of a match of a regular expression: an object in an array.
+const MATCH_BYTES: usize = 256;
+
+/// The operations.
+pub fn functions() -> [Fun<Counted>; 6] {
+    macro_rules! operation {
+        ($before:ident, $operator:tt) => {
+            Native::<Counted>::new(|mut cv| {
+                let right = cv.0.pop_var();
+                let left = cv.0.pop_var();
+                // It may be the left one, which is then changed in its place.
+                drop(cv.1);
+                let budget: &Budget<'_> = cv.0.data();
+                box_once(match $before(budget, &left, &right) {
+                    Ok(()) => (left $operator right).map_err(Exn::from),
+                    Err(end) => budget.halt(end),
+                })
+            })
+        };
+    }
+    let text = Native::<Counted>::new(|cv| {
+        let fits = becomes_text(&cv.1, &mut { LONGEST_TEXT });
+        let counted = fits.ok_or(End::Limit(Limit::Size));
+        box_once(cv.0.data().counted(counted, cv.1))
+    });
+    let expanded = Native::<Counted>::new(|cv| {
+        let counted = budget::size(&cv.1);
+        let counted = counted.and_then(|size| cv.0.data().take(size * ELEMENT_BYTES));
+        box_once(cv.0.data().counted(counted, cv.1))
+    });
+    let searched = Native::<Counted>::new(|mut cv| {
+        let flags = cv.0.pop_var();
+        let is_for_all = match &flags {
+            Val::TStr(flags) => flags.contains(&b'g'),
+            _ => false,
+        };
+        let bytes = budget::bytes(&cv.1) * if is_for_all { MATCH_BYTES } else { 1 };
+        let counted = cv.0.data().take(bytes);
+        box_once(cv.0.data().counted(counted, cv.1))
+    });
+    [
+        (SUM, v(2), operation!(before_sum, +)),
+        (PRODUCT, v(2), operation!(before_product, *)),
+        (QUOTIENT, v(2), operation!(before_quotient, /)),
+        (TEXT, v(0), text),
+        (EXPANDED, v(0), expanded),
+        (SEARCHED, v(1), searched),
+    ]
+}
+
+/// An array or object that nothing else has grows in its place. Others are copied.
+fn before_sum(budget: &Budget<'_>, left: &Val, right: &Val) -> Result<(), End> {
+    let grown = |left: usize, right: usize, count: usize, each: usize| {
+        let fits = left + right <= LONGEST_ARRAY;
+        let copied = if count == 1 { right } else { left + right };
+        fits.then_some(copied * each)
+    };
+    let bytes = match (left, right) {
+        (Val::BStr(left) | Val::TStr(left), Val::BStr(right) | Val::TStr(right)) => {
+            let bytes = left.len() + right.len();
+            (bytes <= LONGEST_TEXT).then_some(bytes)
+        }
+        (Val::Arr(left), Val::Arr(right)) => grown(
+            left.len(),
+            right.len(),
+            Rc::strong_count(left),
+            ELEMENT_BYTES,
+        ),
+        // The members of both may be the same.
+        (Val::Obj(left), Val::Obj(right)) if left.len() + right.len() > LONGEST_ARRAY => {
+            Some((left.len() + right.len()) * MEMBER_BYTES)
+        }
+        (Val::Obj(left), Val::Obj(right)) => grown(
+            left.len(),
+            right.len(),
+            Rc::strong_count(left),
+            MEMBER_BYTES,
+        ),
+        _ => Some(0),
+    };
+    budget.take(bytes.ok_or(End::Limit(Limit::Size))?)
+}
+
+fn before_product(_: &Budget<'_>, left: &Val, right: &Val) -> Result<(), End> {
+    match may_multiply(left, right) {
+        true => Ok(()),
+        false => Err(End::Limit(Limit::Size)),
+    }
+}
+
+fn before_quotient(budget: &Budget<'_>, left: &Val, right: &Val) -> Result<(), End> {
+    let (Val::BStr(text) | Val::TStr(text), Val::BStr(between) | Val::TStr(between)) =
+        (left, right)
+    else {
+        return Ok(());
+    };
+    // At most, for what is between two parts starts with this byte.
+    let parts = match between.first() {
+        Some(first) => text.iter().filter(|byte| *byte == first).count() + 1,
+        None => text.len(),
+    };
+    if parts > LONGEST_ARRAY {
+        return Err(End::Limit(Limit::Size));
+    }
+    budget.take(parts * PART_BYTES)
+}
+
+/// Counts the bytes that a value has at least as a text. `None`: there are more than are left. A value may have few parts,
+/// each of which is in it many times.
+fn becomes_text(value: &Val, left: &mut usize) -> Option<()> {
+    let own = match value {
+        Val::BStr(text) | Val::TStr(text) => text.len(),
+        _ => 1,
+    };
+    *left = left.checked_sub(own)?;
+    match value {
+        Val::Arr(array) => array.iter().try_for_each(|it| becomes_text(it, left)),
+        Val::Obj(object) => object.iter().try_for_each(|(key, member)| {
+            becomes_text(key, left)?;
+            becomes_text(member, left)
+        }),
+        Val::Null | Val::Bool(_) | Val::Num(_) | Val::BStr(_) | Val::TStr(_) => Some(()),
+    }
+}
+
+/// Whether a product is of a size that is permitted.
+fn may_multiply(left: &Val, right: &Val) -> bool {
+    let bits = |number: &Num| match number {
+        Num::BigInt(number) => number.bits(),
+        _ => 64,
+    };
+    match (left, right) {
+        (Val::Num(left), Val::Num(right)) => bits(left) + bits(right) <= LONGEST_NUMBER,
+        (Val::BStr(text) | Val::TStr(text), Val::Num(times))
+        | (Val::Num(times), Val::BStr(text) | Val::TStr(text)) => match times {
+            Num::BigInt(_) => false,
+            times => times
+                .as_isize()
+                .and_then(|times| usize::try_from(times).ok())
+                .is_none_or(|times| times.saturating_mul(text.len()) <= LONGEST_TEXT),
+        },
+        _ => true,
+    }
+}
