@@ -100,14 +100,17 @@ impl Stage for Batch {
                     Some(_) => context.host().now_ns(),
                     None => 0,
                 };
+                // A batch that can't be sent is not the fault of this message, which is in the next one.
+                let mut sent = Ok(());
                 if self.is_due(now_ns) || self.bytes + bytes > MOST_BYTES {
-                    self.send(context)?;
+                    sent = self.send(context);
                 }
                 self.bytes += bytes;
                 self.gathered.push(now_ns, message);
                 if self.gathered.len() >= self.config.count {
-                    self.send(context)?;
+                    sent = sent.and(self.send(context));
                 }
+                sent?;
             }
             Input::Finish => self.send(context)?,
             _ => {}

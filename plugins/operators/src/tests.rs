@@ -417,6 +417,27 @@ fn buffers_that_differ_are_not_joined() {
     assert_eq!(send(&mut channels, json!(2)), [json!([1, 2])]);
 }
 
+/// The message that ends a batch or window by its time is not in it, and stays if that can't be sent.
+#[test]
+fn a_batch_or_window_that_fails_takes_no_later_message_with_it() {
+    let mut batch = harness!(Batch, json!({ "schema": "x.b/1", "within_ms": 200 })).unwrap();
+    let mut window = harness!(Window, json!({ "schema": "x.w/1", "span_ms": 1_000 })).unwrap();
+    // Windows start at multiples of their length by the clock.
+    while window.host().now_ns() / 1_000_000 % 1_000 > 200 {
+        sleep(5);
+    }
+    for stage in [&mut batch, &mut window] {
+        assert!(send(stage, json!(1)).is_empty());
+        assert!(send_sound(stage, &[1, 2], 2).unwrap().is_empty());
+    }
+    sleep(1_010);
+    for stage in [&mut batch, &mut window] {
+        let error = stage.send(0, "x.a/1", &json!(3)).err().unwrap();
+        assert!(error.to_string().contains("only some"), "{error}");
+        assert_eq!(stage.finish().unwrap()[0].body, json!([3]));
+    }
+}
+
 #[test]
 fn a_state_whose_buffers_have_other_bytes_is_an_error() {
     let mut stage = harness!(Window, json!({ "schema": "x.w/1", "count": 2 })).unwrap();

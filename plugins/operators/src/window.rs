@@ -121,8 +121,11 @@ impl Stage for Window {
             }
             (Input::Message(message), &Kind::Time { span_ns, step_ns }) => {
                 let now_ns = context.host().now_ns();
-                self.end_windows(span_ns, step_ns, Some(now_ns), context)?;
-                self.add(now_ns, KeptMessage::of(&message)?)?;
+                let message = KeptMessage::of(&message)?;
+                // A window that can't be sent is not the fault of this message, which is in the next one.
+                let ended = self.end_windows(span_ns, step_ns, Some(now_ns), context);
+                let added = self.add(now_ns, message);
+                ended.and(added)?;
             }
             // What no window had.
             (Input::Finish, Kind::Count { .. }) => {
