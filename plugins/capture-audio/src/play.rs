@@ -82,6 +82,10 @@ impl Stage for CaptureAudio {
                 self.emit(&block, rate, context)?;
                 Ok(Next::More)
             }
+            Ok(None) if wave.is_at_start() => {
+                self.rounds = Some(0);
+                Err(Error::new("it has no samples").context(&self.config.path))
+            }
             Ok(None) => Ok(self.end_round()),
             Err(error) => {
                 // A damaged file is not played again.

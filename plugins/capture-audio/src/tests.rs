@@ -143,6 +143,21 @@ fn a_file_is_played_several_times_and_by_its_own_rate() {
 }
 
 #[test]
+fn a_file_without_samples_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(folder.path(), 2, &[]);
+    for config in [
+        json!({ "path": path }),
+        json!({ "path": path, "repeat": true }),
+    ] {
+        let mut stage = capture(config).unwrap();
+        let error = stage.tick().err().unwrap().to_string();
+        assert!(error.contains("a.wav: it has no samples"), "{error}");
+        assert!(all(&mut stage).0.is_empty(), "it has ended");
+    }
+}
+
+#[test]
 fn what_is_no_sound_is_refused_with_its_name() {
     let folder = tempfile::tempdir().unwrap();
     let path = file(folder.path(), 1, &[1]);

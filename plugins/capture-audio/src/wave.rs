@@ -75,6 +75,11 @@ impl Wave {
         self.spec.sample_rate
     }
 
+    /// Whether no samples were read yet.
+    pub fn is_at_start(&self) -> bool {
+        self.position == 0
+    }
+
     /// The next block. `None`: the end.
     ///
     /// # Errors
