@@ -324,6 +324,23 @@ fn a_batch_has_a_bounded_size() {
 }
 
 #[test]
+fn a_window_that_is_too_large_is_dropped_and_the_next_one_starts() {
+    let mut stage = harness!(Window, json!({ "schema": "x.w/1", "count": 3 })).unwrap();
+    let large = json!("x".repeat(30 << 20));
+    for _ in 0..2 {
+        assert!(send(&mut stage, large.clone()).is_empty());
+    }
+    let error = stage.send(0, "x.a/1", &large).err().unwrap().to_string();
+    assert!(
+        error.contains("its 3 messages have more than 67108864 bytes"),
+        "{error}"
+    );
+    assert!(send(&mut stage, json!(1)).is_empty());
+    assert_eq!(send(&mut stage, json!(2)), [json!([large, 1, 2])]);
+    assert!(send(&mut stage, json!(3)).is_empty());
+}
+
+#[test]
 fn windows_by_count_overlap_or_leave_out() {
     let windows = |count: u64, step: u64, messages: u64| {
         let mut stage = harness!(

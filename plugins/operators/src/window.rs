@@ -234,6 +234,16 @@ impl Window {
             self.state.skip -= 1;
             return Ok(());
         }
+        if self.state.bytes + message.bytes() > MOST_BYTES && !self.state.gathered.is_empty() {
+            // It would never be complete.
+            let dropped = std::mem::take(&mut self.state).gathered.len();
+            self.add(0, message)?;
+            return Err(Error::new(format!(
+                "the window is dropped: with this message, its {} messages have more than {MOST_BYTES} bytes. The next \
+                 window starts with this message",
+                dropped + 1
+            )));
+        }
         self.add(0, message)?;
         if self.state.gathered.len() < count {
             return Ok(());
