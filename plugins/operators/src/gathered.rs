@@ -72,9 +72,9 @@ impl<T, K: Kept> Gathered<T, K> {
         self.items.drain(..count.min(self.items.len()));
     }
 
-    /// Removes one by its place.
-    pub fn remove(&mut self, place: usize) -> Option<(T, K)> {
-        self.items.remove(place)
+    /// All of them, oldest first.
+    pub fn into_items(self) -> impl Iterator<Item = (T, K)> {
+        self.items.into_iter()
     }
 }
 

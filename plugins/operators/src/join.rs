@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::filter::{compiled, failed};
-use crate::gathered::{Gathered, MOST_BYTES, body, schema};
+use crate::gathered::{body, schema};
+use crate::waiting::{Mark, Waiting};
 use flowpipe_jq::Expression;
 
 /// Config of join.
@@ -63,13 +64,13 @@ pub struct Join {
     schema: CString,
     rule: Rule,
     most_waiting: usize,
-    state: Waiting,
+    state: Sides,
 }
 
 enum Rule {
     Frame,
     Time {
-        tolerance_ns: i64,
+        tolerance_ns: u64,
     },
     Key {
         left: Expression,
@@ -77,20 +78,11 @@ enum Rule {
     },
 }
 
-/// What a message is compared by.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum Mark {
-    Frame(u64),
-    Time(i64),
-    Key(String),
-}
-
+/// The messages of both inputs that wait.
 #[derive(Default, Serialize, Deserialize)]
-struct Waiting {
-    left: Gathered<Mark>,
-    right: Gathered<Mark>,
-    left_bytes: usize,
-    right_bytes: usize,
+struct Sides {
+    left: Waiting,
+    right: Waiting,
 }
 
 /// The longest key, in bytes.
@@ -126,7 +118,7 @@ impl Stage for Join {
             schema: schema(&config.schema)?,
             rule: rule(&config)?,
             most_waiting: config.most_waiting,
-            state: Waiting::default(),
+            state: Sides::default(),
         })
     }
 
@@ -139,30 +131,35 @@ impl Stage for Join {
             return Ok(Next::More);
         };
         let body = body(&message)?;
-        let others = if is_left {
-            &self.state.right
+        let Sides { left, right } = &mut self.state;
+        let (own, others) = if is_left {
+            (left, right)
         } else {
-            &self.state.left
+            (right, left)
         };
-        match self.rule.partner(&mark, others) {
-            None => self.wait(is_left, mark, body),
-            Some(place) => {
-                if let Some(partner) = self.state.take(!is_left, place) {
-                    let (left, right) = if is_left {
-                        (&body, &partner)
-                    } else {
-                        (&partner, &body)
-                    };
-                    let pair = format!("{{\"left\":{left},\"right\":{right}}}");
-                    context.emit_document(0, &self.schema, pair.as_bytes(), None, 0)?;
-                }
+        let partner = match (&self.rule, &mark) {
+            (Rule::Time { tolerance_ns }, Mark::Time(time_ns)) => {
+                others.take_nearest(*time_ns, *tolerance_ns)
+            }
+            _ => others.take(&mark),
+        };
+        match partner {
+            None => own.push(mark, body, self.most_waiting),
+            Some(partner) => {
+                let (left, right) = if is_left {
+                    (&body, &partner)
+                } else {
+                    (&partner, &body)
+                };
+                let pair = format!("{{\"left\":{left},\"right\":{right}}}");
+                context.emit_document(0, &self.schema, pair.as_bytes(), None, 0)?;
             }
         }
         Ok(Next::More)
     }
 
     fn reset(&mut self) -> Result<()> {
-        self.state = Waiting::default();
+        self.state = Sides::default();
         Ok(())
     }
 
@@ -175,8 +172,6 @@ impl Stage for Join {
             return Ok(false);
         }
         self.state = serde_json::from_value(state)?;
-        self.state.left_bytes = self.state.left.bytes();
-        self.state.right_bytes = self.state.right.bytes();
         Ok(true)
     }
 }
@@ -186,7 +181,7 @@ fn rule(config: &JoinConfig) -> Result<Rule> {
     match (config.by, &config.key, config.tolerance_ms) {
         (By::Frame, _, None) if !has_key => Ok(Rule::Frame),
         (By::Time, _, Some(tolerance_ms)) if !has_key => Ok(Rule::Time {
-            tolerance_ns: i64::from(tolerance_ms) * 1_000_000,
+            tolerance_ns: u64::from(tolerance_ms) * 1_000_000,
         }),
         (By::Key, Some(key), None) => Ok(Rule::Key {
             left: compiled(key)?,
@@ -195,43 +190,6 @@ fn rule(config: &JoinConfig) -> Result<Rule> {
         _ => Err(Error::bad_config(
             "by = \"frame\" needs no other key, by = \"time\" needs tolerance_ms, and by = \"key\" needs key",
         )),
-    }
-}
-
-impl Rule {
-    /// The place of the partner of a message.
-    fn partner(&self, mark: &Mark, others: &Gathered<Mark>) -> Option<usize> {
-        match (self, mark) {
-            (Self::Time { tolerance_ns }, Mark::Time(time_ns)) => {
-                let apart =
-                    others
-                        .iter()
-                        .enumerate()
-                        .filter_map(|(place, (other, _))| match other {
-                            Mark::Time(other_ns) => Some((other_ns.abs_diff(*time_ns), place)),
-                            _ => None,
-                        });
-                let (apart_ns, place) = apart.min()?;
-                (apart_ns <= tolerance_ns.unsigned_abs()).then_some(place)
-            }
-            _ => others.iter().position(|(other, _)| other == mark),
-        }
-    }
-}
-
-impl Waiting {
-    fn take(&mut self, is_left: bool, place: usize) -> Option<String> {
-        let (side, bytes) = self.side(is_left);
-        let (_, body) = side.remove(place)?;
-        *bytes -= body.len();
-        Some(body)
-    }
-
-    fn side(&mut self, is_left: bool) -> (&mut Gathered<Mark>, &mut usize) {
-        match is_left {
-            true => (&mut self.left, &mut self.left_bytes),
-            false => (&mut self.right, &mut self.right_bytes),
-        }
     }
 }
 
@@ -271,18 +229,5 @@ impl Join {
                 }
             }
         })
-    }
-
-    /// Keeps a message until its partner comes. The oldest ones are dropped beyond the limits.
-    fn wait(&mut self, is_left: bool, mark: Mark, body: String) {
-        let most = self.most_waiting;
-        let (side, bytes) = self.state.side(is_left);
-        *bytes += body.len();
-        side.push(mark, body);
-        while side.len() > most || (*bytes > MOST_BYTES && side.len() > 1) {
-            if let Some((_, body)) = side.remove(0) {
-                *bytes -= body.len();
-            }
-        }
     }
 }

@@ -3,7 +3,8 @@
 //! # Layout
 //! - [`filter`], [`map`]: expressions of jq, which `flowpipe_jq` compiles and runs.
 //! - [`throttle`], [`sample`], [`dedup`]: fewer messages. [`pass`]: those that are passed on as they came.
-//! - [`batch`], [`window`], [`join`]: messages of several. [`gathered`]: the bodies that they keep.
+//! - [`batch`], [`window`], [`join`]: messages of several. [`gathered`]: the bodies that they keep. [`waiting`]: those
+//!   that wait for a partner.
 //! - [`ticks`]: messages at an interval, for what has to end on time.
 
 mod batch;
@@ -17,6 +18,7 @@ mod pass;
 mod sample;
 mod throttle;
 mod ticks;
+mod waiting;
 mod window;
 
 #[cfg(test)]
