@@ -118,6 +118,18 @@ fn place(text: &str, error: &serde_json::Error) -> (usize, String) {
     (column, reason)
 }
 
+/// Whether a line is one of an HTTP request: its first one, or that of its host. A page in a browser can send such a request
+/// to any TCP port of the machine. No JSON text is such a line.
+pub fn is_of_http_request(line: &[u8]) -> bool {
+    const VERSIONS: [&[u8]; 2] = [b" HTTP/1.1", b" HTTP/1.0"];
+    const HOST: &[u8] = b"host:";
+    let line = line.trim_ascii_end();
+    let is_request = line.first().is_some_and(u8::is_ascii_uppercase)
+        && VERSIONS.iter().any(|version| line.ends_with(version));
+    let beginning = line.get(..HOST.len());
+    is_request || beginning.is_some_and(|it| it.eq_ignore_ascii_case(HOST))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -75,14 +75,14 @@ impl Reader {
         match read {
             Ok(0) => {
                 self.stream = None;
+                if self.has_sent {
+                    self.count_connection();
+                }
                 Ok(self.end())
             }
             Ok(count) => {
                 if !std::mem::replace(&mut self.has_sent, true) {
                     self.connections += 1;
-                    if !self.keeps_listening {
-                        self.listener = None;
-                    }
                 }
                 Ok(Arrival::Bytes(&self.buffer[..count]))
             }
@@ -92,6 +92,23 @@ impl Reader {
                 Err(Error::from(error).context(format!("can't read {}", self.address)))
             }
         }
+    }
+
+    /// The connection is one that counts: if it is the only one, no other is accepted.
+    pub fn count_connection(&mut self) {
+        if !self.keeps_listening {
+            self.listener = None;
+        }
+    }
+
+    /// Whether there may be anybody at the other end.
+    pub fn is_connection(&self) -> bool {
+        matches!(self.address, Address::Unix(_) | Address::Tcp(..))
+    }
+
+    /// Closes the connection, which does not count.
+    pub fn close_connection(&mut self) {
+        self.stream = None;
     }
 
     fn accept(&mut self) -> Result<Arrival<'_>> {
@@ -107,7 +124,7 @@ impl Reader {
     }
 
     /// What the end of the stream means. A connection that has sent nothing does not count: it may have been a question
-    /// whether somebody listens.
+    /// whether somebody listens. Nor does one that was closed here.
     fn end(&self) -> Arrival<'static> {
         match self.listener {
             Some(_) => Arrival::ConnectionEnd,

@@ -7,7 +7,7 @@ use flowpipe_plugin::{Context, Effect, EffectKind, Error, Host, Input, Next, Por
 use crate::address::Address;
 use crate::config::SourceConfig;
 use crate::line::{self, LineError};
-use crate::lines::Lines;
+use crate::lines::{Line, Lines};
 use crate::reader::{Arrival, Reader};
 
 /// Lines in a row that are no messages are one error, as far as they are there already, and at most so many.
@@ -97,8 +97,16 @@ impl Stage for SourceJsonl {
             // What comes of a line, whatever it is: the next call takes the next one.
             while let Some(line) = self.lines.next() {
                 let number = line.number;
+                if is_http(self.reader.as_ref(), &line) {
+                    return Err(self.refuse(number));
+                }
                 match send(self.schema.as_ref(), self.max_line, line.bytes, context) {
-                    Ok(Sent::Yes) => return Ok(Next::More),
+                    Ok(Sent::Yes) => {
+                        if let Some(reader) = &mut self.reader {
+                            reader.count_connection();
+                        }
+                        return Ok(Next::More);
+                    }
                     Ok(Sent::Blank) => {}
                     Err(error) => return Err(self.failed(number, error)),
                 }
@@ -136,6 +144,18 @@ impl SourceJsonl {
         sent.map(|_| ()).map_err(failed)
     }
 
+    /// Closes a connection from which no line is a message.
+    fn refuse(&mut self, number: u64) -> Error {
+        let place = self.place();
+        if let Some(reader) = &mut self.reader {
+            reader.close_connection();
+        }
+        self.lines = Lines::new(self.max_line);
+        Error::bad_message(format!(
+            "{place}, line {number}: this is an HTTP request, which a page in a browser can send: the connection is closed"
+        ))
+    }
+
     fn place(&self) -> String {
         self.reader.as_ref().map_or_else(String::new, Reader::place)
     }
@@ -146,8 +166,10 @@ impl SourceJsonl {
         if let Failure::Line(_) = failure {
             while until.unwrap_or(number) - number < WRONG_AT_ONCE {
                 let (schema, max_line) = (self.schema.is_some(), self.max_line);
-                let is_wrong =
-                    |line: &crate::lines::Line<'_>| read(schema, max_line, line.bytes).is_err();
+                let reader = self.reader.as_ref();
+                let is_wrong = |line: &Line<'_>| {
+                    !is_http(reader, line) && read(schema, max_line, line.bytes).is_err()
+                };
                 match self.lines.next_if(is_wrong) {
                     Some(number) => until = Some(number),
                     None => break,
@@ -176,6 +198,11 @@ fn failed(place: &str, number: u64, failure: Failure, until: Option<u64>) -> Err
         }
         Failure::Host(error) => error.context(format!("{place}, line {number}")),
     }
+}
+
+/// Whether a line comes from a browser or the like.
+fn is_http(reader: Option<&Reader>, line: &Line<'_>) -> bool {
+    reader.is_some_and(Reader::is_connection) && line.bytes.is_some_and(line::is_of_http_request)
 }
 
 /// A line as the schema, if it names it, and the body of a message. `None`: it has only white space.

@@ -189,6 +189,38 @@ fn a_source_listens_for_one_connection_or_several() {
     }
 }
 
+/// What a browser sends for a page that posts to the port.
+#[test]
+fn no_line_of_an_http_request_is_a_message() {
+    let body = "{\"schema\": \"x.a/1\", \"body\": \"evil\"}\n".repeat(3);
+    let long = "a".repeat(3_000);
+    for request in [
+        format!("POST / HTTP/1.1\r\nHost: 127.0.0.1:7000\r\nContent-Length: 99\r\n\r\n{body}"),
+        format!("POST /{long} HTTP/1.1\r\nhost: localhost\r\n\r\n{body}"),
+        format!("GET / HTTP/1.0\r\n\r\n{body}"),
+    ] {
+        for keep_listening in [false, true] {
+            let tcp = free_address();
+            let config = json!({
+                "tcp": tcp, "listen": true, "keep_listening": keep_listening, "max_line": 1_000,
+            });
+            let mut stage = source(config).unwrap();
+            let mut browser = TcpStream::connect(&tcp).unwrap();
+            browser.write_all(request.as_bytes()).unwrap();
+            let found = all(&mut stage);
+            assert!(found.iter().all(|it| it["error"].is_string()), "{found:?}");
+            let last = found.last().unwrap()["error"].as_str().unwrap();
+            assert!(last.contains("this is an HTTP request"), "{last}");
+            // The connection does not count, not even where one is all.
+            let mut program = TcpStream::connect(&tcp).unwrap();
+            let line = b"{\"schema\": \"x.a/1\", \"body\": 1}\n";
+            program.write_all(line).unwrap();
+            drop(program);
+            assert_eq!(all(&mut stage), [json!(1)]);
+        }
+    }
+}
+
 #[test]
 fn a_sink_sends_to_a_source() {
     let tcp = free_address();
