@@ -10,14 +10,14 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 #[cfg(unix)]
 use std::path::PathBuf;
+#[cfg(not(unix))]
 use std::time::Duration;
 
 use flowpipe_plugin::{Error, Result};
 
 use crate::address::Address;
+use crate::connecting::{self, Cancelled};
 
-/// How long connecting may take. It is on the control thread, before the run.
-const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 /// Where the system can't wait for a connection, reading and writing end after this time.
 #[cfg(not(unix))]
 const LONGEST_WAIT: Duration = Duration::from_millis(10);
@@ -46,25 +46,30 @@ impl Stream {
     /// Connects to a socket.
     ///
     /// # Errors
-    /// When nobody listens there.
-    pub fn connect(address: &Address) -> Result<Self> {
+    /// When nobody listens there, and [`Error::cancelled`].
+    pub fn connect(address: &Address, is_cancelled: Cancelled<'_>) -> Result<Self> {
         let connected = match address {
             Address::Tcp(_, all) => {
                 let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
                 let mut connected = None;
                 for one in all {
-                    match TcpStream::connect_timeout(one, CONNECT_LIMIT) {
-                        Ok(stream) => {
+                    match connecting::tcp(one, is_cancelled) {
+                        Ok(Some(stream)) => {
                             connected = Some(Self::Tcp(stream));
                             break;
                         }
+                        Ok(None) => return Err(Error::cancelled()),
                         Err(error) => last = error,
                     }
                 }
                 connected.ok_or(last)
             }
             #[cfg(unix)]
-            Address::Unix(path) => UnixStream::connect(path).map(Self::Unix),
+            Address::Unix(path) => match connecting::unix(path, is_cancelled) {
+                Ok(Some(stream)) => Ok(Self::Unix(stream)),
+                Ok(None) => return Err(Error::cancelled()),
+                Err(error) => Err(error),
+            },
             _ => Err(io::ErrorKind::Unsupported.into()),
         };
         let prepared = connected.and_then(Self::prepared);
@@ -139,8 +144,7 @@ fn bind_file(path: &Path) -> io::Result<UnixListener> {
     match UnixListener::bind(path) {
         Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
             let is_socket = std::fs::symlink_metadata(path)?.file_type().is_socket();
-            let nobody = |error: io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
-            if is_socket && UnixStream::connect(path).err().is_some_and(nobody) {
+            if is_socket && connecting::nobody_listens(path)? {
                 std::fs::remove_file(path)?;
                 return UnixListener::bind(path);
             }

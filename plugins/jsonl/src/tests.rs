@@ -9,8 +9,10 @@ use flowpipe_plugin::harness::{Emitted, Harness};
 use flowpipe_plugin::{Format, Result, abi, harness};
 use serde_json::{Value, json};
 
+use crate::address::Address;
 use crate::sink::SinkJsonl;
 use crate::source::SourceJsonl;
+use crate::stream::Stream;
 use crate::tee::Tee;
 
 fn source(config: Value) -> Result<Harness> {
@@ -292,6 +294,34 @@ fn a_sink_whose_reader_stands_still_can_be_stopped() {
     let mut read = Vec::new();
     peer.read_to_end(&mut read).unwrap();
     assert!(!read.contains(&b'\n'));
+}
+
+/// The queue of a socket is full, and nobody takes anything of it.
+#[cfg(target_os = "linux")]
+#[test]
+fn connecting_can_be_cancelled() {
+    use rustix::net::{AddressFamily, SocketAddrUnix, SocketType};
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s.sock");
+    let listener = rustix::net::socket(AddressFamily::UNIX, SocketType::STREAM, None).unwrap();
+    rustix::net::bind(&listener, &SocketAddrUnix::new(&path).unwrap()).unwrap();
+    rustix::net::listen(&listener, 0).unwrap();
+    let address = Address::Unix(path.clone());
+    let mut waiting = Vec::new();
+    let error = loop {
+        assert!(waiting.len() < 100);
+        let started = Instant::now();
+        let is_cancelled = || started.elapsed() > Duration::from_millis(100);
+        match Stream::connect(&address, &is_cancelled) {
+            Ok(stream) => waiting.push(stream),
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(error.status(), abi::CANCELLED, "{error}");
+    // Somebody listens there.
+    let config = json!({ "unix": path, "listen": true, "schema": "x.a/1" });
+    let text = refusal(source(config)).1;
+    assert!(text.contains("can't listen at the socket"), "{text}");
 }
 
 #[test]

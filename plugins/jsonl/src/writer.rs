@@ -41,7 +41,7 @@ impl Writer {
                 is_terminal: io::stdout().is_terminal(),
             },
             (_, true) => End::Listener(Listener::bind(&address)?, None),
-            (_, false) => End::Connection(Some(Stream::connect(&address)?)),
+            (_, false) => End::Connection(Some(Stream::connect(&address, &|| false)?)),
         };
         Ok(Self { address, end })
     }
@@ -65,7 +65,8 @@ impl Writer {
             }
             End::Connection(stream) => {
                 if stream.is_none() {
-                    *stream = Some(Stream::connect(&self.address)?);
+                    let cancel = context.cancel();
+                    *stream = Some(Stream::connect(&self.address, &|| cancel.is_cancelled())?);
                 }
                 write_or_give_up(stream, line, context)
             }
