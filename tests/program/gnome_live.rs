@@ -11,7 +11,8 @@ use flowpipe_desktop::Desktop;
 use crate::live_play::ready;
 use crate::mutter::Mutter;
 use crate::wayland_boards::{
-    is_down, is_released, leads_on_by_a_key, lets_go, mid_drag, plays, plays_isolated, was_stopped,
+    is_down, is_released, leads_on_by_a_key, lets_go, mid_drag, plays, plays_isolated,
+    plays_small_cells, was_stopped,
 };
 use crate::wayland_screens::{Configs, GNOME};
 
@@ -37,7 +38,7 @@ fn ten_boards_of_all_sizes() {
 #[test]
 fn boards_at_other_scales() {
     for scale in ["1.25", "2"] {
-        plays(mutter(scale), GNOME, 2);
+        plays_small_cells(mutter(scale), GNOME);
     }
 }
 

@@ -8,6 +8,7 @@ use crate::screen::wait_for;
 use crate::sway::Sway;
 use crate::wayland_boards::{
     is_down, is_released, leads_on_by_a_key, lets_go, mid_drag, plays, plays_isolated,
+    plays_small_cells,
 };
 use crate::wayland_screens::{SWAY, SWAY_MONITOR};
 use crate::wayland_window::WaylandWindow;
@@ -24,7 +25,7 @@ fn ten_boards_of_all_sizes() {
 #[test]
 fn boards_at_other_scales() {
     for scale in ["1.25", "2"] {
-        plays(sway(scale), SWAY, 3);
+        plays_small_cells(sway(scale), SWAY);
     }
 }
 

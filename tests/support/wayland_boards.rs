@@ -13,6 +13,8 @@ use crate::wayland_screens::Configs;
 
 /// Every size that boards of the real game have, squares first.
 const SIZES: &str = "5,6,7,8,9,10,11,12,13,14,15,5x7,6x8,7x9,8x10,8x11,10x12,12x15,13x17,15x18";
+/// The cells are small, then large.
+const SMALL_CELLS: &str = "15x18,5";
 /// So slow that a test can step in between a press and its release.
 const SLOW: &str = "pace = { step = 1.0, dwell_ms = 400.0, ends_ms = 400.0, repeats = 1 }";
 
@@ -25,9 +27,18 @@ impl Configs {
 
 /// Plays so many boards of all sizes, and none of the pointer's events comes when the board takes none.
 pub fn plays<S: LiveScreen>(screen: S, configs: Configs, boards: usize) {
+    plays_sizes(screen, configs, SIZES, boards);
+}
+
+/// Plays a board with many cells, and one with few: where a press is off by little, the first one is lost.
+pub fn plays_small_cells<S: LiveScreen>(screen: S, configs: Configs) {
+    plays_sizes(screen, configs, SMALL_CELLS, 2);
+}
+
+fn plays_sizes<S: LiveScreen>(screen: S, configs: Configs, sizes: &str, boards: usize) {
     let table = configs.table(
         screen,
-        &["--size", SIZES, "--seed", "11", "--time-trial", "1h"],
+        &["--size", sizes, "--seed", "11", "--time-trial", "1h"],
     );
     let report = boards_played(&table, &pipeline(configs, boards));
     assert_eq!(report["boards"]["accepted"], boards, "{report:#}");
