@@ -30,6 +30,10 @@ pub struct Config {
     /// file, which is part of recordings, is no place for passwords.
     #[serde(default)]
     pub headers_from_env: BTreeMap<String, String>,
+    /// Permit that the values of `headers_from_env` are sent without encryption to another machine: with `http://`, everybody
+    /// on the way reads them. Within this machine, that is always permitted.
+    #[serde(default)]
+    pub allow_unencrypted_env: bool,
     /// With the methods `POST`, `PUT` and `PATCH`: the content, an expression of jq on the body of the message. It is sent
     /// as JSON. Left out: the body of the message.
     #[serde(default)]

@@ -56,6 +56,16 @@ impl Origin {
     pub fn is_encrypted(&self) -> bool {
         self.is_encrypted
     }
+
+    /// Whether others can read what is sent to it: it is another machine, and not encrypted. A name may lead anywhere, but
+    /// for `localhost`.
+    pub fn is_exposed(&self) -> bool {
+        let address = self.host.trim_start_matches('[').trim_end_matches(']');
+        let address = address.parse::<IpAddr>();
+        let is_here = self.host == "localhost"
+            || address.is_ok_and(|address| address.to_canonical().is_loopback());
+        !self.is_encrypted && !is_here
+    }
 }
 
 /// Reads a URL, and finds its server.
@@ -167,6 +177,25 @@ mod tests {
             url(&format!("http://a/{}", "x".repeat(9_000))),
             Err(UrlError::TooLong)
         );
+    }
+
+    #[test]
+    fn what_leaves_the_machine_unencrypted_is_exposed() {
+        for (server, is_exposed) in [
+            ("http://example.org", true),
+            ("http://10.0.0.1", true),
+            ("http://0.0.0.0", true),
+            ("http://localhost.example.org", true),
+            ("http://[2001:db8::1]:80", true),
+            ("https://example.org", false),
+            ("http://LOCALHOST:8000", false),
+            ("http://127.0.0.1:8000", false),
+            ("http://[::1]", false),
+            ("http://[::ffff:127.0.0.1]", false),
+        ] {
+            let origin = Origin::read(server).unwrap();
+            assert_eq!(origin.is_exposed(), is_exposed, "{server}");
+        }
     }
 
     #[test]

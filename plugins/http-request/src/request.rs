@@ -84,6 +84,18 @@ impl RequestBuilder {
             };
             fixed.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
         }
+        let servers = config.servers.iter().map(|server| {
+            let wrong = |error| Error::bad_config(format!("servers: {server:?}: {error}"));
+            Origin::read(server).map_err(wrong)
+        });
+        let servers: Vec<Origin> = servers.collect::<Result<_>>()?;
+        let has_secrets = !config.headers_from_env.is_empty() && !config.allow_unencrypted_env;
+        if let Some(exposed) = servers.iter().find(|it| has_secrets && it.is_exposed()) {
+            return Err(Error::bad_config(format!(
+                "headers_from_env would be sent to {exposed} without encryption: use https://, or set \
+                 allow_unencrypted_env = true if that is meant"
+            )));
+        }
         for (name, variable) in &config.headers_from_env {
             let value = std::env::var(variable).map_err(|error| {
                 Error::bad_config(format!("headers_from_env: {variable}: {error}"))
@@ -99,12 +111,8 @@ impl RequestBuilder {
             let key = format!("headers.{name}");
             Ok((header_name(name)?, compiled(&key, jq)?))
         });
-        let servers = config.servers.iter().map(|server| {
-            let wrong = |error| Error::bad_config(format!("servers: {server:?}: {error}"));
-            Origin::read(server).map_err(wrong)
-        });
         Ok(Self {
-            servers: servers.collect::<Result<_>>()?,
+            servers,
             method: config.method.into(),
             url: compiled("url", &config.url)?,
             headers: headers.collect::<Result<_>>()?,

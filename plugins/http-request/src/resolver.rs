@@ -57,7 +57,8 @@ impl Resolver for GuardedResolver {
 fn is_public(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(address) => {
-            let [first, second, ..] = address.octets();
+            let [first, second, third, _] = address.octets();
+            let is_protocols = [first, second, third] == [192, 0, 0];
             let is_shared = first == 100 && (64..128).contains(&second);
             let is_benchmark = first == 198 && (18..20).contains(&second);
             !(address.is_loopback()
@@ -67,6 +68,7 @@ fn is_public(address: IpAddr) -> bool {
                 || address.is_documentation()
                 || first == 0
                 || first >= 240
+                || is_protocols
                 || is_shared
                 || is_benchmark)
         }
@@ -77,10 +79,22 @@ fn is_public(address: IpAddr) -> bool {
                     || address.is_unspecified()
                     || address.is_multicast()
                     || address.is_unique_local()
-                    || address.is_unicast_link_local())
+                    || address.is_unicast_link_local()
+                    || is_site_local(address)
+                    || is_local_translation(address))
             }
         },
     }
+}
+
+/// Whether an address is of a site, as they were once (`fec0::/10`).
+fn is_site_local(address: Ipv6Addr) -> bool {
+    address.segments()[0] & 0xffc0 == 0xfec0
+}
+
+/// Whether an address is translated by a network of its own (`64:ff9b:1::/48`): where it leads is that network's choice.
+fn is_local_translation(address: Ipv6Addr) -> bool {
+    matches!(address.segments(), [0x64, 0xff9b, 1, ..])
 }
 
 /// The address of version 4 that one of version 6 is translated to (NAT64, 6to4).
@@ -108,6 +122,8 @@ mod tests {
             "172.16.0.1",
             "192.168.1.1",
             "169.254.169.254",
+            "192.0.0.8",
+            "192.0.0.170",
             "100.64.0.1",
             "198.18.0.1",
             "224.0.0.1",
@@ -117,6 +133,10 @@ mod tests {
             "::ffff:127.0.0.1",
             "64:ff9b::7f00:1",
             "2002:7f00:1::",
+            "64:ff9b:1::101:101",
+            "64:ff9b:1:ffff::1",
+            "fec0::1",
+            "feff::1",
             "fc00::1",
             "fe80::1",
             "ff02::1",
@@ -126,8 +146,10 @@ mod tests {
         for public in [
             "1.1.1.1",
             "172.32.0.1",
+            "192.0.1.1",
             "2606:4700::1111",
             "64:ff9b::101:101",
+            "64:ff9b:2::1",
         ] {
             assert!(is_public(public.parse().unwrap()), "{public}");
         }

@@ -31,6 +31,11 @@ impl Stage for HttpRequest {
     const EFFECTS: Option<&'static [Effect]> = Some(&[
         Effect::new(EffectKind::UsesNetwork, "sends requests to {servers}").with_key("servers"),
         Effect::new(
+            EffectKind::UsesNetwork,
+            "sends values of environment variables as header fields: {headers_from_env}",
+        )
+        .with_key("headers_from_env"),
+        Effect::new(
             EffectKind::ReadsFiles,
             "reads the certificates of authorities in {ca_file}",
         )

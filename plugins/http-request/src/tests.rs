@@ -434,6 +434,17 @@ fn configs_that_can_not_be_used_are_refused() {
             "FLOWPIPE_NOT_SET",
         ),
         (
+            json!({ "servers": ["http://example.org"], "headers_from_env": { "a": "PATH" } }),
+            "sent to http://example.org:80 without encryption",
+        ),
+        (
+            json!({
+                "servers": ["http://127.0.0.1:1", "http://10.0.0.1"],
+                "headers_from_env": { "a": "FLOWPIPE_NOT_SET" },
+            }),
+            "sent to http://10.0.0.1:80 without encryption",
+        ),
+        (
             json!({ "servers": ["https://example.org"], "ca_file": "/none" }),
             "can't use /none",
         ),
@@ -441,6 +452,20 @@ fn configs_that_can_not_be_used_are_refused() {
         let error = stage("http://127.0.0.1:1", config).err().unwrap();
         assert_eq!(error.status(), abi::BAD_CONFIG, "{error}");
         assert!(error.to_string().contains(why), "{error}");
+    }
+}
+
+#[test]
+fn what_the_environment_has_is_sent_unencrypted_if_that_is_permitted_or_within_the_machine() {
+    for config in [
+        json!({ "headers_from_env": { "a": "CARGO_MANIFEST_DIR" } }),
+        json!({
+            "servers": ["http://example.org"],
+            "headers_from_env": { "a": "CARGO_MANIFEST_DIR" },
+            "allow_unencrypted_env": true,
+        }),
+    ] {
+        stage("http://127.0.0.1:1", config).unwrap();
     }
 }
 
