@@ -23,6 +23,9 @@ const ALIGNMENT: usize = 64;
 /// frames.
 const IDLE_LIMIT: usize = 1 << 30;
 
+/// The most idle pieces of memory: each takes a little more than its bytes.
+const IDLE_PIECES: usize = 4_096;
+
 /// The most idle shared blocks: each holds a file descriptor.
 #[cfg(unix)]
 const IDLE_BLOCKS: usize = 256;
@@ -65,6 +68,7 @@ pub struct PoolStatistics {
 pub(crate) struct Memory {
     /// Aligned, inside the block.
     pointer: NonNull<u8>,
+    /// The bytes that a frame can have: a size class.
     size: usize,
     block: PoolBlock,
 }
@@ -83,7 +87,7 @@ unsafe impl Send for Memory {}
 // SAFETY: it gives out no access by itself.
 unsafe impl Sync for Memory {}
 
-/// Idle memory by size. Pipelines use few sizes, so a list is the fastest map.
+/// Idle memory by size class. Pipelines use few sizes, and there are few classes, so a list is the fastest map.
 #[derive(Debug, Default)]
 struct Idle {
     bytes: usize,
@@ -121,7 +125,7 @@ impl Pool {
             #[cfg(unix)]
             access: Access::Read,
             idle: Mutex::new(Idle {
-                most: usize::MAX,
+                most: IDLE_PIECES,
                 ..Idle::default()
             }),
             allocated: AtomicUsize::new(0),
@@ -189,8 +193,9 @@ impl Pool {
         &self.released
     }
 
-    /// Memory of exactly `size` bytes. `None` when memory is short.
+    /// Memory of at least `size` bytes. `None` when memory is short.
     pub(crate) fn take(&self, size: usize, owner: u32) -> Option<Memory> {
+        let (wanted, size) = (size, self.size_for(size));
         let (idle, surplus) = lock(&self.idle).take(size);
         // Freed outside of the lock: giving a large block back to the system takes time.
         drop(surplus);
@@ -205,10 +210,21 @@ impl Pool {
             self.allocated.fetch_add(1, Ordering::Relaxed);
             memory
         };
+        memory.limit(wanted);
         if let Some(count) = self.live.get(owner as usize) {
             count.fetch_add(1, Ordering::Relaxed);
         }
         Some(memory)
+    }
+
+    /// The size of the memory for so many bytes. Shared memory has no more than them: another process can read all of a
+    /// block, and what an earlier frame left behind is not for it.
+    fn size_for(&self, size: usize) -> usize {
+        #[cfg(unix)]
+        if self.is_shared.load(Ordering::SeqCst) {
+            return size;
+        }
+        size_class(size)
     }
 
     fn allocate(&self, size: usize) -> Option<Memory> {
@@ -228,8 +244,18 @@ impl Pool {
     }
 }
 
+/// The size that memory for so many bytes has: at most an eighth more. There are eight classes between two powers of two,
+/// so that frames whose size varies reuse the memory of each other.
+fn size_class(size: usize) -> usize {
+    let size = size.max(ALIGNMENT);
+    let next_power = size.checked_next_power_of_two();
+    let class = next_power.and_then(|power| size.checked_next_multiple_of(power / 16));
+    // Without a class: no system has so much memory.
+    class.unwrap_or(size)
+}
+
 impl Idle {
-    /// Idle memory of that size if there is some; else the memory that has to be freed for it.
+    /// Idle memory of that size class if there is some; else the memory that has to be freed for it.
     fn take(&mut self, size: usize) -> (Option<Memory>, Vec<Memory>) {
         self.live += size;
         self.peak = self.peak.max(self.live);
@@ -270,6 +296,9 @@ impl Idle {
     /// into use first.
     fn shrink(&mut self, bytes: usize, count: usize) -> Vec<Memory> {
         let mut surplus = Vec::new();
+        if self.bytes <= bytes && self.count <= count {
+            return surplus;
+        }
         for (size, shelf) in &mut self.shelves {
             while (self.bytes > bytes || self.count > count)
                 && let Some(memory) = shelf.pop()
@@ -279,7 +308,7 @@ impl Idle {
                 surplus.push(memory);
             }
         }
-        // Every frame size adds a shelf, and plugins choose the sizes.
+        // Every size class adds a shelf, and plugins choose the sizes.
         self.shelves.retain(|(_, shelf)| !shelf.is_empty());
         surplus
     }
@@ -307,6 +336,14 @@ impl Memory {
 
     pub(crate) fn pointer(&self) -> NonNull<u8> {
         self.pointer
+    }
+
+    /// What is behind so many bytes belongs to no frame.
+    fn limit(&self, bytes: usize) {
+        let bytes = bytes.min(self.size);
+        // SAFETY: the memory has no fewer bytes.
+        let rest = unsafe { self.pointer.add(bytes) };
+        poison::forbid(rest, self.size - bytes);
     }
 
     fn is_shared(&self) -> bool {
@@ -365,7 +402,7 @@ mod tests {
         let place = first.pointer();
         assert_eq!((pool.live(0), pool.live(1)), (0, 1));
         pool.give_back(first, 1);
-        assert_eq!(pool.statistics().idle_bytes, 1000);
+        assert_eq!(pool.statistics().idle_bytes, 1024);
         assert_eq!(pool.take(1000, 1).unwrap().pointer(), place);
         let statistics = pool.statistics();
         assert_eq!(
@@ -384,12 +421,12 @@ mod tests {
             }
             pool.statistics()
         };
-        assert_eq!(fill(1000, 4).idle_bytes, 4000);
-        assert_eq!(fill(1000, 4).allocated, 4, "all of it is reused");
+        assert_eq!(fill(1024, 4).idle_bytes, 4096);
+        assert_eq!(fill(1024, 4).allocated, 4, "all of it is reused");
         // Another size: the old one makes room.
-        let other = fill(1500, 2);
-        assert_eq!((other.allocated, other.idle_bytes), (6, 4000));
-        assert_eq!(fill(500, 100).idle_bytes, 50_000);
+        let other = fill(1536, 2);
+        assert_eq!((other.allocated, other.idle_bytes), (6, 4096));
+        assert_eq!(fill(512, 100).idle_bytes, 51_200);
     }
 
     #[test]
@@ -401,6 +438,65 @@ mod tests {
         }
         let shelves = lock(&pool.idle).shelves.len();
         assert_eq!(shelves, 1, "the last size is idle");
+    }
+
+    #[test]
+    fn sizes_have_eight_classes_for_each_power_of_two() {
+        for (size, class) in [
+            (0, 64),
+            (1, 64),
+            (64, 64),
+            (65, 72),
+            (72, 72),
+            (73, 80),
+            (128, 128),
+            (129, 144),
+            (1_000, 1_024),
+            (1_025, 1_152),
+            (1 << 30, 1 << 30),
+        ] {
+            assert_eq!(size_class(size), class, "{size}");
+        }
+        let classes: std::collections::BTreeSet<_> = (65..=1 << 16).map(size_class).collect();
+        assert_eq!(classes.len(), 8 * 10);
+        for size in 64..=1 << 16 {
+            let class = size_class(size);
+            assert!(class >= size && class - size <= size / 8, "{size}: {class}");
+            assert_eq!(size_class(class), class, "{size}");
+        }
+    }
+
+    /// A large tensor, then buffers of many sizes: without a limit, each size keeps a piece as long as the large one's bytes
+    /// are free.
+    #[test]
+    fn many_sizes_after_a_large_one_share_few_pieces() {
+        let pool = Pool::new(1);
+        let large = pool.take(100 << 20, 0).unwrap();
+        pool.give_back(large, 0);
+        for size in 1..=14_000 {
+            let memory = pool.take(size, 0).unwrap();
+            pool.give_back(memory, 0);
+        }
+        let statistics = pool.statistics();
+        // 8 classes for each of the 8 powers of two above 64 bytes.
+        assert!(statistics.allocated <= 2 + 8 * 8, "{statistics:?}");
+        let shelves = lock(&pool.idle).shelves.len();
+        assert!(shelves <= 2 + 8 * 8, "{shelves} shelves");
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "so many allocations take Miri long")]
+    fn idle_pieces_have_a_limit() {
+        let pool = Pool::new(1);
+        let memory: Vec<_> = (0..IDLE_PIECES + 20)
+            .map(|number| pool.take(64 + number % 100, 0).unwrap())
+            .collect();
+        for memory in memory {
+            pool.give_back(memory, 0);
+        }
+        let idle = lock(&pool.idle);
+        let pieces: usize = idle.shelves.iter().map(|(_, shelf)| shelf.len()).sum();
+        assert_eq!((idle.count, pieces), (IDLE_PIECES, IDLE_PIECES));
     }
 
     #[test]
