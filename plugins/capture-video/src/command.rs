@@ -1,5 +1,6 @@
 //! How ffmpeg is run.
 
+use std::io;
 use std::process::{Command, Stdio};
 
 use flowpipe_process::supervised::{kill_with_thread, limit_memory};
@@ -14,7 +15,10 @@ const LARGEST_ALLOCATION: u64 = 1 << 29;
 const MOST_MEMORY: u64 = 4 << 30;
 
 /// The command that writes frames to its standard output: of a file as Matroska, of a camera as pixmaps.
-pub fn command(config: &Config, source: Source<'_>) -> Command {
+///
+/// # Errors
+/// When it can't be confined.
+pub fn command(config: &Config, source: Source<'_>) -> io::Result<Command> {
     let mut command = Command::new(&config.ffmpeg);
     command
         .args(arguments(config, source))
@@ -25,7 +29,16 @@ pub fn command(config: &Config, source: Source<'_>) -> Command {
         .stderr(Stdio::piped());
     limit_memory(&mut command, MOST_MEMORY);
     kill_with_thread(&mut command);
-    command
+    #[cfg(all(
+        target_os = "linux",
+        any(
+            target_arch = "x86_64",
+            target_arch = "aarch64",
+            target_arch = "riscv64"
+        )
+    ))]
+    crate::confinement::confine(&mut command, &config.ffmpeg, source)?;
+    Ok(command)
 }
 
 fn arguments(config: &Config, source: Source<'_>) -> Vec<String> {

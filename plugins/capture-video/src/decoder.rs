@@ -52,7 +52,7 @@ impl Decoder {
     /// # Errors
     /// When it can't be started.
     pub fn start(config: &Config, source: Source<'_>, host: Host) -> Result<Self, DecodeError> {
-        let command = command(config, source);
+        let command = command(config, source).map_err(DecodeError::Start)?;
         let child =
             Supervised::spawn("ffmpeg", command, || ()).map_err(|error| match error.kind() {
                 io::ErrorKind::NotFound => DecodeError::NotInstalled(config.ffmpeg.clone()),

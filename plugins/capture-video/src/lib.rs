@@ -3,12 +3,21 @@
 //!
 //! # Layout
 //! - [`config`]: what a pipeline can set.
-//! - [`command`]: how ffmpeg is run. [`decoder`]: its process, and the thread that reads from it.
+//! - [`command`]: how ffmpeg is run. `confinement`: what it may do. [`decoder`]: its process, and the thread that reads from it.
 //! - [`matroska`], [`pixmap`]: what it writes, as pictures with times. [`picture`]: one of them, within limits.
 //! - [`play`]: all of it together, round after round.
 
 mod command;
 mod config;
+#[cfg(all(
+    target_os = "linux",
+    any(
+        target_arch = "x86_64",
+        target_arch = "aarch64",
+        target_arch = "riscv64"
+    )
+))]
+mod confinement;
 mod decoder;
 mod error;
 mod matroska;

@@ -32,8 +32,8 @@ pub struct CaptureVideo {
 impl Capture for CaptureVideo {
     const NAME: &'static str = "capture-video";
     const DOC: &'static str = "Emits the frames of a video file or a camera. The program ffmpeg decodes them, which has to \
-         be installed, in a process of its own: it may read the file and no other, and reach no server. A camera of \
-         Video4Linux is captured until the run ends.";
+         be installed, in a process of its own: on Linux, it may read the file and no other, write none, and reach no server. A camera \
+         of Video4Linux is captured until the run ends.";
     const EFFECTS: Option<&'static [Effect]> = Some(&[
         Effect::new(EffectKind::RunsCommands, "runs `{ffmpeg}`"),
         Effect::new(EffectKind::ReadsFiles, "reads the video {path}").with_key("path"),
