@@ -49,6 +49,7 @@ pub fn distribute(
                 host: host.clone(),
                 workers,
                 clock,
+                is_dry: options.dry,
             });
         }
     }

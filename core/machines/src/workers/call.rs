@@ -31,6 +31,7 @@ const STOP: u32 = 3;
 /// The run of the machine that distributes the messages.
 pub(super) struct DistantRun {
     mode: AtomicU32,
+    /// It is dry there or here.
     is_dry: AtomicBool,
     processes: Mutex<Vec<Weak<dyn StageProcess>>>,
     answers: Arc<PacketSender>,
@@ -67,10 +68,11 @@ pub(super) struct Call<'a> {
 }
 
 impl DistantRun {
-    pub(super) fn new(answers: &Arc<PacketSender>) -> Arc<Self> {
+    /// `is_dry`: the run here is.
+    pub(super) fn new(answers: &Arc<PacketSender>, is_dry: bool) -> Arc<Self> {
         Arc::new(Self {
             mode: AtomicU32::new(0),
-            is_dry: AtomicBool::new(false),
+            is_dry: AtomicBool::new(is_dry),
             processes: Mutex::default(),
             answers: answers.clone(),
             stages: Mutex::default(),

@@ -40,6 +40,8 @@ pub struct Served {
     pub workers: Vec<(usize, usize)>,
     /// The clock of the run here.
     pub clock: Clock,
+    /// A dry run here: the workers have no effects outside of the program, whatever the other machine asks for.
+    pub is_dry: bool,
 }
 
 /// The workers that this machine has for another one.
@@ -85,7 +87,7 @@ impl Server {
     pub(crate) fn new(served: Served, answers: &Arc<PacketSender>) -> Self {
         let answers = answers.clone();
         Self {
-            run: DistantRun::new(&answers),
+            run: DistantRun::new(&answers, served.is_dry),
             served,
             answers,
             instances: HashMap::new(),

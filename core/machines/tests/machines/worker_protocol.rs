@@ -86,6 +86,11 @@ impl Fake {
 
     /// The head of the next packet. `None`: there is none any more.
     fn next(&self) -> Option<Value> {
+        Some(self.next_with_json()?.0)
+    }
+
+    /// Also its JSON.
+    fn next_with_json(&self) -> Option<(Value, Vec<u8>)> {
         while !self.is_over() {
             match self.link.next_event(Duration::from_millis(20)) {
                 Some(Event::Message { id, body }) => {
@@ -93,9 +98,10 @@ impl Fake {
                     self.link.done(id);
                     if id.channel > 0 {
                         let (length, rest) = body.split_first_chunk().unwrap();
-                        let head = &rest[..u32::from_le_bytes(*length) as usize];
+                        let (head, rest) = rest.split_at(u32::from_le_bytes(*length) as usize);
                         let head: Value = serde_json::from_slice(head).unwrap();
-                        return Some(head["what"].clone());
+                        let json = &rest[..head["json"].as_u64().unwrap() as usize];
+                        return Some((head["what"].clone(), json.to_vec()));
                     }
                 }
                 Some(Event::PeerLost | Event::Disconnected(_)) => return None,
@@ -321,16 +327,22 @@ fn after_an_emission_that_is_refused_a_good_one_is_sent() {
 
 /// Lets a machine that is made up call a worker of a real one. Returns what was refused.
 fn call_worker(script: impl FnOnce(&Fake)) -> Vec<String> {
+    let pipeline = Builder::line(1, "pass", json!({ "delay_us": 50_000 }));
+    call_worker_of(&pipeline, false, script)
+}
+
+/// `is_dry`: whether the run of the real one is.
+fn call_worker_of(pipeline: &Builder, is_dry: bool, script: impl FnOnce(&Fake)) -> Vec<String> {
     let acceptor = TcpAcceptor::listen(LOOPBACK, &["desk"]).unwrap().remove(0);
     let dialer = TcpDialer::new(acceptor.address().unwrap(), "desk").unwrap();
     let mut rack = machine(["rack", "desk"], EDGES, false, acceptor);
     let fake = Fake::start(true, dialer, ANSWERS);
-    let pipeline = Builder::line(1, "pass", json!({ "delay_us": 50_000 }));
     let host = WorkerHost::new(&pipeline.0, catalogue(), rack.clock, None);
     rack.peer.serve(Served {
         host: Arc::new(host),
         workers: vec![(1, 0)],
         clock: rack.clock,
+        is_dry,
     });
     let events: Arc<Mutex<Vec<_>>> = Arc::default();
     let own = events.clone();
@@ -368,6 +380,26 @@ fn process(message: &Value) -> Value {
 
 fn process_with(event: flowpipe_abi::Event, message: &Value) -> Value {
     json!({ "Process": { "event": event, "call": 4, "message": message } })
+}
+
+#[test]
+fn a_worker_is_dry_when_either_machine_is() {
+    let pipeline = Builder::line(1, "act", json!({ "do": "report-run" }));
+    for (there, here) in [(false, false), (false, true), (true, false), (true, true)] {
+        let refused = call_worker_of(&pipeline, here, |fake| {
+            let mut create = create(1, 0, 0);
+            create["Create"]["dry"] = json!(there);
+            fake.command(1, create, b"");
+            assert_eq!(fake.next().unwrap()["what"], created());
+            fake.command(1, process(&message()), b"{}");
+            let (answer, json) = fake.next_with_json().unwrap();
+            assert!(answer["what"].get("Emit").is_some(), "{answer}");
+            let reported: Value = serde_json::from_slice(&json).unwrap();
+            let expected = i32::from(there || here);
+            assert_eq!(reported["dry"], expected, "{there} there, {here} here");
+        });
+        assert_eq!(refused, Vec::<String>::new());
+    }
 }
 
 #[test]

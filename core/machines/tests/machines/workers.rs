@@ -40,6 +40,7 @@ fn distribute(
         host: Arc::new(host),
         workers: workers.clone(),
         clock: rack.clock,
+        is_dry: false,
     });
     let options = Options {
         worker_machines: workers
