@@ -142,6 +142,17 @@ fn text(notice: &Notice) -> String {
                 }
             }
         }
+        Notice::Stalled { seconds, machines } => {
+            let names = machines.iter().map(|it| escape(it).into_owned());
+            let names = names.collect::<Vec<_>>().join(", ");
+            match machines.len() {
+                0 => format!("no results for {seconds} s: no worker takes what is next"),
+                1 => format!("no results for {seconds} s: machine {names} works on what is next"),
+                _ => {
+                    format!("no results for {seconds} s: the machines {names} work on what is next")
+                }
+            }
+        }
         Notice::Dropped { machine, reason } => format!(
             "machine {} is not used any more, since it sent {}",
             escape(machine),

@@ -16,6 +16,8 @@ use crate::batch::schedule::Schedule;
 
 /// How long the coordinator waits for results before it reports that there are none.
 const IDLE_INTERVAL: Duration = Duration::from_millis(20);
+/// How long no results come, although workers work, before that is reported. It is reported once until some come.
+const STALLED_AFTER: Duration = Duration::from_secs(30);
 
 /// Opens a transport to a worker, by its place among the workers.
 pub type Connect = dyn Fn(usize) -> io::Result<Box<dyn Transport>> + Send + Sync;
@@ -108,6 +110,13 @@ pub enum Notice {
         machine: String,
         /// What it sent.
         reason: String,
+    },
+    /// There are workers, and no results for a while.
+    Stalled {
+        /// How long.
+        seconds: u64,
+        /// The workers that have the next items. None: no worker takes them.
+        machines: Vec<String>,
     },
 }
 
@@ -215,6 +224,8 @@ impl Workers {
         };
         // Answers to an earlier program of this name do not have it.
         let number = fastrand::u64(..);
+        let names = self.remotes.iter().map(|it| it.name().to_owned());
+        let names: Vec<_> = names.collect();
         let Self {
             own,
             remotes,
@@ -232,7 +243,7 @@ impl Workers {
             }
             let ended = started
                 .map_err(BatchError::from)
-                .and_then(|()| follow(&shared, absence_timeout, &mut each));
+                .and_then(|()| follow(&shared, &names, absence_timeout, &mut each));
             shared.lock().is_over = true;
             ended
         })
@@ -255,19 +266,22 @@ impl Workers {
     }
 }
 
-/// Delivers what happens until the job is over.
+/// Delivers what happens until the job is over. `names`: of the workers.
 fn follow<R, B>(
     shared: &SharedJob<R>,
+    names: &[String],
     absence_timeout: Duration,
     each: &mut impl FnMut(BatchEvent<R>) -> ControlFlow<B>,
 ) -> Result<ControlFlow<B>, BatchError> {
     let mut last_there = Instant::now();
+    let mut last_results = Some(Instant::now());
     let mut is_idle = false;
     loop {
         let mut state = shared.lock();
         let event = if let Some(notice) = state.notices.pop_front() {
             BatchEvent::Notice(notice)
         } else if let Some((first, results)) = state.schedule.next_results() {
+            last_results = Some(Instant::now());
             BatchEvent::Results { first, results }
         } else if state.schedule.is_finished() {
             return Ok(ControlFlow::Continue(()));
@@ -275,6 +289,16 @@ fn follow<R, B>(
             let standings = &state.standings;
             if standings.contains(&Standing::Working) {
                 last_there = Instant::now();
+                if last_results.is_some_and(|it| it.elapsed() >= STALLED_AFTER) {
+                    last_results = None;
+                    let awaited = state.schedule.awaited().into_iter();
+                    let machines = awaited.filter_map(|id| names.get(id).cloned()).collect();
+                    let seconds = STALLED_AFTER.as_secs();
+                    state
+                        .notices
+                        .push_back(Notice::Stalled { seconds, machines });
+                    continue;
+                }
             } else if !standings.contains(&Standing::Awaited) {
                 return Err(BatchError::Refused);
             } else if last_there.elapsed() > absence_timeout {

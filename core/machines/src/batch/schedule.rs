@@ -1,7 +1,7 @@
 //! Which worker gets which items, and the order of the results.
 //!
-//! The items are divided into chunks, each of which one worker has, and a second one if the first takes long and the
-//! second has nothing to do. The first answer counts. Times are given by the owner, in microseconds.
+//! The items are divided into chunks, each of which one worker has, and another one if it takes long and the other one
+//! has nothing to do. The first answer counts. Times are given by the owner, in microseconds.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -22,7 +22,7 @@ const WEIGHT: f64 = 0.5;
 const MOST_WAITING: usize = 64 << 20;
 /// The same for chunks.
 const MOST_CHUNKS: usize = 4096;
-/// A chunk that a worker has had for so long may be given to a second one.
+/// A chunk that no worker was given for so long may be given to one more.
 const SLOW_US: u64 = 1_000_000;
 
 /// The number of a worker.
@@ -139,7 +139,7 @@ impl<R> Schedule<R> {
         }
         if first.is_none() && held == 0 {
             let is_slow = |it: &ChunkState<R>| now_us.saturating_sub(it.given_us) >= SLOW_US;
-            first = self.find(id, most, |it| it.holders == 1 && is_slow(it));
+            first = self.find(id, most, |it| it.holders > 0 && is_slow(it));
         }
         let first = first?;
         let chunk = self.chunks.get_mut(&first)?;
@@ -325,6 +325,16 @@ impl<R> Schedule<R> {
         self.is_full = false;
         self.delivered += results.len() as u64;
         Some((first, results))
+    }
+
+    /// The workers that have the items whose results are next.
+    pub(crate) fn awaited(&self) -> Vec<WorkerId> {
+        let workers = self.workers.iter().enumerate();
+        let awaited = workers.filter(|(_, it)| {
+            let given = it.given.get(&self.delivered);
+            given.is_some_and(|(_, is_released)| !is_released)
+        });
+        awaited.map(|(id, _)| id).collect()
     }
 
     /// The bytes of results that wait.

@@ -140,6 +140,22 @@ fn what_waits_for_a_slow_worker_is_bounded() {
 }
 
 #[test]
+fn two_silent_workers_do_not_keep_a_chunk_from_a_third_one() {
+    let mut schedule = Schedule::new(Some(1), 3);
+    (0..3).for_each(|id| schedule.allow(id, 1));
+    assert_eq!(schedule.give(0, 0), Some(0..1));
+    assert_eq!(schedule.give(1, 2_000_000), Some(0..1));
+    // The second one may just not have answered yet.
+    assert_eq!(schedule.give(2, 2_100_000), None);
+    assert_eq!(schedule.awaited(), [0, 1]);
+    assert_eq!(schedule.give(2, 4_000_000), Some(0..1));
+    schedule.complete(2, 0, answer_of(vec![7], 1)).unwrap();
+    assert_eq!(schedule.next_results(), Some((0, vec![7])));
+    assert!(schedule.is_finished());
+    assert_eq!(schedule.awaited(), [] as [usize; 0]);
+}
+
+#[test]
 fn answers_to_chunks_that_are_given_already_are_bounded_too() {
     const EACH: usize = 16 << 20;
     let mut schedule = Schedule::new(Some(60), 2);
