@@ -23,6 +23,11 @@ impl Ranges {
         true
     }
 
+    /// How many ranges there are.
+    pub(crate) fn count(&self) -> usize {
+        self.0.len()
+    }
+
     /// Removes the lowest range and returns it.
     pub(crate) fn pop(&mut self) -> Option<(u64, u64)> {
         self.0.pop_first()

@@ -74,6 +74,14 @@ pub enum Violation {
         /// Of what.
         what: &'static str,
     },
+    /// It finishes messages, and too many before them not.
+    #[error("has left more than {limit} messages on channel {channel} unfinished, between others")]
+    Unfinished {
+        /// The channel.
+        channel: u32,
+        /// The most ranges of finished messages.
+        limit: usize,
+    },
     /// Nothing came for too long.
     #[error("was silent for {seconds} s")]
     Silent {

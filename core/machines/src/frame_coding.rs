@@ -45,15 +45,22 @@ struct HeadOfFrame {
     frame: Option<FrameHead>,
 }
 
-/// The head of a message, which follows its length, and the rest. `None`: it is shorter.
-pub(crate) fn split_head(message: &[u8]) -> Option<(&[u8], &[u8])> {
+/// The longest head of a message, in bytes. It has at most 256 hops.
+pub(crate) const LONGEST_HEAD: usize = 64 << 10;
+
+/// The head of a message, which follows its length, and the rest. `None`: the message is shorter, or its head is longer
+/// than so many bytes.
+pub(crate) fn split_head(message: &[u8], longest: usize) -> Option<(&[u8], &[u8])> {
     let (length, rest) = message.split_first_chunk()?;
-    rest.split_at_checked(u32::from_le_bytes(*length) as usize)
+    let length = u32::from_le_bytes(*length) as usize;
+    (length <= longest)
+        .then(|| rest.split_at_checked(length))
+        .flatten()
 }
 
 /// Where the other end has the frame of a message, if it is in its memory. The head of the message is JSON.
 pub(crate) fn shared_block_in(message: &[u8]) -> Option<SharedBlock> {
-    let (head, _) = split_head(message)?;
+    let (head, _) = split_head(message, LONGEST_HEAD)?;
     let head: HeadOfFrame = serde_json::from_slice(head).ok()?;
     match head.frame?.content {
         Content::Shared(block) => Some(block),

@@ -10,11 +10,8 @@ use flowpipe_host::message::{Message, Origin};
 use flowpipe_link::clock_offset::Offset;
 use serde::{Deserialize, Serialize};
 
-use crate::frame_coding::{FrameDecoder, FrameEncoder, FrameHead, split_head};
+use crate::frame_coding::{FrameDecoder, FrameEncoder, FrameHead, LONGEST_HEAD, split_head};
 use crate::shared_memory::{SharedBlock, Sharing};
-
-/// The longest head, in bytes. It has at most 256 hops.
-const LONGEST_HEAD: usize = 64 << 10;
 
 /// What is in front of the parts. Times are of the sender's clock.
 #[derive(Serialize, Deserialize)]
@@ -103,10 +100,7 @@ pub(crate) fn decode(
     frames: &mut FrameDecoder,
     sharing: &Sharing,
 ) -> Option<ArrivedMessage> {
-    let (head, rest) = split_head(bytes)?;
-    if head.len() > LONGEST_HEAD {
-        return None;
-    }
+    let (head, rest) = split_head(bytes, LONGEST_HEAD)?;
     let head: Head = serde_json::from_slice(head).ok()?;
     let (json, rest) = rest.split_at_checked(head.json)?;
     let captured_length = head.captured.as_ref().map_or(0, |(_, length)| *length);

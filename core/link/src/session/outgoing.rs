@@ -13,6 +13,10 @@ use crate::violation::Violation;
 /// Without acknowledgement no more items are sent, so that a peer that acknowledges nothing takes bounded memory.
 const MOST_ITEMS: usize = 1 << 16;
 
+/// A peer may finish messages in any order. Between so many ranges of finished messages of a channel there are as many
+/// that it has not finished, which no peer keeps: so what it takes to remember them is bounded.
+const MOST_RANGES: usize = 1 << 16;
+
 /// The channel of short messages that do not wait until the peer has acknowledged long ones.
 const URGENT: u32 = 0;
 /// How long they are at most.
@@ -273,6 +277,12 @@ impl Outgoing {
             let what = "range of finished messages";
             return Err(Violation::Count { channel, what });
         }
+        if found.done.count() > MOST_RANGES {
+            return Err(Violation::Unfinished {
+                channel,
+                limit: MOST_RANGES,
+            });
+        }
         Ok(())
     }
 
@@ -327,5 +337,40 @@ impl OutChannel {
             is_last,
             body,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gaps_between_finished_messages_are_bounded() {
+        let limits = Limits {
+            channels: 1,
+            message_bytes: 1,
+            unacknowledged_bytes: 1,
+        };
+        let mut outgoing = Outgoing::new(limits);
+        outgoing.credit(0, u64::MAX).unwrap();
+        let most = MOST_RANGES as u64;
+        // Every second one is finished.
+        for number in 1..=most {
+            for _ in 0..2 {
+                outgoing.send(0, [].into()).unwrap();
+                let sent = outgoing.next_item(0).unwrap().sequence;
+                outgoing.acknowledge(sent, |_, _| {}).unwrap();
+            }
+            outgoing.done(0, 2 * number, 2 * number).unwrap();
+        }
+        outgoing.send(0, [].into()).unwrap();
+        outgoing.send(0, [].into()).unwrap();
+        while outgoing.next_item(0).is_some() {}
+        let refused = outgoing.done(0, 2 * most + 2, 2 * most + 2);
+        let expected = Violation::Unfinished {
+            channel: 0,
+            limit: MOST_RANGES,
+        };
+        assert_eq!(refused, Err(expected));
     }
 }

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use flowpipe_host::frame::Frame;
 use flowpipe_host::frame::pool::Pool;
+use flowpipe_host::stage_clock::MOST_TIMES;
+use flowpipe_host::table::LONGEST_TEXT;
 use flowpipe_link::link::Link;
 use flowpipe_link::session::Refusal;
 use flowpipe_sync::lock;
@@ -13,11 +15,15 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::frame_coding::{
-    DecodedFrame, FrameDecoder, FrameEncoder, FrameHead, FrameTraffic, MOST_FRAME_BYTES, split_head,
+    self, DecodedFrame, FrameDecoder, FrameEncoder, FrameHead, FrameTraffic, MOST_FRAME_BYTES,
+    split_head,
 };
 use crate::lent_frames::LentFrames;
 use crate::shared_memory::Sharing;
 
+/// The longest head, in bytes: besides what heads of messages have, it has at most the times of a call, each with up to 20
+/// digits and a comma, and two texts, of which JSON has up to six bytes for each.
+const LONGEST_HEAD: usize = frame_coding::LONGEST_HEAD + 21 * MOST_TIMES + 2 * 6 * LONGEST_TEXT;
 /// How often a thread that waits checks whether the other machine is dead.
 const STEP: Duration = Duration::from_millis(50);
 
@@ -198,7 +204,7 @@ impl<T: DeserializeOwned> Packet<T> {
         frames: &mut FrameDecoder,
         sharing: &Sharing,
     ) -> Option<Self> {
-        let (head, rest) = split_head(bytes)?;
+        let (head, rest) = split_head(bytes, LONGEST_HEAD)?;
         let head: PacketHead<T> = serde_json::from_slice(head).ok()?;
         let (json, rest) = rest.split_at_checked(head.json)?;
         let pixels = frames.decode_any(head.frame.as_ref(), rest, sharing)?;
@@ -225,11 +231,13 @@ impl Pixels {
 #[cfg(test)]
 mod tests {
     use flowpipe_abi as abi;
+    use flowpipe_engine::run::worker_call::Polls;
     use flowpipe_host::frame::Shape;
     use proptest::prelude::*;
 
     use super::*;
-    use crate::workers::protocol::{Command, FromWorker, ToWorker};
+    use crate::control::LATEST_TIME;
+    use crate::workers::protocol::{Command, FromWorker, ToWorker, WorkerAnswer};
 
     /// A packet with a frame, as [`PacketSender::send`] writes it.
     fn packet() -> Vec<u8> {
@@ -284,6 +292,38 @@ mod tests {
         // What workers send is nothing that they are to do.
         let mut frames = FrameDecoder::default();
         assert!(Packet::<FromWorker>::decode(&good, &mut frames, &Sharing::default()).is_none());
+    }
+
+    #[test]
+    fn heads_are_as_long_as_what_is_allowed() {
+        let decode = |head: &[u8]| {
+            let length = (head.len() as u32).to_le_bytes();
+            let bytes = [&length[..], head].concat();
+            let mut frames = FrameDecoder::default();
+            Packet::<FromWorker>::decode(&bytes, &mut frames, &Sharing::default())
+        };
+        // What is as long as it may be.
+        let text = || "\u{1}".repeat(LONGEST_TEXT);
+        let what = WorkerAnswer::Done {
+            status: abi::ERROR,
+            error: Some((i32::MIN, text())),
+            clock: vec![-LATEST_TIME; MOST_TIMES],
+            death: Some((true, text())),
+        };
+        let what = FromWorker::new(u64::MAX, Polls::default(), what);
+        assert!(what.is_in_range());
+        let head = PacketHead {
+            what,
+            json: 0,
+            frame: None,
+        };
+        let mut head = serde_json::to_vec(&head).unwrap();
+        assert!(decode(&head).unwrap().what.is_in_range());
+        // It is JSON, too.
+        head.resize(LONGEST_HEAD, b' ');
+        assert!(decode(&head).is_some());
+        head.push(b' ');
+        assert!(decode(&head).is_none());
     }
 
     proptest! {
