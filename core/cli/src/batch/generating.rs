@@ -39,7 +39,9 @@ pub fn run(
     let seed = task.seed;
     let task = Task::Generate(task);
     let task = serde_json::to_value(task).map_err(|error| Failure::Run(error.to_string()))?;
-    let decode = |_: &str, items: Range<u64>, body: &[u8]| decode(recipe, seed, items, body);
+    let decode = |_: &str, items: Range<u64>, body: &[u8], is_over: &dyn Fn() -> bool| {
+        decode(recipe, seed, items, body, is_over)
+    };
     let job = Job {
         facts: &facts(&Catalogue::default(), [])?,
         task: &task,
@@ -80,12 +82,14 @@ fn encode(items: Range<u64>) -> Encoded<Generation> {
     Encoded::Items(body, count)
 }
 
-/// Reads and verifies what a worker has generated. Where it found no puzzle, this machine looks for itself.
+/// Reads and verifies what a worker has generated. Where it found no puzzle, this machine looks for itself, until
+/// `is_over`: that takes at most some 20 s. It does so once an answer. What follows is given to a worker again.
 fn decode(
     recipe: &Recipe,
     seed: u64,
     items: Range<u64>,
     body: &[u8],
+    is_over: &dyn Fn() -> bool,
 ) -> Result<Decoded<Generation>, String> {
     let mut generator = Generator::new();
     let mut made = Vec::new();
@@ -93,8 +97,11 @@ fn decode(
     for line in body.split(|byte| *byte == b'\n') {
         let place = places.next().ok_or("more puzzles than were asked for")?;
         if line.is_empty() {
-            made.push(generator.generate(recipe, Random::seed_of(seed, place)));
-            continue;
+            let found = generator.generate_until(recipe, Random::seed_of(seed, place), is_over);
+            if !matches!(found, Err(GenerateError::Cancelled)) {
+                made.push(found);
+            }
+            break;
         }
         let line = std::str::from_utf8(line).map_err(|_| "a puzzle that is no text")?;
         let mut entries = text::read(line);
@@ -214,6 +221,31 @@ mod tests {
         // Nobody waits for what it returns.
         assert!(runner.run(&chunk(1 << 16), &is_cancelled).is_err());
         assert_eq!(asked.load(Ordering::Relaxed), 2, "at once, and alone");
+    }
+
+    #[test]
+    fn only_the_first_place_without_a_puzzle_is_checked() {
+        let task = GeneratorTask {
+            cols: 5,
+            rows: 5,
+            kinds: Vec::new(),
+            difficulty: None,
+            seed: 7,
+        };
+        let recipe = task.recipe().unwrap();
+        let runner = runner(MemoryLimit::measured_by(None, || 0));
+        let line = runner.run(&chunk(1), &|| false).unwrap();
+        // What follows is not even read.
+        for rest in [&b""[..], b"\n", b"\n\n\n", b"\nnone\n"] {
+            for (body, count) in [(rest.to_vec(), 1), ([&line, &b"\n"[..], rest].concat(), 2)] {
+                let decoded = decode(&recipe, 7, 0..8, &body, &|| false).unwrap();
+                assert_eq!(decoded.results.len(), count, "{body:?}");
+                assert!(decoded.results.iter().all(Result::is_ok));
+                // Once the job is over, this machine generates nothing.
+                let decoded = decode(&recipe, 7, 0..8, &body, &|| true).unwrap();
+                assert_eq!(decoded.results.len(), count - 1, "{body:?}");
+            }
+        }
     }
 
     #[test]

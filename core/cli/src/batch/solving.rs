@@ -122,7 +122,7 @@ pub fn run_with(
     let task = Task::Solve(SolverTask::of(options, is_measured));
     let task = serde_json::to_value(task).map_err(|error| Failure::Run(error.to_string()))?;
     let encode = |items: Range<u64>| encode(puzzles, items);
-    let decode = |machine: &str, items: Range<u64>, body: &[u8]| {
+    let decode = |machine: &str, items: Range<u64>, body: &[u8], _: &dyn Fn() -> bool| {
         decode(puzzles, machine, items, body, options.planner.is_some())
     };
     let job = Job {

@@ -40,12 +40,13 @@ pub struct Job<'a, R> {
     /// The items of a range, as they are sent.
     pub encode: &'a (dyn Fn(Range<u64>) -> Encoded<R> + Sync),
     /// The results of the first items of a range, from the bytes that this machine sent: at least one. They are untrusted:
-    /// the error says what is wrong.
+    /// the error says what is wrong. Once the last argument returns true, the job is over, and the results are not used.
     pub decode: &'a Decode<'a, R>,
 }
 
 /// See [`Job::decode`].
-pub type Decode<'a, R> = dyn Fn(&str, Range<u64>, &[u8]) -> Result<Decoded<R>, String> + Sync + 'a;
+pub type Decode<'a, R> =
+    dyn Fn(&str, Range<u64>, &[u8], &dyn Fn() -> bool) -> Result<Decoded<R>, String> + Sync + 'a;
 
 /// Results as they were received.
 #[derive(Debug)]

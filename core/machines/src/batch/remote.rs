@@ -390,11 +390,15 @@ impl<R> Part<'_, R> {
             return Ok(());
         }
         let expected = items.end - items.start;
-        let decoded = (self.job.decode)(machine, items, answer.body).map_err(Offence)?;
+        let is_over = || self.shared.lock().is_over;
+        let decoded = (self.job.decode)(machine, items, answer.body, &is_over);
+        if is_over() {
+            return Ok(());
+        }
         let Decoded {
             results,
             heap_bytes,
-        } = decoded;
+        } = decoded.map_err(Offence)?;
         if results.is_empty() || results.len() as u64 > expected {
             let found = results.len();
             return Err(Offence(format!("{found} results for {expected} items")));

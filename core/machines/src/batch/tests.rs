@@ -247,7 +247,12 @@ fn encode(items: std::ops::Range<u64>) -> Encoded<u64> {
     }
 }
 
-fn decode(_: &str, items: std::ops::Range<u64>, body: &[u8]) -> Result<Decoded<u64>, String> {
+fn decode(
+    _: &str,
+    items: std::ops::Range<u64>,
+    body: &[u8],
+    _: &dyn Fn() -> bool,
+) -> Result<Decoded<u64>, String> {
     let results: Vec<u64> = body
         .chunks_exact(8)
         .map(|it| u64::from_le_bytes(it.try_into().unwrap()))
