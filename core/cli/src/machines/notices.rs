@@ -1,8 +1,8 @@
 //! What a machine prints of the others: which ones are missing, and what happens to them in the run.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use flowpipe_config::pipeline::{Machine, Pipeline};
@@ -16,6 +16,7 @@ use crate::connection_advice::advice;
 use crate::exit::Failure;
 use crate::machines::Ending;
 use crate::machines::cycles::IdleMachines;
+use crate::machines::line_budget::LineBudget;
 
 /// When it is printed why another machine is not there yet.
 const NOTICE_AFTER: Duration = Duration::from_secs(4);
@@ -131,12 +132,25 @@ pub(super) fn print(scope: NoticeScope) -> impl Fn(BridgeEvent) + Send + Sync {
         }
     };
     let refusals = AtomicUsize::new(0);
+    let budget = Mutex::new(LineBudget::new(Instant::now()));
+    let its_name = machine.clone();
+    // A machine can connect as often as it likes.
+    let of_connection = move |text: &str| match lock(&budget).spend(Instant::now()) {
+        None => {}
+        Some(0) => eprintln!("{text}"),
+        Some(withheld) => eprintln!(
+            "machine {its_name}: {} of its connection were not printed, since there were too many\n{text}",
+            counted(usize::try_from(withheld).unwrap_or(usize::MAX), "notice")
+        ),
+    };
     move |event| match event {
-        BridgeEvent::Connected => eprintln!("connected to machine {machine}"),
+        BridgeEvent::Connected => of_connection(&format!("connected to machine {machine}")),
         BridgeEvent::Disconnected { reason } => {
             let reason = reason.map(|it| format!(": {}", escape(&it)));
             let reason = reason.unwrap_or_default();
-            eprintln!("the connection to machine {machine} is lost{reason}");
+            of_connection(&format!(
+                "the connection to machine {machine} is lost{reason}"
+            ));
         }
         // The run goes on while each stage has another worker.
         BridgeEvent::Died if !pipeline.machines.runs_stages(peer) => {
