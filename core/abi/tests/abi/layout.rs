@@ -489,7 +489,7 @@ fn header_is_cplusplus_too() {
         .output()
         .is_ok_and(|output| output.status.success())
     {
-        println!("skipped: there is no C++ compiler");
+        flowpipe_testing::note!("skipped: there is no C++ compiler");
         return;
     }
     std::fs::write(&source, "#include <flowpipe.h>\n").expect("the source is written");

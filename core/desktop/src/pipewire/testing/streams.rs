@@ -98,7 +98,7 @@ fn real_dma_buf() -> Option<Kind> {
     match can_make_dma_buf() {
         Ok(()) => Some(dma_buf(&[0], true)),
         Err(why) => {
-            println!("skipped: this machine makes no DMA-BUF: {why}");
+            flowpipe_testing::note!("skipped: this machine makes no DMA-BUF: {why}");
             None
         }
     }

@@ -191,7 +191,7 @@ fn all_changes_are_seen_of_memory() {
 #[test]
 fn all_changes_are_seen_of_a_device() {
     if let Err(why) = can_make_dma_buf() {
-        println!("skipped: this machine makes no DMA-BUF: {why}");
+        flowpipe_testing::note!("skipped: this machine makes no DMA-BUF: {why}");
         return;
     }
     all_changes_are_seen(&Kind::DmaBuf {
