@@ -357,6 +357,7 @@ fn every_plugin_declares_its_effects() {
         "exec runs-commands",
         "http-request reads-files",
         "http-request uses-network",
+        "http-request uses-network",
         "navigator-templates reads-files",
         "navigator-templates reads-files",
         "planner-exec runs-commands",
