@@ -11,8 +11,9 @@ use crate::live_play::{LiveScreen, Player, Table, ready};
 use crate::screen::wait_for;
 use crate::wayland_screens::Configs;
 
-/// Every size that boards of the real game have, squares first.
-const SIZES: &str = "5,6,7,8,9,10,11,12,13,14,15,5x7,6x8,7x9,8x10,8x11,10x12,12x15,13x17,15x18";
+/// Every size that boards of the real game have. Ten of them are played often: among the first are the smallest, and as
+/// many squares as others.
+const SIZES: &str = "5,6x8,9,7x9,12,5x7,10x12,7,8x10,6,8,10,11,13,14,15,8x11,12x15,13x17,15x18";
 /// The cells are small, then large.
 const SMALL_CELLS: &str = "15x18,5";
 /// So slow that a test can step in between a press and its release.

@@ -5,22 +5,45 @@ use flowpipe_desktop::Rect;
 /// How far the pointer's picture reaches from its tip, in screen pixels. That of a large pointer is 48 pixels high.
 const REACH: i32 = 56;
 
-/// The nearest place from which the pointer covers nothing of the bounds, in the window. `None`: the bounds leave no room.
+/// How far from the edge of the window it rests, in screen pixels.
+const MARGIN: i32 = 8;
+
+/// A place at the nearest edge of the window, from which the pointer covers nothing of the bounds. `None`: the bounds leave
+/// no room. Beside the bounds it could cover the next board, which may have another shape.
 pub fn beside(bounds: Rect, window: Rect, now: [i32; 2]) -> Option<[i32; 2]> {
     let end = |from: i32, length: u32| from.saturating_add_unsigned(length);
-    let before = [bounds.x, bounds.y].map(|edge| edge.saturating_sub(REACH));
-    // To the left and above, some pointers reach too.
-    let after = [end(bounds.x, bounds.width), end(bounds.y, bounds.height)]
-        .map(|edge| edge.saturating_add(REACH / 2));
-    let places = [
-        [before[0], now[1]],
-        [after[0], now[1]],
-        [now[0], before[1]],
-        [now[0], after[1]],
-    ];
-    let inside = places.into_iter().filter(|&place| window.contains(place));
-    let distance = |place: &[i32; 2]| place[0].abs_diff(now[0]) + place[1].abs_diff(now[1]);
-    inside.min_by_key(distance)
+    let places = |axis: usize| {
+        let [start, stop, first, last] = match axis {
+            0 => [
+                bounds.x,
+                end(bounds.x, bounds.width),
+                window.x,
+                end(window.x, window.width),
+            ],
+            _ => [
+                bounds.y,
+                end(bounds.y, bounds.height),
+                window.y,
+                end(window.y, window.height),
+            ],
+        };
+        // Nearest to the bounds, and at the edge. To the left and above, some pointers reach too.
+        let before = start.saturating_sub(REACH);
+        let after = stop.saturating_add(REACH / 2);
+        [
+            (before, before.min(first.saturating_add(MARGIN))),
+            (after, after.max(last.saturating_sub(MARGIN))),
+        ]
+        .map(|(near, at_edge)| {
+            let (mut near_place, mut place) = (now, now);
+            (near_place[axis], place[axis]) = (near, at_edge);
+            (near_place, near.abs_diff(now[axis]), place)
+        })
+    };
+    let places = [0, 1].into_iter().flat_map(places);
+    let inside = places.filter(|(near, ..)| window.contains(*near));
+    let nearest = inside.min_by_key(|(_, distance, _)| *distance);
+    nearest.map(|(.., place)| place)
 }
 
 /// Where it rests before the first gestures, when it is not known where the window is: near the lower right corner of the
@@ -48,12 +71,16 @@ mod tests {
         let bounds = rect(100, 100, 400, 400);
         let at = |window: Rect, now: [i32; 2]| beside(bounds, window, now);
         let wide = rect(0, 0, 1000, 1000);
-        assert_eq!(at(wide, [120, 300]), Some([44, 300]));
-        assert_eq!(at(wide, [490, 300]), Some([528, 300]));
-        assert_eq!(at(wide, [300, 490]), Some([300, 528]));
-        assert_eq!(at(wide, [300, 110]), Some([300, 44]));
+        assert_eq!(at(wide, [120, 300]), Some([8, 300]));
+        assert_eq!(at(wide, [490, 300]), Some([992, 300]));
+        assert_eq!(at(wide, [300, 490]), Some([300, 992]));
+        assert_eq!(at(wide, [300, 110]), Some([300, 8]));
+        // No more room than the pointer needs.
+        let narrow = rect(42, 42, 488, 488);
+        assert_eq!(at(narrow, [300, 490]), Some([300, 528]));
+        assert_eq!(at(narrow, [300, 110]), Some([300, 44]));
         // As wide as the window: only above and below there is room.
-        assert_eq!(at(rect(100, 0, 400, 1000), [120, 300]), Some([120, 528]));
+        assert_eq!(at(rect(100, 0, 400, 1000), [120, 300]), Some([120, 992]));
         assert_eq!(at(bounds, [120, 300]), None);
         // A monitor to the left of the first one.
         assert_eq!(aside(rect(-1920, 0, 3000, 1080)), [1072, 1072]);
