@@ -164,7 +164,7 @@ mod tests {
             (Compositor::Gnome, true),
             (Compositor::Other, !cfg!(target_os = "linux")),
         ] {
-            let finding = finding(&variables, Some(compositor));
+            let finding = finding(&variables, Some(compositor), |_| false);
             let advice = finding.advice.unwrap();
             let to_play = advice.contains("to play there, set ");
             assert_eq!(to_play, has_mouse, "{compositor:?}: {advice}");
