@@ -24,7 +24,7 @@ WHOLE_PROGRAM = "tests"
 LIVE = "live::"
 LIVE_THREADS = "1"
 # These wait most of the time, so that several run on a processor.
-WHOLE_PROGRAM_THREADS = "4"
+WHOLE_PROGRAM_THREADS = "5"
 # Tests that compute, and that no limit of time ends early: by the folders of their crates, and by the modules of the
 # whole-program tests. They run beside the live tests, on what those leave of the processors.
 COMPUTING = {
