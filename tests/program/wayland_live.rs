@@ -1,6 +1,9 @@
 //! The live pipeline against the practice game under Wayland: a real compositor (sway), a real window, and the game's own
 //! log as the truth.
 
+use std::process::Stdio;
+
+use flowpipe_tests::{Ran, built, flowpipe, game_log};
 use serde_json::Value;
 
 use crate::live_play::{TITLE, Table, ready};
@@ -27,6 +30,40 @@ fn boards_at_other_scales() {
     for scale in ["1.25", "2"] {
         plays_small_cells(sway(scale), SWAY);
     }
+}
+
+/// A window of X11 on a scaled monitor: sway draws it larger than the program has drawn it.
+#[test]
+fn a_window_of_xwayland_is_played() {
+    let sway = Sway::start_with_xwayland([1280, 1200], "1.25");
+    let mut game = sway.xwayland_command(&built().join("flowpipe"));
+    game.args(["play", "--size", "5,6", "--seed", "3", "--time-trial", "1h"]);
+    game.args(["--log", "game.log"]).stdout(Stdio::null());
+    let mut game = game.spawn().unwrap();
+    wait_for("window", || sway.tree().contains(TITLE).then_some(()));
+    assert!(sway.tree().contains("\"shell\": \"xwayland\""));
+    let mouse = format!("mouse.{}", SWAY.mouse.replace(" = ", "="));
+    let args = ["run", "live", "--boards", "3", "--json", "--set", &mouse];
+    let mut run = flowpipe(&args);
+    sway.set(&mut run);
+    let ran = Ran::from(run.output().unwrap()).expect(0);
+    game.kill().unwrap();
+    game.wait().unwrap();
+    assert_eq!(ran.json()["boards"]["accepted"], 3, "{ran:#?}");
+    let log = game_log(&sway.folder().join("game.log"));
+    let solved = log.iter().filter(|it| it["event"] == "solved").count();
+    assert_eq!(solved, 3);
+}
+
+/// As in a shell of `sudo` or `ssh`, where WAYLAND_DISPLAY is not set.
+#[test]
+fn xwayland_is_not_taken_for_a_session_of_x11() {
+    let sway = Sway::start_with_xwayland([640, 480], "1");
+    let mut doctor = sway.xwayland_command(&built().join("flowpipe"));
+    let doctor = doctor.args(["doctor", "--json"]).output().unwrap();
+    let printed = String::from_utf8_lossy(&doctor.stdout);
+    let found = "belongs to a Wayland session";
+    assert!(printed.contains(found), "{doctor:?}");
 }
 
 /// The pointer, which sway draws into pictures, must not rest on the board then either.

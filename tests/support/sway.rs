@@ -6,6 +6,7 @@
     reason = "a test that lacks what it needs should panic"
 )]
 
+use std::ffi::OsStr;
 use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -16,6 +17,8 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Sway refuses to be root. Then it is started as this user, who may do nothing.
 const NOBODY: u32 = 65534;
+/// The file in its folder with what DISPLAY is to be.
+const X_DISPLAY: &str = "x-display";
 
 /// A compositor. It ends when it is dropped.
 pub struct Sway {
@@ -30,6 +33,24 @@ impl Sway {
     /// # Panics
     /// When sway is not installed or does not start.
     pub fn start(size: [u32; 2], scale: &str) -> Self {
+        Self::start_with(size, scale, "xwayland disable\n")
+    }
+
+    /// The same with Xwayland, for programs of X11.
+    ///
+    /// # Panics
+    /// As [`Sway::start`], and when Xwayland is not installed.
+    pub fn start_with_xwayland(size: [u32; 2], scale: &str) -> Self {
+        // Sway starts Xwayland when a program connects.
+        let installed = Command::new("Xwayland").arg("-version").output();
+        installed.expect(
+            "Xwayland is not installed: `./x test` does it, or install the package `xwayland`",
+        );
+        let display = format!("exec sh -c 'echo $DISPLAY > $HOME/{X_DISPLAY}'");
+        Self::start_with(size, scale, &format!("xwayland enable\n{display}\n"))
+    }
+
+    fn start_with(size: [u32; 2], scale: &str, more: &str) -> Self {
         let folder = tempfile::Builder::new()
             .prefix("flowpipe-sway")
             .tempdir()
@@ -40,20 +61,15 @@ impl Sway {
             "output HEADLESS-1 resolution {width}x{height} scale {scale}\n\
              default_border normal 2\n\
              for_window [title=\".*\"] floating enable, move absolute position 40 40\n\
-             focus_follows_mouse no\n"
+             focus_follows_mouse no\n{more}"
         );
         let path = folder.path().join("config");
         std::fs::write(&path, config).expect("the temporary folder is writable");
         let is_root = rustix::process::geteuid().is_root();
-        let mut command = if is_root {
+        if is_root {
             chown(folder.path(), Some(NOBODY), None).expect("root gives files to others");
-            let mut command = Command::new("setpriv");
-            let user = NOBODY.to_string();
-            command.args(["--reuid", &user, "--regid", &user, "--clear-groups", "sway"]);
-            command
-        } else {
-            Command::new("sway")
-        };
+        }
+        let mut command = as_its_user("sway".as_ref());
         let private = std::fs::Permissions::from_mode(0o700);
         std::fs::set_permissions(folder.path(), private).expect("it is this test's folder");
         let compositor = command
@@ -148,6 +164,11 @@ impl Sway {
         self.folder.path().join(self.display())
     }
 
+    /// The folder of its user.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
     /// The socket of its own interface.
     pub fn own_socket(&self) -> &Path {
         &self.socket
@@ -160,6 +181,33 @@ impl Sway {
             .env("XDG_SESSION_TYPE", "wayland")
             .env_remove("DISPLAY")
             .env_remove("WAYLAND_SOCKET");
+    }
+
+    /// The command of a program on its Xwayland, which lets in no user but its own. That user may not run what is in the
+    /// folders of others, so this is a copy.
+    ///
+    /// # Panics
+    /// When it was started without Xwayland, or the program can't be copied.
+    pub fn xwayland_command(&self, program: &Path) -> Command {
+        let copy = self.folder.path().join("program");
+        std::fs::copy(program, &copy).expect("it is copied");
+        let began = Instant::now();
+        let display = loop {
+            let text = std::fs::read_to_string(self.folder.path().join(X_DISPLAY));
+            match text.unwrap_or_default().trim() {
+                "" => sleep(Duration::from_millis(10)),
+                display => break display.to_owned(),
+            }
+            assert!(began.elapsed() < PATIENCE, "there is no Xwayland");
+        };
+        let mut command = as_its_user(copy.as_ref());
+        command
+            .current_dir(self.folder.path())
+            .env_clear()
+            .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+            .env("HOME", self.folder.path())
+            .env("DISPLAY", display);
+        command
     }
 
     /// Runs one of sway's commands.
@@ -184,6 +232,18 @@ impl Sway {
         let ran = ran.expect("swaymsg comes with sway");
         String::from_utf8_lossy(&ran.stdout).into_owned()
     }
+}
+
+/// The command of a program as the user of the compositor.
+fn as_its_user(program: &OsStr) -> Command {
+    if !rustix::process::geteuid().is_root() {
+        return Command::new(program);
+    }
+    let mut command = Command::new("setpriv");
+    let user = NOBODY.to_string();
+    command.args(["--reuid", &user, "--regid", &user, "--clear-groups"]);
+    command.arg(program);
+    command
 }
 
 impl Drop for Sway {
