@@ -6,6 +6,7 @@ use std::process::Command;
 use flowpipe_tests::{Ran, flowpipe, pipeline};
 
 use crate::going::Going;
+use crate::live_play::LiveScreen as _;
 use crate::screen::Screen;
 
 /// A pipeline with the mouse, which waits for a window that does not come.
@@ -33,8 +34,7 @@ config = { accept = [\"pointer\", \"hotkey\", \"covered\"] }
 
 fn on(screen: &Screen, args: &[&str]) -> Command {
     let mut command = flowpipe(args);
-    command.env_remove("WAYLAND_DISPLAY");
-    command.env("DISPLAY", screen.display());
+    screen.set(&mut command);
     command
 }
 

@@ -115,7 +115,8 @@ impl<'a> Budget<'a> {
         Ok(())
     }
 
-    /// Counts so many bytes that are about to be, or were, taken of the memory.
+    /// Counts so many bytes that are about to be, or were, taken of the memory. Of a value that is only passed on: its
+    /// [`size`].
     ///
     /// # Errors
     /// When a limit is reached, or the call is cancelled.
@@ -130,9 +131,7 @@ impl<'a> Budget<'a> {
     }
 
     fn each(&self, value: &Val) -> Result<(), End> {
-        let size = size(value)?;
-        let add = 1 + (size / SIZE_OF_ELEMENT) as u64;
-        self.count(&self.elements, self.limits.elements, add, Limit::Elements)
+        self.take(size(value)?)
     }
 
     fn round(&self, value: &Val) -> Result<(), End> {

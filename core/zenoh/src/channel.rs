@@ -192,8 +192,8 @@ mod tests {
         assert!(!channel.pop(&mut packet));
     }
 
-    #[test]
-    fn a_full_channel_makes_the_peer_wait_until_it_is_closed() {
+    /// A full channel, and a thread that waits to push one message more.
+    fn full() -> (Arc<Channel>, std::thread::JoinHandle<()>) {
         let channel = accepted();
         for _ in 0..CAPACITY {
             channel.push(message(&[b"a"]));
@@ -201,6 +201,12 @@ mod tests {
         let own = channel.clone();
         let pushing = std::thread::spawn(move || own.push(message(&[b"b"])));
         std::thread::sleep(Duration::from_millis(50));
+        (channel, pushing)
+    }
+
+    #[test]
+    fn a_full_channel_makes_the_peer_wait_until_it_is_closed() {
+        let (channel, pushing) = full();
         assert!(!pushing.is_finished());
         assert_eq!(channel.lock().messages.len(), CAPACITY);
         channel.close();
@@ -211,13 +217,7 @@ mod tests {
 
     #[test]
     fn a_full_channel_makes_nobody_wait_once_it_has_ended() {
-        let channel = accepted();
-        for _ in 0..CAPACITY {
-            channel.push(message(&[b"a"]));
-        }
-        let own = channel.clone();
-        let pushing = std::thread::spawn(move || own.push(message(&[b"b"])));
-        std::thread::sleep(Duration::from_millis(50));
+        let (channel, pushing) = full();
         channel.end();
         pushing.join().unwrap();
         channel.push(message(&[b"c"]));

@@ -12,20 +12,19 @@ const MARGIN: i32 = 8;
 /// no room. Beside the bounds it could cover the next board, which may have another shape.
 pub fn beside(bounds: Rect, window: Rect, now: [i32; 2]) -> Option<[i32; 2]> {
     let end = |from: i32, length: u32| from.saturating_add_unsigned(length);
-    let places = |axis: usize| {
-        let [start, stop, first, last] = match axis {
-            0 => [
-                bounds.x,
-                end(bounds.x, bounds.width),
-                window.x,
-                end(window.x, window.width),
-            ],
-            _ => [
-                bounds.y,
-                end(bounds.y, bounds.height),
-                window.y,
-                end(window.y, window.height),
-            ],
+    let sides = |rect: Rect| {
+        [
+            (rect.x, end(rect.x, rect.width)),
+            (rect.y, end(rect.y, rect.height)),
+        ]
+    };
+    let (inner, outer) = (sides(bounds), sides(window));
+    let places = [0, 1].into_iter().flat_map(|axis| {
+        let ((start, stop), (first, last)) = (inner[axis], outer[axis]);
+        let at = |value| {
+            let mut place = now;
+            place[axis] = value;
+            place
         };
         // Nearest to the bounds, and at the edge. To the left and above, some pointers reach too.
         let before = start.saturating_sub(REACH);
@@ -34,16 +33,11 @@ pub fn beside(bounds: Rect, window: Rect, now: [i32; 2]) -> Option<[i32; 2]> {
             (before, before.min(first.saturating_add(MARGIN))),
             (after, after.max(last.saturating_sub(MARGIN))),
         ]
-        .map(|(near, at_edge)| {
-            let (mut near_place, mut place) = (now, now);
-            (near_place[axis], place[axis]) = (near, at_edge);
-            (near_place, near.abs_diff(now[axis]), place)
-        })
-    };
-    let places = [0, 1].into_iter().flat_map(places);
-    let inside = places.filter(|(near, ..)| window.contains(*near));
-    let nearest = inside.min_by_key(|(_, distance, _)| *distance);
-    nearest.map(|(.., place)| place)
+        .map(|(near, at_edge)| (at(near), at(at_edge)))
+    });
+    let inside = places.filter(|(near, _)| window.contains(*near));
+    let distance = |(near, _): &([i32; 2], _)| near[0].abs_diff(now[0]) + near[1].abs_diff(now[1]);
+    inside.min_by_key(distance).map(|(_, place)| place)
 }
 
 /// Where it rests before the first gestures, when it is not known where the window is: near the lower right corner of the

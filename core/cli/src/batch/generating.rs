@@ -195,15 +195,18 @@ mod tests {
 
     use super::*;
 
-    fn runner(memory: MemoryLimit) -> Box<dyn Runner> {
-        let task = GeneratorTask {
+    fn task() -> GeneratorTask {
+        GeneratorTask {
             cols: 5,
             rows: 5,
             kinds: Vec::new(),
             difficulty: None,
             seed: 7,
-        };
-        super::runner(&task, Arc::new(memory)).unwrap()
+        }
+    }
+
+    fn runner(memory: MemoryLimit) -> Box<dyn Runner> {
+        super::runner(&task(), Arc::new(memory)).unwrap()
     }
 
     fn chunk(count: u64) -> Vec<u8> {
@@ -225,14 +228,7 @@ mod tests {
 
     #[test]
     fn only_the_first_place_without_a_puzzle_is_checked() {
-        let task = GeneratorTask {
-            cols: 5,
-            rows: 5,
-            kinds: Vec::new(),
-            difficulty: None,
-            seed: 7,
-        };
-        let recipe = task.recipe().unwrap();
+        let recipe = task().recipe().unwrap();
         let runner = runner(MemoryLimit::measured_by(None, || 0));
         let line = runner.run(&chunk(1), &|| false).unwrap();
         // What follows is not even read.

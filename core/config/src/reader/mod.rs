@@ -6,8 +6,8 @@
 //!   `table`) and `values`;
 //! - its meaning: `resolve` (plugins), `wiring` (edges), `machines`, [`cycle`], `desktops`, `plugin_config` (each config
 //!   against the schema in the plugin's manifest, through `json`), `expressions` (those of configs), [`declared`] (ports
-//!   that a config declares), with
-//!   values from outside of the file ([`setting`]), and the tests of the file ([`tested`], read into [`pipeline_test`]).
+//!   that a config declares), with values from outside of the file ([`setting`]), and the tests of the file ([`tested`],
+//!   read into [`pipeline_test`]).
 //!
 //! [`batch_machines`] reads another kind of file: machines that do batches.
 //!
