@@ -17,6 +17,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import NamedTuple
 
 # The whole-program tests are started first, since they take longest. Those that play in a window have a run of their
 # own before all others, one at a time: the mouse is as fast there as for a user.
@@ -26,7 +27,7 @@ LIVE_THREADS = "1"
 # These wait most of the time, so that several run on a processor.
 WHOLE_PROGRAM_THREADS = "5"
 # Tests that compute, and that no limit of time ends early: by the folders of their crates, and by the modules of the
-# whole-program tests. They run beside the live tests, on what those leave of the processors.
+# whole-program tests. They run beside the others, on what those leave of the processors.
 COMPUTING = {
     "check-flowfree", "fuzz", "generate", "path", "puzzle", "recording", "report", "sat", "search",
     "solver-astar", "solver-frontier", "solver-genetic", "vision-contours", "vision-opencv",
@@ -46,6 +47,11 @@ LINTS = ["RUSTC_WORKSPACE_WRAPPER", "CLIPPY_ARGS"]
 SEED = "20261124"
 # How a line begins that says what a test could not do (core/testing), such as puzzles that are not there.
 SKIPPED = "skipped: "
+# How a line begins that names a test which failed beside others and passed alone.
+PASSED_ALONE = "passed alone: "
+# Many tests have limits of time, and others share the processors with them. So a test that fails beside others is run
+# again alone. If it fails again, or more tests fail than this, the run fails. If it passes, the last lines name it.
+MOST_AGAIN = 2
 # How much of a failure's output is printed, in characters.
 LONGEST_OUTPUT = 200_000
 
@@ -65,25 +71,25 @@ def built():
 
 
 class Beside:
-    """The test programs that run beside the live tests: those have the processors first."""
+    """The test programs that only compute: while others run, those have the processors first."""
 
     def __init__(self):
         self.lock = threading.Lock()
-        self.is_live = True
+        self.is_beside = True
         self.sessions = set()
 
     def start(self, command, **options):
-        """Starts a program, in a session of its own. While the live tests run, it has only what they leave."""
+        """Starts a program, in a session of its own. While others run, it has only what they leave."""
         with self.lock:
-            before = yield_processors if self.is_live else None
+            before = yield_processors if self.is_beside else None
             process = subprocess.Popen(command, start_new_session=True, preexec_fn=before, **options)
             self.sessions.add(process.pid)
         return process
 
-    def end_of_live(self):
+    def end_of_others(self):
         """Gives the programs the processors as all others have them. Without the right to that, they are slower."""
         with self.lock:
-            self.is_live = False
+            self.is_beside = False
             for status in Path("/proc").glob("[0-9]*/stat"):
                 # What has ended meanwhile is no longer there.
                 with contextlib.suppress(OSError):
@@ -110,8 +116,18 @@ def start(command, **options):
     return subprocess.Popen(command, start_new_session=True, **options)
 
 
+class Result(NamedTuple):
+    """What a run of a test program has shown: how many tests passed, what they skipped, and the names of the failed."""
+
+    job: tuple
+    is_ok: bool
+    passed: int
+    skipped: list
+    failed: list
+
+
 def run(job):
-    """Runs a test program: whether it succeeded, how many tests passed, and what they skipped."""
+    """Runs a test program."""
     (folder, _, target, program), arguments, threads = job
     began = time.monotonic()
     environment = dict(os.environ, CARGO_MANIFEST_DIR=str(folder), CARGO="cargo")
@@ -144,7 +160,19 @@ def run(job):
         print(printed[-LONGEST_OUTPUT:], flush=True)
     count = re.search(r"\b(\d+) passed", result)
     skipped = [line for line in printed.splitlines() if line.startswith(SKIPPED)]
-    return is_ok, int(count[1]) if count else 0, skipped
+    return Result(job, is_ok, int(count[1]) if count else 0, skipped, [] if is_ok else failed_tests(printed))
+
+
+def failed_tests(printed):
+    """The names of the tests that the last list of failures in the output of a test program has."""
+    last_list = re.findall(r"^failures:\n((?:    \S+\n)+)\ntest result: FAILED", printed, re.MULTILINE)
+    return last_list[-1].split() if last_list else []
+
+
+def run_alone(result):
+    """Runs the failed tests again, one at a time."""
+    test, _, _ = result.job
+    return run((test, ["--exact", *result.failed], "1"))
 
 
 def jobs(tests, extra):
@@ -180,18 +208,23 @@ def main():
         computed = beside.map(run, computing)
         # A game that gets no processor misses strokes, as it would for a user.
         results = [run(job) for job in live]
-        BESIDE.end_of_live()
         results += pool.map(run, others)
+        BESIDE.end_of_others()
         results += computed
-    failures = sum(not is_ok for is_ok, _, _ in results)
+    failures = [result for result in results if not result.is_ok]
+    names = [name for result in failures for name in result.failed]
+    if not extra and all(result.failed for result in failures) and len(names) <= MOST_AGAIN:
+        again = [run_alone(result) for result in failures]
+        results += again
+        failures = [result for result in again if not result.is_ok]
     if failures:
-        sys.exit(f"{failures} of {len(results)} runs of test programs failed")
+        sys.exit(f"{len(failures)} of {len(results)} runs of test programs failed")
     # A filter that matches nothing, such as an old name of a test, would pass unnoticed.
-    count = sum(count for _, count, _ in results)
+    count = sum(result.passed for result in results)
     if extra and not count and "--list" not in extra:
         sys.exit(f"no test ran with {' '.join(extra)}: correct the name, or add --ignored for a test that is ignored")
-    skipped = [line for _, _, lines in results for line in lines]
-    for line in sorted(set(skipped)):
+    skipped = [line for result in results for line in result.skipped]
+    for line in [*sorted(set(skipped)), *(PASSED_ALONE + name for name in names)]:
         print(line)
     print(f"{len(tests)} test programs passed, {count} tests; {len(skipped) or 'no'} parts skipped")
 
