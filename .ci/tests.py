@@ -6,6 +6,7 @@ features and would compile most crates again.
 """
 
 import contextlib
+import functools
 import json
 import os
 import re
@@ -26,7 +27,7 @@ LIVE = "live::"
 LIVE_THREADS = "1"
 # These wait most of the time, so that several run on a processor.
 WHOLE_PROGRAM_THREADS = "5"
-# Tests that compute, and that no limit of time ends early: by the folders of their crates, and by the modules of the
+# Tests that compute, and that wait for no window: by the folders of their crates, and by the modules of the
 # whole-program tests. They run beside the others, on what those leave of the processors.
 COMPUTING = {
     "check-flowfree", "fuzz", "generate", "path", "puzzle", "recording", "report", "sat", "search",
@@ -75,40 +76,49 @@ class Beside:
 
     def __init__(self):
         self.lock = threading.Lock()
-        self.is_beside = True
+        self.policy, self.nice = os.SCHED_IDLE, 19
         self.sessions = set()
 
     def start(self, command, **options):
-        """Starts a program, in a session of its own. While others run, it has only what they leave."""
+        """Starts a program, in a session of its own."""
         with self.lock:
-            before = yield_processors if self.is_beside else None
+            before = functools.partial(schedule, 0, self.policy, self.nice)
             process = subprocess.Popen(command, start_new_session=True, preexec_fn=before, **options)
             self.sessions.add(process.pid)
         return process
 
+    def end_of_live(self):
+        """Gives the programs a part of the processors even while others could use all of them."""
+        self.change(os.SCHED_OTHER, 10)
+
     def end_of_others(self):
-        """Gives the programs the processors as all others have them. Without the right to that, they are slower."""
+        """Gives the programs the processors as all others have them."""
+        self.change(os.SCHED_OTHER, 0)
+
+    def change(self, policy, nice):
+        """Schedules the programs, and what they have started. Without the right to that, they are slower."""
         with self.lock:
-            self.is_beside = False
+            self.policy, self.nice = policy, nice
             for status in Path("/proc").glob("[0-9]*/stat"):
                 # What has ended meanwhile is no longer there.
                 with contextlib.suppress(OSError):
                     after_name = status.read_text(errors="replace").rpartition(")")[2].split()
                     if int(after_name[3]) in self.sessions:
                         for task in (status.parent / "task").iterdir():
-                            os.sched_setscheduler(int(task.name), os.SCHED_OTHER, os.sched_param(0))
-                        (status.parent / "autogroup").write_text("0", encoding="ascii")
+                            schedule(int(task.name), policy, nice)
 
 
 BESIDE = Beside()
 
 
-def yield_processors():
-    """Lets a process have only what others leave of the processors."""
-    os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-    # Where Linux shares the processors among sessions, that counts within one alone.
+def schedule(task, policy, nice):
+    """Sets how much of the processors a thread gets (0: the calling one) while others need them."""
+    os.sched_setscheduler(task, policy, os.sched_param(0))
     with contextlib.suppress(OSError):
-        Path("/proc/self/autogroup").write_text("19", encoding="ascii")
+        os.setpriority(os.PRIO_PROCESS, task, nice)
+    # Where Linux shares the processors among sessions, the priority counts within one alone.
+    with contextlib.suppress(OSError):
+        Path(f"/proc/{task or 'self'}/autogroup").write_text(str(nice), encoding="ascii")
 
 
 def start(command, **options):
@@ -208,6 +218,7 @@ def main():
         computed = beside.map(run, computing)
         # A game that gets no processor misses strokes, as it would for a user.
         results = [run(job) for job in live]
+        BESIDE.end_of_live()
         results += pool.map(run, others)
         BESIDE.end_of_others()
         results += computed
