@@ -241,18 +241,35 @@ fn a_stage_that_does_not_return_is_not_changed() {
 
 #[test]
 fn a_stage_that_hangs_is_abandoned_while_others_wait_for_it() {
-    let mut pipeline = line(10_000_000, "act", json!({ "do": "hang", "on": 5 })).0;
+    // On each message, so that it hangs whenever the change comes.
+    let mut pipeline = line(10_000_000, "act", json!({ "do": "hang" })).0;
+    let watchdog = pipeline.stages[2].watchdog;
     pipeline.stages[2].on_error = OnError::Skip;
-    pipeline.stages[2].timeout = Some(Duration::from_millis(50));
-    pipeline.stages[2].watchdog = Duration::from_millis(50);
-    let run = start(&pipeline, &Arc::default());
-    until("it hangs", || run.progress().stages[2].received == 5);
+    pipeline.stages[2].timeout = Some(Duration::from_millis(100));
+    pipeline.stages[2].watchdog = Duration::from_millis(100);
+    let watcher = Arc::new(Watcher::default());
+    let run = start(&pipeline, &watcher);
+    until("others wait for it", || {
+        let stage = &run.progress().stages[2];
+        stage.received > 0 && stage.queued == stage.capacity
+    });
+    // What takes its place never hangs, however slow the machine is.
+    (pipeline.stages[2].timeout, pipeline.stages[2].watchdog) = (None, watchdog);
     pipeline.stages[2].contestants[0] = pipeline.stages[1].contestants[0].clone();
     let changes = run.change(pipeline, catalogue()).unwrap();
-    assert_eq!(changes.to_string(), "middle (act -> pass)");
+    assert_eq!(
+        changes.to_string(),
+        "middle (act -> pass, timeout, watchdog)"
+    );
     until("it continues", || run.progress().stages[3].emitted > 100);
     run.stop();
-    assert_eq!(finish(run).stages[2].abandoned, 1);
+    let report = finish(run);
+    let abandoned = report.stages[2].abandoned as i64;
+    assert!(abandoned > 0);
+    // Each of these calls has cost its message, and no other one is lost.
+    let seen = numbers(&watcher, 3);
+    let all: Vec<i64> = (abandoned + 1..).take(seen.len()).collect();
+    assert_eq!(seen, all);
 }
 
 #[test]
