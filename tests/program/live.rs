@@ -3,6 +3,7 @@
 
 use crate::live_play::{TITLE, Table, ready, with_plugin};
 use crate::screen::wait_for;
+use flowpipe_puzzle::Puzzle;
 use serde_json::Value;
 
 /// Every size that boards of the real game have, squares first.
@@ -310,6 +311,30 @@ fn it_lets_go_at_ctrl_c() {
     player.ended().expect(130);
     wait_for_release(&table);
     stays_put(&table);
+}
+
+/// It stands still in the last stroke. The button is released without it, the game counts the board, and goes on.
+#[test]
+fn a_board_that_is_won_while_the_program_stands_still_counts() {
+    let table = Table::set(&["--size", "5", "--seed", "1"]);
+    let mouse = "pace = { dwell_ms = 25.0, ends_ms = 1000.0, repeats = 1 }, max_age_ms = 3000";
+    let planner = "profile = \"segments\", skip_last_terminal = false";
+    let configs = [
+        ("mouse", mouse),
+        ("planner", planner),
+        ("referee", "boards = 1"),
+    ];
+    let player = table.play(&ready("live.toml", &configs), &["--json"]);
+    table.wait_for("level", 1);
+    let puzzle = table.logged("level")[0]["puzzle"].clone();
+    let puzzle: Puzzle = serde_json::from_value(puzzle).unwrap();
+    table.wait_for("joined", puzzle.terminals().len() / 2);
+    player.signal("STOP");
+    table.wait_for("ready", 2);
+    player.signal("CONT");
+    let report = player.ended().expect(0).json();
+    assert_eq!(report["boards"]["accepted"], 1, "{report:#}");
+    assert_eq!(table.count("solved"), 1, "no other board is played");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use flowpipe_plugin::puzzle::message::{
 use flowpipe_plugin::puzzle::{Colour, Flow, Puzzle};
 use serde::{Deserialize, Serialize};
 
-use crate::vanishing::Vanishing;
+use crate::vanishing::{Evidence, Fate, Vanishing};
 
 /// The current board.
 #[derive(Clone, Serialize, Deserialize)]
@@ -57,6 +57,9 @@ pub struct Board {
     pub asked: Vec<Colour>,
     #[serde(default)]
     pub drawn_before: BTreeSet<Colour>,
+    /// The flows that were missing when something was asked for last, and that were never asked for.
+    #[serde(default)]
+    pub never_asked: usize,
     /// How often it was cleared because it could not be read.
     #[serde(default)]
     pub cleared: usize,
@@ -132,6 +135,7 @@ impl Board {
             complete: false,
             asked: Vec::new(),
             drawn_before: BTreeSet::new(),
+            never_asked: 0,
             cleared: 0,
             asked_at: 0,
             left_out: 0,
@@ -160,6 +164,32 @@ impl Board {
     /// Whether all flows that were missing were asked for last: not only some of them, and no clicks that clear pipes.
     pub fn was_asked_whole(&self) -> bool {
         !self.asked.is_empty() && self.asked.len() >= self.missing
+    }
+
+    /// These colours are to be drawn, while those are missing. None: clicks are to clear pipes.
+    pub fn ask_for(&mut self, asked: Vec<Colour>, missing: &[Colour]) {
+        let is_new = |it: &&Colour| !asked.contains(it) && !self.drawn_before.contains(it);
+        self.never_asked = missing.iter().filter(is_new).count();
+        self.asked = asked;
+    }
+
+    /// What became of it if the game has gone on to another board. `confidence`: the share of the latest flows that the
+    /// game took, and how many those are.
+    pub fn fate_when_replaced(&self, confidence: (f64, usize)) -> Fate {
+        if !self.may_vanish() {
+            return Fate::Open;
+        }
+        let evidence = Evidence {
+            unseen: self.unseen,
+            drawn: self.missing,
+            was_asked_whole: self.never_asked == 0,
+            confidence,
+        };
+        match evidence.fate() {
+            // Clicks that clear pipes were asked for because flows were seen missing.
+            Fate::Unknown { .. } if self.asked.is_empty() => Fate::Open,
+            fate => fate,
+        }
     }
 
     /// Strokes were played, of an attempt on what was asked last.

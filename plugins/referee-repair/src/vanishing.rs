@@ -22,13 +22,20 @@ pub struct Absence {
     pub captured: i64,
     /// When the last strokes ended.
     pub acted_at: i64,
+    /// What shows whether it was solved.
+    pub evidence: Evidence,
+}
+
+/// What shows whether a board that is gone was solved.
+#[derive(Clone, Copy, Debug)]
+pub struct Evidence {
     /// The flows that the last sighting of the board did not show drawn; `None`: there was no sighting since the strokes
     /// were asked for.
     pub unseen: Option<usize>,
     /// The flows that were drawn last.
     pub drawn: usize,
-    /// Strokes for all flows that were missing were asked for last. Otherwise what was seen before does not show that it
-    /// was solved.
+    /// Strokes for all flows that were missing were asked for. Otherwise what was seen before does not show that it was
+    /// solved.
     pub was_asked_whole: bool,
     /// The share of the latest flows that the game took, and how many those are.
     pub confidence: (f64, usize),
@@ -63,21 +70,34 @@ impl Vanishing {
     /// It is not in a frame that was captured after its last stroke.
     pub fn note(&mut self, absence: Absence) -> Fate {
         let Absence {
-            captured, acted_at, ..
+            captured,
+            acted_at,
+            evidence,
         } = absence;
         let since = *self.since.get_or_insert(captured);
         let is_late = since.saturating_sub(acted_at) > ONSET_NS;
-        let unseen = absence.unseen.unwrap_or(absence.drawn);
-        let (share, flows) = absence.confidence;
-        // The last flow is drawn in the moment in which the board goes.
-        let is_sure = unseen <= 1 || (share >= SURE && flows >= FEWEST);
-        let (fate, grace) = match is_sure && absence.was_asked_whole {
-            true => (Fate::Solved, GRACE_NS),
-            false => (Fate::Unknown { unseen }, LONG_GRACE_NS),
+        let fate = evidence.fate();
+        let grace = match fate {
+            Fate::Solved => GRACE_NS,
+            _ => LONG_GRACE_NS,
         };
         match is_late || captured.saturating_sub(since) < grace {
             true => Fate::Open,
             false => fate,
+        }
+    }
+}
+
+impl Evidence {
+    /// What became of the board, if it does not come back.
+    pub fn fate(&self) -> Fate {
+        let unseen = self.unseen.unwrap_or(self.drawn);
+        let (share, flows) = self.confidence;
+        // The last flow is drawn in the moment in which the board goes.
+        let is_sure = unseen <= 1 || (share >= SURE && flows >= FEWEST);
+        match is_sure && self.was_asked_whole {
+            true => Fate::Solved,
+            false => Fate::Unknown { unseen },
         }
     }
 }
@@ -94,10 +114,12 @@ mod tests {
         Absence {
             captured: captured_ms * MS,
             acted_at: 0,
-            unseen,
-            drawn: 5,
-            was_asked_whole: true,
-            confidence: (0.0, 0),
+            evidence: Evidence {
+                unseen,
+                drawn: 5,
+                was_asked_whole: true,
+                confidence: (0.0, 0),
+            },
         }
     }
 
@@ -116,9 +138,10 @@ mod tests {
     fn with_less_evidence_nobody_knows() {
         let fate = |unseen, confidence| {
             let mut vanishing = Vanishing::default();
-            let absence = |ms| Absence {
-                confidence,
-                ..absence(ms, unseen)
+            let absence = |ms| {
+                let mut absence = absence(ms, unseen);
+                absence.evidence.confidence = confidence;
+                absence
             };
             vanishing.note(absence(20));
             vanishing.note(absence(3500))
@@ -135,10 +158,11 @@ mod tests {
     fn a_board_of_which_flows_were_not_asked_for_was_not_solved() {
         for (unseen, confidence) in [(0, (0.0, 0)), (1, (0.0, 0)), (2, (1.0, 40))] {
             let mut vanishing = Vanishing::default();
-            let absence = |ms| Absence {
-                confidence,
-                was_asked_whole: false,
-                ..absence(ms, Some(unseen))
+            let absence = |ms| {
+                let mut absence = absence(ms, Some(unseen));
+                absence.evidence.confidence = confidence;
+                absence.evidence.was_asked_whole = false;
+                absence
             };
             assert_eq!(vanishing.note(absence(20)), Fate::Open);
             assert_eq!(vanishing.note(absence(3000)), Fate::Open);

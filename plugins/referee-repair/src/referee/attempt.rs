@@ -1,7 +1,7 @@
 //! An attempt on the current board: what it asks for, and what was drawn.
 
 use flowpipe_plugin::puzzle::message::{BoardState, Draw, SeenBoard, Sighting, Solved, Verdict};
-use flowpipe_plugin::puzzle::{Flow, Solution};
+use flowpipe_plugin::puzzle::{Colour, Flow, Solution};
 
 use super::Action;
 use super::session::Session;
@@ -137,15 +137,16 @@ impl Session {
         board.asked_at = now;
         (board.unseen, board.is_seen_after) = (None, false);
         board.fewest_since_asked = missing.len();
-        let colours = missing.iter().map(|flow| flow.colour).collect();
+        let colours: Vec<Colour> = missing.iter().map(|flow| flow.colour).collect();
         let (needs, draw) = self.calibration.ask(&solution.flows, missing, &seen.drawn);
         // Nothing becomes of a dry run: it reports all strokes at once, and no clicks that clear before them.
         let draw = if self.dry { Draw::All } else { draw };
-        board.asked = match &draw {
-            Draw::Only(colours) => colours.clone(),
+        let asked = match &draw {
+            Draw::Only(some) => some.clone(),
             Draw::Clear(_) => Vec::new(),
-            _ => colours,
+            _ => colours.clone(),
         };
+        board.ask_for(asked, &colours);
         let asked = Solved::new(answer.solver, answer.verdict, sighting.clone());
         let mut asked = asked.with_draw(draw);
         asked.profile = needs.profile;

@@ -4,7 +4,7 @@ use flowpipe_plugin::puzzle::message::{BoardState, Draw, Reading, Sighting, Solv
 
 use super::{Action, Referee};
 use crate::board::GoneAs;
-use crate::vanishing::{Absence, Fate};
+use crate::vanishing::{Absence, Evidence, Fate};
 
 /// A picture in which vision makes out so much of a board may show the current one.
 const MADE_OUT: f64 = 0.5;
@@ -49,12 +49,14 @@ impl Referee {
         let fate = board.vanishing.note(Absence {
             captured,
             acted_at,
-            unseen: board.unseen,
-            drawn: board.missing,
-            was_asked_whole: board.was_asked_whole(),
-            confidence: match may_be_there {
-                true => (0.0, 0),
-                false => self.session.calibration.confidence(),
+            evidence: Evidence {
+                unseen: board.unseen,
+                drawn: board.missing,
+                was_asked_whole: board.was_asked_whole(),
+                confidence: match may_be_there {
+                    true => (0.0, 0),
+                    false => self.session.calibration.confidence(),
+                },
             },
         });
         match fate {
@@ -104,11 +106,11 @@ impl Referee {
         // drag presses none. What it changes of the board can be read.
         let draw = match self.session.calibration.reads_partial() {
             true => {
-                board.asked = colours;
+                board.ask_for(colours.clone(), &colours);
                 Draw::All
             }
             false => {
-                board.asked.clear();
+                board.ask_for(Vec::new(), &colours);
                 Draw::Clear(colours)
             }
         };

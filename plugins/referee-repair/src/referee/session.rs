@@ -7,6 +7,7 @@ use super::run::Run;
 use crate::board::{Board, GoneAs};
 use crate::calibration::Calibration;
 use crate::misfit::Misfit;
+use crate::vanishing::Fate;
 
 /// What is played.
 pub struct Session {
@@ -41,12 +42,7 @@ impl Session {
         if same {
             return;
         }
-        // A board that made way for another once all was drawn was solved: no game goes on
-        // otherwise. One in a window that was closed was not.
-        let made_way = |board: &Board| board.complete && board.window == frame.window;
-        if self.board.as_ref().is_some_and(made_way) {
-            self.close(None, actions);
-        }
+        self.close_replaced(seen, frame, actions);
         // The game has gone on to another board. One on which something lies may be the same, read otherwise.
         let won = |board: &Board| {
             board.solved
@@ -67,6 +63,28 @@ impl Session {
             actions.extend(known.map(|known| Action::Rules(Box::new(known))));
         }
         self.board = Some(Board::new(seen, frame, captured));
+    }
+
+    /// Another board is seen than the current one, which may have made way for it.
+    fn close_replaced(&mut self, seen: &SeenBoard, frame: &FrameNote, actions: &mut Vec<Action>) {
+        // One in a window that was closed has not.
+        let board = self.board.as_ref();
+        let Some(board) = board.filter(|board| board.window == frame.window) else {
+            return;
+        };
+        // Once all was drawn it was solved: no game goes on otherwise.
+        if board.complete {
+            return self.close(None, actions);
+        }
+        // One on which something lies may be the same, read otherwise.
+        if seen.state != BoardState::Empty {
+            return;
+        }
+        match board.fate_when_replaced(self.calibration.confidence()) {
+            Fate::Open => {}
+            Fate::Solved => self.close(None, actions),
+            Fate::Unknown { unseen } => self.close_unknown(unseen, actions),
+        }
     }
 
     /// Takes back that the current board was counted as gone, where it is seen again and this was wrong.

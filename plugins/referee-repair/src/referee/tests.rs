@@ -9,6 +9,7 @@ use crate::games::Games;
 
 mod memory;
 mod profiles;
+mod replaced;
 mod rules;
 mod stroke_ends;
 mod stuck;
@@ -493,16 +494,6 @@ fn a_window_that_was_closed_was_not_solved() {
     let mut elsewhere = empty(3);
     elsewhere.frame.window = Some(8);
     assert_eq!(table.see(500, elsewhere), ["ask"]);
-}
-
-#[test]
-fn a_board_that_makes_way_half_played_was_not_solved() {
-    let mut table = Table::new(Config::default());
-    table.see(1, empty(2));
-    table.answer(1, 2);
-    let covered = outcome(1).with_refused("covered");
-    table.outcome(&covered);
-    assert_eq!(table.see(500, empty(3)), ["ask"]);
 }
 
 /// Shows the referee a board that stays as it is, ten times a second, until something is done. Gives after how long.

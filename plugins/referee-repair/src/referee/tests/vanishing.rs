@@ -275,6 +275,7 @@ fn a_board_that_goes_while_some_flows_are_drawn_was_not_solved() {
 enum Seen {
     Nothing { window: u64 },
     Board { drawn: Vec<usize> },
+    Other,
     Outcome { strokes: usize, refused: bool },
 }
 
@@ -282,6 +283,7 @@ fn seen() -> impl Strategy<Value = (i64, Seen)> {
     let what = prop_oneof![
         3 => prop::sample::select(vec![7, 7, 7, 8]).prop_map(|window| Seen::Nothing { window }),
         3 => prop::sample::subsequence(vec![0, 1, 2], 0..=3).prop_map(|drawn| Seen::Board { drawn }),
+        1 => Just(Seen::Other),
         1 => (0..4_usize, any::<bool>()).prop_map(|(strokes, refused)| Seen::Outcome { strokes, refused }),
     ];
     (0..1_500_i64, what)
@@ -311,6 +313,7 @@ proptest! {
                     };
                     table.see(after_ms, sighting(3, &drawn, state))
                 }
+                Seen::Other => table.see(after_ms, empty(2)),
                 Seen::Outcome { strokes, refused } => {
                     table.now += after_ms * MS;
                     let mut outcome = outcome(strokes);

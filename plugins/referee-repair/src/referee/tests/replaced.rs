@@ -1,0 +1,104 @@
+//! Boards that make way for another one before all strokes are known to have been played.
+
+use super::vanishing::refused;
+use super::*;
+
+/// A run of one board, which has three flows. Of the strokes so many were played when the mouse stopped, and these flows
+/// were seen drawn.
+fn stopped(strokes: usize, seen: Option<&[usize]>) -> Table {
+    let mut table = Table::new(Config {
+        boards: Some(1),
+        ..Config::default()
+    });
+    table.see(1, empty(3));
+    assert_eq!(table.answer(1, 3), ["play"]);
+    if let Some(drawn) = seen {
+        let seen = sighting(3, drawn, BoardState::Partial);
+        assert_eq!(table.see(10, seen), [""; 0]);
+    }
+    table.now += 10 * MS;
+    let halted = outcome(strokes).with_refused("the program stood still");
+    assert_eq!(table.outcome(&halted), [""; 0]);
+    table
+}
+
+#[test]
+fn a_board_that_makes_way_half_played_was_not_solved() {
+    let mut table = stopped(1, Some(&[0]));
+    assert_eq!(table.see(500, empty(2)), ["ask"]);
+}
+
+/// The mouse lets go in the last stroke: its pipe may be whole.
+#[test]
+fn a_board_that_makes_way_in_its_last_stroke_counts() {
+    let mut table = stopped(2, Some(&[0, 1]));
+    assert_eq!(table.see(500, empty(2)), ["ask", "solved", "end"]);
+    // Something leads on before the board counts as gone.
+    let mut table = stopped(2, Some(&[0, 1]));
+    assert_eq!(table.see(500, refused()), [""; 0]);
+    assert_eq!(table.see(300, empty(2)), ["ask", "solved", "end"]);
+    // Too little of it was seen drawn.
+    let mut table = stopped(2, Some(&[0]));
+    assert_eq!(table.see(500, empty(2)), ["ask", "unknown", "end"]);
+    let mut table = stopped(2, None);
+    assert_eq!(table.see(500, empty(2)), ["ask", "unknown", "end"]);
+}
+
+#[test]
+fn a_board_that_is_read_otherwise_after_its_last_stroke_did_not_make_way() {
+    let mut table = stopped(2, Some(&[0, 1]));
+    let other = sighting(2, &[0], BoardState::Partial);
+    assert_eq!(table.see(500, other), ["ask"]);
+    // Nor in another window.
+    let mut table = stopped(2, Some(&[0, 1]));
+    let mut elsewhere = empty(2);
+    elsewhere.frame.window = Some(8);
+    assert_eq!(table.see(500, elsewhere), ["ask"]);
+}
+
+#[test]
+fn a_board_that_was_seen_unsolved_after_its_last_stroke_did_not_make_way() {
+    let mut table = stopped(2, Some(&[0, 1]));
+    let mut moved = sighting(3, &[0, 1], BoardState::Partial);
+    moved.frame.origin = [1.0, 1.0];
+    assert_eq!(table.see_soon(200, moved), [""; 0], "the window moves");
+    assert_eq!(table.see(10, empty(2)), ["ask"]);
+}
+
+/// Plays a board of three flows, of which the game shows this when it had its time. Returns what is asked for then.
+fn shown_late(table: &mut Table, drawn: Vec<Flow>) -> Draw {
+    table.see(1, empty(3));
+    assert_eq!(table.answer(1, 3), ["play"]);
+    assert_eq!(table.played(20, 3), [""; 0]);
+    let mut seen = sighting(3, &[], BoardState::Partial);
+    let Reading::Board(board) = &mut seen.reading else {
+        panic!("no board");
+    };
+    board.drawn = drawn;
+    let actions = table.display(200, seen);
+    let [Action::Play(asked)] = &actions[..] else {
+        panic!("{actions:?}");
+    };
+    asked.draw.clone()
+}
+
+/// A game that lags shows the last flow only after clicks on its terminals were asked for.
+#[test]
+fn a_board_that_makes_way_while_its_last_flow_is_cleared_was_solved() {
+    let config = Config {
+        boards: Some(1),
+        ..Config::default()
+    };
+    let mut drawn = flows(3);
+    drawn[2].cells.truncate(2);
+    let mut table = Table::new(config.clone());
+    assert_eq!(shown_late(&mut table, drawn.clone()), Draw::Clear(vec![2]));
+    assert_eq!(table.played(20, 4), [""; 0]);
+    assert_eq!(table.see(500, empty(2)), ["ask", "solved", "end"]);
+    // Two flows are missing: the game has not taken them.
+    let mut table = Table::new(config);
+    drawn.remove(1);
+    assert_eq!(shown_late(&mut table, drawn), Draw::Clear(vec![2]));
+    assert_eq!(table.played(20, 4), [""; 0]);
+    assert_eq!(table.see(500, empty(2)), ["ask"]);
+}
