@@ -123,7 +123,7 @@ impl Stage for Templates {
             }
             _ => {
                 let outcome: GestureOutcome = message.parse()?;
-                self.navigator.outcome(outcome.refused, now);
+                self.navigator.outcome(&outcome, now);
             }
         }
         Ok(Next::More)

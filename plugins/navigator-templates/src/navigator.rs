@@ -1,6 +1,7 @@
 //! When something is pressed, and when the run is given up. It knows no clock and no picture: every call gets the time,
 //! in nanoseconds of the host's clock.
 
+use flowpipe_plugin::message::GestureOutcome;
 use flowpipe_plugin::puzzle::Puzzle;
 use flowpipe_plugin::puzzle::message::{BoardState, SeenBoard};
 
@@ -210,21 +211,22 @@ impl Navigator {
     }
 
     /// What is being pressed was pressed, or refused for a reason.
-    pub fn outcome(&mut self, refused: Option<String>, now: i64) {
+    pub fn outcome(&mut self, outcome: &GestureOutcome, now: i64) {
         let Some(pause) = &mut self.pause else { return };
         let Some((target, _)) = pause.pending.take() else {
             return;
         };
-        match refused {
-            None => pause.pressed_at(now, self.react_ns),
-            Some(reason) => {
+        match &outcome.refused {
+            Some(reason) if outcome.act_ns == 0 => {
                 // Nothing was pressed: it may be tried again.
                 if let Some(count) = pause.counts.get_mut(target) {
                     *count = count.saturating_sub(1);
                 }
                 pause.quiet_since = pause.quiet_since.max(now);
-                pause.refusal = Some(reason);
+                pause.refusal = Some(reason.clone());
             }
+            // The mouse may have let go in the middle of a click, which then is one.
+            _ => pause.pressed_at(now, self.react_ns),
         }
     }
 

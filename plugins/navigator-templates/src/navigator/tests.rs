@@ -1,3 +1,4 @@
+use flowpipe_plugin::message::FrameNote;
 use flowpipe_plugin::puzzle::{Board, Rules, Terminal};
 use proptest::prelude::*;
 
@@ -24,6 +25,17 @@ fn board(more: usize) -> SeenBoard {
         Rules::default(),
     );
     SeenBoard::untouched(puzzle.unwrap(), 40.0)
+}
+
+/// A click was played.
+fn clicked() -> GestureOutcome {
+    GestureOutcome::new("mouse", FrameNote::of("window"), 1).with_act_ns(60 * MS)
+}
+
+/// The mouse stopped so many nanoseconds after it pressed the button. 0: it pressed nothing.
+fn refused(act_ns: i64) -> GestureOutcome {
+    let outcome = GestureOutcome::new("mouse", FrameNote::of("window"), 0);
+    outcome.with_act_ns(act_ns).with_refused("it is covered")
 }
 
 /// Whether a frame that vision read at once is searched.
@@ -90,7 +102,7 @@ fn the_game_gets_time_to_react() {
     navigator.press(0, S);
     // Until the outcome is there.
     assert!(!searched(&mut navigator, Seen::Solved, 2 * S));
-    navigator.outcome(None, 2 * S);
+    navigator.outcome(&clicked(), 2 * S);
     assert!(!searched(&mut navigator, Seen::Solved, 2 * S + 700 * MS));
     // What was captured too early, and read late.
     let late = navigator.sighting(Seen::Solved, 2 * S + 700 * MS, 3 * S);
@@ -125,7 +137,7 @@ fn presses_are_counted_and_what_had_no_effect_comes_last() {
         let target = navigator.choose(&[0, 1]).unwrap();
         pressed.push(target);
         navigator.press(target, now);
-        navigator.outcome(None, now);
+        navigator.outcome(&clicked(), now);
         now += S;
     }
     assert_eq!(pressed, [0, 1, 0]);
@@ -148,17 +160,30 @@ fn what_was_refused_does_not_count_as_a_press() {
     for _ in 0..20 {
         assert!(searched(&mut navigator, Seen::Nothing, now));
         navigator.press(0, now);
-        navigator.outcome(Some("it is covered".to_owned()), now);
+        navigator.outcome(&refused(0), now);
         now += 200 * MS;
     }
     let reason = reason(navigator.sighting(Seen::Nothing, 6 * S, 6 * S));
     assert!(reason.contains("because it is covered"), "{reason}");
     // An outcome that nothing was pressed for changes nothing.
-    navigator.outcome(None, 7 * S);
+    navigator.outcome(&clicked(), 7 * S);
     assert!(matches!(
         navigator.sighting(Seen::Nothing, 7 * S, 7 * S),
         Decision::GiveUp(_)
     ));
+}
+
+/// The button goes up, and the game takes it as a click. A second one would lead past a board.
+#[test]
+fn what_was_stopped_in_the_middle_counts_as_a_press() {
+    let mut navigator = navigator();
+    navigator.sighting(Seen::Solved, 0, 0);
+    assert!(searched(&mut navigator, Seen::Solved, S));
+    navigator.press(0, S);
+    navigator.outcome(&refused(60 * MS), 2 * S);
+    assert!(!searched(&mut navigator, Seen::Solved, 2 * S + 700 * MS));
+    assert!(searched(&mut navigator, Seen::Solved, 2 * S + 800 * MS));
+    assert_eq!(navigator.choose(&[0, 1]), Some(1));
 }
 
 #[test]
@@ -266,7 +291,7 @@ fn a_board_that_was_given_up_gets_its_time_again_when_it_is_restarted() {
     let mut pressed = given_up(&board(0));
     pressed.sighting(Seen::Nothing, 0, 0);
     pressed.press(0, S);
-    pressed.outcome(None, S);
+    pressed.outcome(&clicked(), S);
     assert_eq!(
         decisions(&mut pressed, &[empty; 7]),
         vec![Decision::Wait; 7]
@@ -331,7 +356,7 @@ proptest! {
                     }
                     prop_assert!(presses <= 3);
                 }
-                4 => navigator.outcome(None, time),
+                4 => navigator.outcome(&clicked(), time),
                 5 => navigator.result(board(0).puzzle, None, time),
                 _ => navigator.result(board(0).puzzle, Some("tired".to_owned()), time),
             }
