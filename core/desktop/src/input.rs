@@ -77,7 +77,8 @@ pub trait InputDevice: Send {
     fn prepare_keys(&mut self) -> Result<bool> {
         Ok(false)
     }
-    /// Presses a button or a key.
+    /// Presses a button or a key. Where the system can't be asked for the pointer's place, a button is pressed where the pointer
+    /// was put last: it is put there again, because a person may have moved it.
     ///
     /// # Errors
     /// When the system does not answer, or has no such button or key.

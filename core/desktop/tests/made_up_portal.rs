@@ -64,8 +64,11 @@ fn one_session_moves_presses_and_is_a_monitor() {
         [
             format!("move {node} 0.5 0.5"),
             format!("move {node} 639.5 479.5"),
+            // A person may have moved the pointer before each press.
+            format!("move {node} 639.5 479.5"),
             "button 272 1".to_owned(),
             "button 272 0".to_owned(),
+            format!("move {node} 639.5 479.5"),
             "button 273 1".to_owned(),
             "symbol 65471 1".to_owned(),
             "symbol 65471 0".to_owned(),

@@ -242,7 +242,7 @@ impl Player {
     }
 
     /// Waits until the pointer is where it should be, as long as input may be held back. Where it is then, if it is not
-    /// there. Where the desktop can't be asked, it is where it was put last: a press that follows is executed there.
+    /// there. Where the desktop can't be asked, it counts as where it was put last: there a press puts it again.
     fn wait_for_place(
         &mut self,
         is_there: impl Fn([i32; 2]) -> bool,

@@ -133,6 +133,11 @@ impl EmulatedInput {
     /// Puts the pointer somewhere, in screen pixels.
     pub(crate) fn put(&mut self, at: [i32; 2]) -> Result<()> {
         self.check()?;
+        self.send(&self.move_to(at)?)
+    }
+
+    /// The messages that put the pointer somewhere, in screen pixels.
+    fn move_to(&self, at: [i32; 2]) -> Result<Vec<u8>> {
         let place = self.position(at).ok_or_else(|| {
             DesktopError::Input(format!(
                 "{}, {} is on no monitor that the desktop's emulated pointer reaches",
@@ -144,7 +149,7 @@ impl EmulatedInput {
         if self.keeps_moves_apart {
             bytes.extend(self.nothing());
         }
-        self.send(&bytes)
+        Ok(bytes)
     }
 
     /// Sends something that does nothing.
@@ -152,14 +157,19 @@ impl EmulatedInput {
         self.send(&self.nothing())
     }
 
+    /// Puts the pointer somewhere, in screen pixels, and presses a button there: one batch, in which no move of a person comes
+    /// between the two. Returns when the compositor has done both.
+    pub(crate) fn press_at(&mut self, at: [i32; 2], button: u8) -> Result<()> {
+        self.check()?;
+        let mut bytes = self.move_to(at)?;
+        bytes.extend(self.button(button, true)?);
+        self.send(&bytes).and_then(|()| self.sync())
+    }
+
     /// Presses or releases, and returns when the compositor has done it.
     pub(crate) fn press(&mut self, input: Input, is_down: bool) -> Result<()> {
-        let (device, of, number) = match input {
-            Input::Button(button) => (
-                self.pointer.device,
-                self.pointer.button,
-                button_code(button)?,
-            ),
+        let bytes = match input {
+            Input::Button(number) => self.button(number, is_down)?,
             Input::Key(code) => {
                 let keyboard = self.keyboard.as_ref().ok_or_else(no_keyboard)?;
                 if !self.takes_keys(keyboard) {
@@ -173,16 +183,23 @@ impl EmulatedInput {
                 let number = number.ok_or(DesktopError::Unsupported(
                     "a key that is not on the keyboard of this session, or not in all of its layouts,",
                 ))?;
-                (keyboard.device, keyboard.keys, number)
+                let mut bytes = interface::press(keyboard.keys, number, is_down);
+                bytes.extend(self.frame(keyboard.device));
+                bytes
             }
         };
-        let mut bytes = interface::press(of, number, is_down);
-        bytes.extend(self.frame(device));
         match self.send(&bytes).and_then(|()| self.sync()) {
             // With the connection, the devices have ended, and what they had pressed.
             Err(DesktopError::Lost(_)) if !is_down && self.has_ended() => Ok(()),
             done => done,
         }
+    }
+
+    /// The messages that press or release a button.
+    fn button(&self, number: u8, is_down: bool) -> Result<Vec<u8>> {
+        let mut bytes = interface::press(self.pointer.button, button_code(number)?, is_down);
+        bytes.extend(self.frame(self.pointer.device));
+        Ok(bytes)
     }
 
     /// Whether a keyboard still takes keys since it was started.

@@ -114,6 +114,35 @@ impl MutterPointer {
         }
     }
 
+    /// The pointer is about to be put somewhere.
+    fn will_put(&mut self, at: [i32; 2]) -> Result<()> {
+        self.check_reports()?;
+        if !self.displays.iter().any(|it| it.monitor.place.contains(at)) {
+            return Err(beyond(at));
+        }
+        self.note_sent();
+        self.history.will_put(at);
+        Ok(())
+    }
+
+    /// Puts the pointer somewhere and presses a button there, with nothing in between.
+    fn press_at(&mut self, at: [i32; 2], button: u8) -> Result<()> {
+        self.will_put(at)?;
+        // The press is a part of its own: Mutter may pass it on a frame later than the move.
+        self.note_sent();
+        match &mut self.sender {
+            // Nothing waits for an answer between the two messages.
+            MutterSender::Methods(_) => match self.send_place(at)? {
+                true => self.send_input(Input::Button(button), true),
+                false => Err(beyond(at)),
+            },
+            MutterSender::Libei(emulated) => {
+                let sent = emulated.press_at(at, button);
+                sent.map_err(|error| self.explained(error))
+            }
+        }
+    }
+
     /// Something is about to be sent.
     fn note_sent(&mut self) {
         self.sent = Some(Sent {
@@ -303,12 +332,7 @@ impl InputDevice for MutterPointer {
     }
 
     fn put(&mut self, at: [i32; 2]) -> Result<()> {
-        self.check_reports()?;
-        if !self.displays.iter().any(|it| it.monitor.place.contains(at)) {
-            return Err(beyond(at));
-        }
-        self.note_sent();
-        self.history.will_put(at);
+        self.will_put(at)?;
         match self.send_place(at)? {
             true => Ok(()),
             false => Err(beyond(at)),
@@ -343,13 +367,17 @@ impl InputDevice for MutterPointer {
         // With other monitors, the same place is elsewhere on them. Whoever plays where no window is captured has asked for them
         // just now.
         let displays = self.mutter.last_displays()?;
-        if displays != self.displays {
-            self.displays = displays;
-            if let Some(at) = self.history.last() {
+        let is_changed = displays != self.displays;
+        self.displays = displays;
+        match (input, self.history.last()) {
+            // The seat has one pointer for all mice: a person may have moved it.
+            (Input::Button(number), Some(at)) => self.press_at(at, number),
+            (Input::Key(_), Some(at)) if is_changed => {
                 self.put(at)?;
+                self.send_input(input, true)
             }
+            _ => self.send_input(input, true),
         }
-        self.send_input(input, true)
     }
 
     fn prepare_keys(&mut self) -> Result<bool> {

@@ -90,6 +90,51 @@ impl PortalPointer {
         sent.map_err(|error| self.failure(&error))
     }
 
+    /// The pointer is about to be put somewhere.
+    fn will_put(&mut self, at: [i32; 2]) -> Result<()> {
+        self.session()?;
+        self.history.check()?;
+        self.check_monitors()?;
+        if !self.monitor.contains(at) {
+            return Err(DesktopError::Input(format!(
+                "{}, {} is not on the monitor that was chosen for the mouse in the dialog of the desktop portal",
+                at[0], at[1]
+            )));
+        }
+        self.history.will_put(at);
+        Ok(())
+    }
+
+    /// Puts the pointer somewhere and presses a button there, with nothing in between but, without libei, the answer to the
+    /// move.
+    fn press_at(&mut self, at: [i32; 2], button: u8) -> Result<()> {
+        self.will_put(at)?;
+        match &mut self.sender {
+            PortalSender::Methods(_) => {
+                self.call_motion(at)?;
+                self.send_input(Input::Button(button), true)
+            }
+            PortalSender::Libei(emulated) => {
+                let sent = emulated.press_at(at, button);
+                sent.map_err(|error| self.explained(error))
+            }
+        }
+    }
+
+    /// Puts the pointer somewhere by the portal's method.
+    fn call_motion(&self, at: [i32; 2]) -> Result<()> {
+        // The middle of the pixel, in the compositor's units.
+        let within = |at: i32, from: i32| f64::from(at.abs_diff(from)) + 0.5;
+        let [x, y] = [within(at[0], self.monitor.x), within(at[1], self.monitor.y)];
+        let session = self.session()?;
+        let node = session.source().node;
+        let question = (session.path(), Options::new(), node, x, y);
+        let sent = session
+            .bus()
+            .call::<_, ()>(REMOTE_DESKTOP, MOTION, &question);
+        sent.map_err(|error| self.failure(&error))
+    }
+
     /// Receives reports of where the pointer is.
     ///
     /// # Errors
@@ -205,36 +250,25 @@ impl InputDevice for PortalPointer {
     }
 
     fn put(&mut self, at: [i32; 2]) -> Result<()> {
-        self.session()?;
-        self.history.check()?;
-        self.check_monitors()?;
-        if !self.monitor.contains(at) {
-            return Err(DesktopError::Input(format!(
-                "{}, {} is not on the monitor that was chosen for the mouse in the dialog of the desktop portal",
-                at[0], at[1]
-            )));
+        self.will_put(at)?;
+        match &mut self.sender {
+            PortalSender::Methods(_) => self.call_motion(at),
+            PortalSender::Libei(emulated) => {
+                let sent = emulated.put(at);
+                sent.map_err(|error| self.explained(error))
+            }
         }
-        if let PortalSender::Libei(emulated) = &mut self.sender {
-            self.history.will_put(at);
-            let sent = emulated.put(at);
-            return sent.map_err(|error| self.explained(error));
-        }
-        // The middle of the pixel, in the compositor's units.
-        let within = |at: i32, from: i32| f64::from(at.abs_diff(from)) + 0.5;
-        let [x, y] = [within(at[0], self.monitor.x), within(at[1], self.monitor.y)];
-        let session = self.session()?;
-        let node = session.source().node;
-        let question = (session.path(), Options::new(), node, x, y);
-        self.history.will_put(at);
-        let sent = session
-            .bus()
-            .call::<_, ()>(REMOTE_DESKTOP, MOTION, &question);
-        sent.map_err(|error| self.failure(&error))
     }
 
     fn press(&mut self, input: Input) -> Result<()> {
-        self.check_monitors()?;
-        self.send_input(input, true)
+        match (input, self.history.last()) {
+            // The seat has one pointer for all mice: a person may have moved it.
+            (Input::Button(number), Some(at)) => self.press_at(at, number),
+            _ => {
+                self.check_monitors()?;
+                self.send_input(input, true)
+            }
+        }
     }
 
     fn prepare_keys(&mut self) -> Result<bool> {
