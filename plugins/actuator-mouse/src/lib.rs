@@ -250,10 +250,13 @@ impl MouseActuator {
             Some(watched) => surroundings.trouble(watched),
             None => monitors_trouble(&**surroundings, monitors.as_deref()),
         };
+        let (captured_ns, host) = (acting.captured_ns(), acting.host());
+        let why_too_late = || too_old(&self.config, captured_ns, host.now_ns());
         let asked = Asked {
             keys,
             why_no_key: &why_no_key,
             why_not_now: &why_not_now,
+            why_too_late: &why_too_late,
         };
         let end = playing::play(&mut held.player, gestures, bounds, &asked, acting, cancel);
         let has_moved = |held: &Mechanism| held.room(gestures).1 != room;
@@ -366,7 +369,7 @@ impl Mechanism {
             acting.host().end_run(Ending::Stopped, MOVED_BY_HAND);
             return Err(Error::cancelled());
         }
-        if let Some(reason) = too_old(config, acting.captured_ns(), acting.host().now_ns()) {
+        if let Some(reason) = self.too_old(config, acting) {
             return Ok(Some(reason));
         }
         let Some(watched) = watched else {
@@ -378,11 +381,18 @@ impl Mechanism {
         if self.raised != Some(watched.window) {
             self.raise(&watched, acting)?;
             // What it shows may have changed meanwhile. The next frame finds the window raised.
-            if let Some(reason) = too_old(config, acting.captured_ns(), acting.host().now_ns()) {
+            if let Some(reason) = self.too_old(config, acting) {
                 return Ok(Some(reason));
             }
         }
         Ok(self.surroundings.trouble(&watched))
+    }
+
+    /// Why the frame is too old, if so. If not, the player notices from now on when all stands still.
+    fn too_old(&mut self, config: &Config, acting: &Acting<'_, '_>) -> Option<String> {
+        let now_ns = acting.host().now_ns();
+        self.player.begin(now_ns);
+        too_old(config, acting.captured_ns(), now_ns)
     }
 
     /// Brings the window to the front, before the first gesture on it: its frame may change place.

@@ -27,7 +27,7 @@ pub struct Player {
     /// manager that looks at each press before the window gets it holds all input back meanwhile, and
     /// the system goes on to report an older place.
     put: Vec<[i32; 2]>,
-    /// When it was last checked whether the pointer may move on. `None`: not in these gestures.
+    /// When it was last checked whether the pointer may move on, or what the gestures were planned on was found new enough.
     checked_at: Option<i64>,
 }
 
@@ -65,9 +65,9 @@ impl Player {
         }
     }
 
-    /// Gestures begin.
-    pub fn begin(&mut self) {
-        self.checked_at = None;
+    /// Gestures begin: at this time, what they were planned on was found new enough.
+    pub fn begin(&mut self, now_ns: i64) {
+        self.checked_at = Some(now_ns);
     }
 
     /// The pixels of a part of the screen, if the desktop gives them at once.
@@ -328,19 +328,18 @@ impl Player {
             return Err(Error::cancelled().into());
         }
         self.mouse.check()?;
-        let now = acting.host().now_ns();
-        let held_up_ns = now - self.checked_at.replace(now).unwrap_or(now);
-        if held_up_ns > MAX_STALL_NS {
-            return Err(Halt::Board(format!(
-                "the program or the desktop stood still for {:.1} s, and something else may be there now: the window is \
-                 looked at again",
-                held_up_ns as f64 / 1e9
-            )));
-        }
         if self.was_moved()? {
             self.guard.warn(Trouble::Stop(MOVED_BY_HAND.to_owned()));
         }
+        // After the questions: their answers may have taken long.
+        let now = acting.host().now_ns();
+        let held_up_ns = now - self.checked_at.replace(now).unwrap_or(now);
         match self.guard.trouble() {
+            None if held_up_ns > MAX_STALL_NS => Err(Halt::Board(format!(
+                "the program or the desktop stood still for {:.1} s, and something else may be there now: the window is \
+                 looked at again",
+                held_up_ns as f64 / 1e9
+            ))),
             None => Ok(()),
             Some(Trouble::Board(reason)) => Err(Halt::Board(reason)),
             Some(Trouble::Stop(reason)) => {

@@ -19,6 +19,8 @@ pub struct Asked<'a> {
     pub why_no_key: &'a dyn Fn() -> Option<String>,
     /// Why nothing may be pressed now, if so.
     pub why_not_now: &'a dyn Fn() -> Option<String>,
+    /// Why the first press would come too late for what the gestures were planned on, if so.
+    pub why_too_late: &'a dyn Fn() -> Option<String>,
 }
 
 /// How gestures ended.
@@ -61,7 +63,6 @@ pub fn play(
         let why = format!("a gesture would leave its bounds, at {x}, {y} on the screen");
         return Err(Error::new(why));
     }
-    player.begin();
     let mut playing = Playing {
         player,
         area,
@@ -167,7 +168,7 @@ impl Playing<'_> {
                 if let Some(reason) = trouble {
                     return Err(Halt::Board(reason));
                 }
-                self.press(Input::Key(code), acting)?;
+                self.press(Input::Key(code), acting, cancel)?;
                 self.release(Input::Key(code))?;
             }
         }
@@ -242,14 +243,26 @@ impl Playing<'_> {
         if let Some(reason) = (self.asked.why_not_now)() {
             return Err(Halt::Board(reason));
         }
-        Ok(self.press(mouse::button(button), acting)?)
+        self.press(mouse::button(button), acting, cancel)
     }
 
-    fn press(&mut self, input: Input, acting: &mut Acting<'_, '_>) -> Result<()> {
+    /// Presses a button or a key, if what was asked before was answered soon enough.
+    fn press(
+        &mut self,
+        input: Input,
+        acting: &mut Acting<'_, '_>,
+        cancel: &Cancel<'_>,
+    ) -> std::result::Result<(), Halt> {
+        // What is shown after the first press, the gestures themselves change.
+        let is_first = acting.act_ns() == 0;
+        if let Some(reason) = is_first.then(self.asked.why_too_late).flatten() {
+            return Err(Halt::Board(reason));
+        }
+        self.player.check(acting, cancel)?;
         acting.pressed();
         // Before it is, so that a press that fails half way is undone too.
         self.down.push(input);
-        self.player.press(input)
+        Ok(self.player.press(input)?)
     }
 
     fn release(&mut self, input: Input) -> Result<()> {

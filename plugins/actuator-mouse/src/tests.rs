@@ -70,6 +70,8 @@ enum Mischief {
     Blind,
     /// The place of the pointer is reported late, as behind a window manager that looks at presses first.
     Late,
+    /// The desktop answers late whether the board can be played, after so many moves, presses and releases: in milliseconds.
+    LateAnswer(usize, u64),
 }
 
 struct RecordingMouse;
@@ -190,7 +192,9 @@ impl Actuator for Playing {
             keys: Keys::default(),
             why_no_key: &|| None,
             why_not_now: &|| None,
+            why_too_late: &|| None,
         };
+        self.0.begin(acting.host().now_ns());
         let end = playing::play(&mut self.0, &gestures, bounds, &asked, acting, cancel);
         self.1.end(self.0.put());
         let End {

@@ -35,7 +35,12 @@ pub(super) fn play_with(
         };
     });
     // However busy this machine is.
-    let config = json!({ "max_age_ms": 60_000 });
+    play_within(60_000, of)
+}
+
+/// The same with frames of so many milliseconds at most.
+fn play_within(max_age_ms: u64, of: Vec<Gesture>) -> (Result<GestureOutcome>, String) {
+    let config = json!({ "max_age_ms": max_age_ms });
     let mut harness = flowpipe_plugin::harness!(OnDesktop, config).unwrap();
     let sent = harness.send(1, GESTURES, &gestures(of));
     let outcome = sent.map(|emitted| {
@@ -73,6 +78,40 @@ fn clicks_chords_drags_and_keys_are_played_in_order() {
     );
     let outcome = outcome.unwrap();
     assert_eq!((outcome.played, outcome.refused), (5, None));
+}
+
+/// What is asked right before a press may take as long as a desktop stands still.
+#[test]
+fn nothing_is_pressed_after_an_answer_that_took_long() {
+    let click = || Gesture::new("click", vec![Action::click([5.0, 5.0])]);
+    let key = || Gesture::new("key", vec![Action::key("F2")]);
+    for (after, of, pressed) in [
+        // Before the first move, before the first press, and before the second one.
+        (0, [click(), click()], ""),
+        (1, [click(), click()], "105,55"),
+        (4, [click(), click()], "105,55 down up 105,55"),
+        (3, [click(), key()], "105,55 down up"),
+    ] {
+        let (outcome, events) = play_with(None, Mischief::LateAnswer(after, 1000), of.to_vec());
+        assert_eq!(events, pressed);
+        let reason = outcome.unwrap().refused.unwrap();
+        assert!(reason.contains("stood still for"), "{reason}");
+    }
+}
+
+#[test]
+fn nothing_is_pressed_for_a_frame_that_has_grown_old_at_the_last_question() {
+    LOG.with_borrow_mut(|log| {
+        *log = MouseLog {
+            mischief: Mischief::LateAnswer(1, 500),
+            ..MouseLog::default()
+        };
+    });
+    let click = Gesture::new("click", vec![Action::click([5.0, 5.0])]);
+    let (outcome, events) = play_within(450, vec![click]);
+    assert!(!events.contains("down"), "{events}");
+    let reason = outcome.unwrap().refused.unwrap();
+    assert!(reason.contains("max_age_ms"), "{reason}");
 }
 
 /// Without a window, only the monitors say where the captured place is.

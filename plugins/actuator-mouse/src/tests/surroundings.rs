@@ -40,6 +40,11 @@ impl Surroundings for FakeDesktop {
     }
 
     fn trouble(&self, _: &Watched) -> Option<String> {
+        let late_ms = LOG.with_borrow(|log| match log.mischief {
+            Mischief::LateAnswer(after, ms) if after == log.events.len() => ms,
+            _ => 0,
+        });
+        std::thread::sleep(Duration::from_millis(late_ms));
         let is_raised = self.0.lock().unwrap().raised > 0;
         (!is_raised).then(|| "covered".to_owned())
     }
