@@ -90,6 +90,14 @@ pub trait InputDevice: Send {
     fn check(&mut self) -> Result<()> {
         Ok(())
     }
+    /// Waits for an answer of the system, where nothing else is asked before a press: one that stands still would do the press
+    /// only later, and its pictures look like those of a screen that does not change.
+    ///
+    /// # Errors
+    /// When it does not answer: then nothing that is pressed later arrives.
+    fn wait_for_answer(&mut self) -> Result<()> {
+        Ok(())
+    }
     /// Releases a button or a key. Returns when the display server has done it.
     ///
     /// # Errors

@@ -29,7 +29,7 @@ use crate::monitor::Monitor;
 use crate::own::OwnProcesses;
 use crate::rect::Rect;
 use crate::window::{Hidden, Titled, WindowId};
-use outputs::Outputs;
+pub(crate) use outputs::Outputs;
 use sway::Sway;
 
 /// A session of the compositor. Whoever waits for its events has a connection of its own, so that no thread waits for

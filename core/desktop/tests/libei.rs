@@ -19,6 +19,7 @@ use std::io::Write as _;
 use std::os::fd::OwnedFd;
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
+use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
 
 use eis::{Interruption, MadeUpEis, MadeUpRegion};
@@ -221,6 +222,52 @@ fn an_interruption_ends_a_drag_at_once() {
         let after: Vec<String> = eis.noted().split_off(before.len());
         assert!(after.iter().all(|it| it == "closed"), "{after:?}");
     }
+}
+
+/// Has the compositor stand still. Returns what ends that when it is dropped.
+fn stop(eis: &MadeUpEis) -> Sender<()> {
+    let (go_on, until) = channel();
+    eis.interrupt(Interruption::StandStill(until));
+    wait_for("stop", || (eis.noted().last()? == "asleep").then_some(()));
+    go_on
+}
+
+#[test]
+fn an_answer_comes_once_the_compositor_goes_on() {
+    let (eis, socket) = MadeUpEis::start(REGIONS.to_vec(), None);
+    let portal = start(socket);
+    let mut input = connect(&portal).input().unwrap();
+    input.put([100, -50]).unwrap();
+    let go_on = stop(&eis);
+    let waiting = std::thread::spawn(move || {
+        input.wait_for_answer().unwrap();
+        input
+    });
+    drop(go_on);
+    let _input = waiting.join().unwrap();
+    assert!(eis.noted().contains(&"awake".to_owned()));
+}
+
+/// What was sent to it would be done when it goes on.
+#[test]
+fn nothing_is_pressed_in_a_compositor_that_does_not_answer() {
+    let (eis, socket) = MadeUpEis::start(REGIONS.to_vec(), None);
+    let portal = start(socket);
+    let mut input = connect(&portal).input().unwrap();
+    input.put([100, -50]).unwrap();
+    let go_on = stop(&eis);
+    let error = input.wait_for_answer().unwrap_err();
+    assert!(matches!(error, DesktopError::Lost(_)), "{error}");
+    let error = error.to_string();
+    assert!(error.contains("it has not sent an answer"), "{error}");
+    assert!(input.press(Input::Button(1)).is_err());
+    drop(go_on);
+    wait_for_end(&eis);
+    let noted = eis.noted();
+    assert!(
+        !noted.iter().any(|it| it.starts_with("button")),
+        "{noted:?}"
+    );
 }
 
 #[test]

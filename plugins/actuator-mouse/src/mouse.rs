@@ -21,6 +21,10 @@ pub trait Mouse: Send {
     fn prepare_keys(&mut self) -> Result<()> {
         Ok(())
     }
+    /// Waits until the desktop answers. Right before what decides whether the press that follows comes too late.
+    fn wait_for_answer(&mut self) -> Result<()> {
+        Ok(())
+    }
     /// Presses a button or a key.
     fn press(&mut self, input: Input) -> Result<()>;
     /// Looks whether what is pressed may stay so. An error means that it has to be released now.
@@ -128,6 +132,10 @@ impl Mouse for SystemMouse {
             guardian.switch_to(server).map_err(unguarded)?;
         }
         Ok(())
+    }
+
+    fn wait_for_answer(&mut self) -> Result<()> {
+        Ok(self.device.wait_for_answer()?)
     }
 
     fn press(&mut self, input: Input) -> Result<()> {

@@ -75,6 +75,14 @@ impl Player {
         self.mouse.pixels(part)
     }
 
+    /// Waits until the desktop answers.
+    ///
+    /// # Errors
+    /// When it does not.
+    pub fn wait_for_answer(&mut self) -> Result<()> {
+        self.mouse.wait_for_answer()
+    }
+
     /// Presses a button or a key.
     ///
     /// # Errors

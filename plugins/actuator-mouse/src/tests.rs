@@ -72,6 +72,8 @@ enum Mischief {
     Late,
     /// The desktop answers late whether the board can be played, after so many moves, presses and releases: in milliseconds.
     LateAnswer(usize, u64),
+    /// The desktop that is asked nothing else answers the mouse late, before the first press.
+    LateAnswerToMouse,
 }
 
 struct RecordingMouse;
@@ -105,6 +107,13 @@ impl Mouse for RecordingMouse {
 
     fn press(&mut self, input: Pressed) -> Result<()> {
         LOG.with_borrow_mut(|log| log.events.push(format!("{}down", prefix(input))));
+        Ok(())
+    }
+
+    fn wait_for_answer(&mut self) -> Result<()> {
+        if LOG.with_borrow(|log| log.mischief == Mischief::LateAnswerToMouse) {
+            std::thread::sleep(Duration::from_secs(1));
+        }
         Ok(())
     }
 
@@ -325,6 +334,14 @@ fn the_button_goes_up_when_the_board_is_covered_and_looking_again_may_help() {
 fn what_was_planned_before_all_stood_still_is_not_played_on() {
     let (_, outcome, events) = play(Mischief::StandStill, &[0.5]);
     assert_eq!(events, "105,55 down 115,55 125,55 up");
+    let reason = outcome.unwrap().refused.unwrap();
+    assert!(reason.contains("stood still for 1.0 s"), "{reason}");
+}
+
+#[test]
+fn nothing_is_pressed_when_the_desktop_answers_the_mouse_late() {
+    let (_, outcome, events) = play(Mischief::LateAnswerToMouse, &[0.5]);
+    assert_eq!(events, "105,55");
     let reason = outcome.unwrap().refused.unwrap();
     assert!(reason.contains("stood still for 1.0 s"), "{reason}");
 }

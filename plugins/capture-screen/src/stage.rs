@@ -56,7 +56,8 @@ impl Capture for CaptureScreen {
 
     fn capture(&mut self, sink: &mut FrameSink<'_, '_>, _: &Cancel<'_>) -> Result<Next> {
         if self.pace.wait(sink)? {
-            // Before the capture: a picture is never older than its time.
+            // Before the capture. A picture that a compositor has sent through PipeWire is older, and still what is shown: it
+            // sends another one after each change. When it stands still it can't; so the mouse asks it before each press.
             let captured_ns = sink.host().now_ns();
             let target = self.target.known(&self.desktop);
             let target = target.map_err(|error| unless_ending(&sink.host(), error))?;

@@ -402,6 +402,13 @@ impl InputDevice for MutterPointer {
         }
     }
 
+    fn wait_for_answer(&mut self) -> Result<()> {
+        match &self.sender {
+            MutterSender::Methods(_) => Ok(()),
+            MutterSender::Libei(emulated) => emulated.sync().map_err(|error| self.explained(error)),
+        }
+    }
+
     fn release(&mut self, input: Input) -> Result<()> {
         self.send_input(input, false)
     }

@@ -3,7 +3,7 @@
 
 use crate::error::{DesktopError, Result};
 use crate::rect::Rect;
-use crate::wlroots::follow_outputs_of_session;
+use crate::wlroots::{Outputs, follow_outputs_of_session};
 
 /// A monitor, as the compositor describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,9 +14,33 @@ struct Described {
     pixels: [u32; 2],
 }
 
+/// How the compositor describes them.
+trait Descriptions: Send {
+    /// As far as it has said until now.
+    fn known(&mut self) -> Result<Vec<Described>>;
+    /// Waits for an answer.
+    fn ask(&mut self) -> Result<()>;
+}
+
+impl Descriptions for Outputs {
+    fn known(&mut self) -> Result<Vec<Described>> {
+        let outputs = Self::known(self)?.into_iter();
+        let described = outputs.map(|output| Described {
+            name: output.monitor.name,
+            place: output.monitor.place,
+            pixels: output.pixels,
+        });
+        Ok(described.collect())
+    }
+
+    fn ask(&mut self) -> Result<()> {
+        self.all().map(drop)
+    }
+}
+
 /// The monitors at the start.
 pub(super) struct MonitorsAtStart {
-    ask: Box<dyn FnMut() -> Result<Vec<Described>> + Send>,
+    compositor: Box<dyn Descriptions>,
     monitors: Vec<Described>,
 }
 
@@ -25,23 +49,22 @@ impl MonitorsAtStart {
     pub(super) fn of_session() -> Option<Self> {
         let mut outputs = follow_outputs_of_session().ok()??;
         outputs.all().ok()?;
-        Self::of(move || {
-            let outputs = outputs.known()?.into_iter();
-            let described = outputs.map(|output| Described {
-                name: output.monitor.name,
-                place: output.monitor.place,
-                pixels: output.pixels,
-            });
-            Ok(described.collect())
+        Self::of(outputs)
+    }
+
+    fn of(mut compositor: impl Descriptions + 'static) -> Option<Self> {
+        Some(Self {
+            monitors: compositor.known().ok()?,
+            compositor: Box::new(compositor),
         })
     }
 
-    /// `ask`: asks the compositor.
-    fn of(mut ask: impl FnMut() -> Result<Vec<Described>> + Send + 'static) -> Option<Self> {
-        Some(Self {
-            monitors: ask().ok()?,
-            ask: Box::new(ask),
-        })
+    /// Waits until the compositor answers.
+    ///
+    /// # Errors
+    /// When it does not.
+    pub(super) fn ask(&mut self) -> Result<()> {
+        self.compositor.ask()
     }
 
     /// Checks that they are the same.
@@ -49,7 +72,7 @@ impl MonitorsAtStart {
     /// # Errors
     /// When they have changed, and when the compositor does not answer any more.
     pub(super) fn check(&mut self) -> Result<()> {
-        match (self.ask)()? == self.monitors {
+        match self.compositor.known()? == self.monitors {
             true => Ok(()),
             false => Err(DesktopError::Input(
                 "the monitors have changed since the desktop portal has allowed the mouse: start the run again"
@@ -64,6 +87,18 @@ mod tests {
     use std::sync::{Arc, Mutex};
 
     use super::*;
+
+    struct Shown(Arc<Mutex<Vec<Described>>>);
+
+    impl Descriptions for Shown {
+        fn known(&mut self) -> Result<Vec<Described>> {
+            Ok(self.0.lock().unwrap().clone())
+        }
+
+        fn ask(&mut self) -> Result<()> {
+            Ok(())
+        }
+    }
 
     #[test]
     fn another_place_size_or_number_of_monitors_is_a_change() {
@@ -93,9 +128,7 @@ mod tests {
             ..first.clone()
         };
         let shown = Arc::new(Mutex::new(vec![first.clone()]));
-        let asked = Arc::clone(&shown);
-        let ask = move || Ok(asked.lock().unwrap().clone());
-        let mut at_start = MonitorsAtStart::of(ask).unwrap();
+        let mut at_start = MonitorsAtStart::of(Shown(Arc::clone(&shown))).unwrap();
         assert!(at_start.check().is_ok());
         for changed in [
             vec![scaled],

@@ -291,6 +291,14 @@ impl InputDevice for PortalPointer {
         }
     }
 
+    fn wait_for_answer(&mut self) -> Result<()> {
+        match &self.sender {
+            // The answer to the move before a press is the portal's, not the compositor's.
+            PortalSender::Methods(_) => self.at_start.as_mut().map_or(Ok(()), MonitorsAtStart::ask),
+            PortalSender::Libei(emulated) => emulated.sync().map_err(|error| self.explained(error)),
+        }
+    }
+
     fn release(&mut self, input: Input) -> Result<()> {
         self.send_input(input, false)
     }

@@ -33,6 +33,8 @@ pub enum Interruption {
     ReplaceKeyboard(&'static str),
     PauseKeyboard,
     ResumeKeyboard,
+    /// As when the compositor is stopped, until the sender is dropped.
+    StandStill(Receiver<()>),
 }
 
 pub struct MadeUpEis {
@@ -207,6 +209,12 @@ impl Server {
             }
             Interruption::PauseKeyboard => self.keyboard.as_ref().unwrap().paused(),
             Interruption::ResumeKeyboard => self.keyboard.as_ref().unwrap().resumed(),
+            Interruption::StandStill(until) => {
+                self.note("asleep".to_owned());
+                // The sender is dropped.
+                let _ = until.recv();
+                self.note("awake".to_owned());
+            }
         }
         false
     }
