@@ -50,6 +50,8 @@ pub struct SystemMouse {
     device: Box<dyn InputDevice>,
     /// `None` on systems that have none.
     guardian: Option<Guardian>,
+    /// Whether the guardian has to guard on another display server before a key is pressed.
+    must_switch: bool,
     pixels: ScreenPixels,
 }
 
@@ -95,6 +97,7 @@ impl SystemMouse {
         let mouse = Self {
             device,
             guardian,
+            must_switch: false,
             pixels: ScreenPixels::of(desktop),
         };
         Ok((mouse, reports))
@@ -125,12 +128,15 @@ impl Mouse for SystemMouse {
 
     fn prepare_keys(&mut self) -> Result<()> {
         self.device.check()?;
-        if self.device.prepare_keys()?
+        // The device reports it once, and the guardian may fail.
+        self.must_switch |= self.device.prepare_keys()?;
+        if self.must_switch
             && let (Some(guardian), Some(server)) =
                 (&mut self.guardian, self.device.display_server())
         {
             guardian.switch_to(server).map_err(unguarded)?;
         }
+        self.must_switch = false;
         Ok(())
     }
 
@@ -178,5 +184,100 @@ impl Mouse for SystemMouse {
 
     fn pixels(&mut self, part: Rect) -> Option<Vec<u8>> {
         self.pixels.read(part)
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::cell::Cell;
+    use std::os::unix::net::UnixStream;
+    use std::sync::Arc;
+
+    use flowpipe_desktop::DesktopError;
+    use flowpipe_desktop::input::DisplayServer;
+    use flowpipe_guardian::PreparedReleases;
+
+    use super::*;
+
+    type DesktopResult<T> = std::result::Result<T, DesktopError>;
+
+    /// A device whose keyboard is new the first time. On its display server nobody can guard at first.
+    struct NewKeyboard {
+        is_new: bool,
+        failures: Cell<u32>,
+    }
+
+    impl InputDevice for NewKeyboard {
+        fn place(&mut self) -> DesktopResult<Option<[i32; 2]>> {
+            Ok(None)
+        }
+
+        fn put(&mut self, _: [i32; 2]) -> DesktopResult<()> {
+            Ok(())
+        }
+
+        fn prepare_keys(&mut self) -> DesktopResult<bool> {
+            Ok(std::mem::take(&mut self.is_new))
+        }
+
+        fn press(&mut self, _: Input) -> DesktopResult<()> {
+            Ok(())
+        }
+
+        fn release(&mut self, _: Input) -> DesktopResult<()> {
+            Ok(())
+        }
+
+        fn display_server(&self) -> Option<DisplayServer> {
+            let failures = self.failures.get();
+            self.failures.set(failures.saturating_sub(1));
+            Some(match failures {
+                0 => server(),
+                _ => DisplayServer::X11 {
+                    display: "nowhere".to_owned(),
+                },
+            })
+        }
+    }
+
+    #[expect(
+        clippy::unwrap_used,
+        reason = "a test helper that can't go on should panic"
+    )]
+    fn server() -> DisplayServer {
+        let (socket, other_end) = UnixStream::pair().unwrap();
+        // Without it, the guardian ends. It stays open as long as this process.
+        std::mem::forget(other_end);
+        DisplayServer::Shared(Arc::new(PreparedReleases {
+            socket,
+            releases: Vec::new(),
+            time_from_end: None,
+        }))
+    }
+
+    #[test]
+    fn no_key_is_prepared_before_the_guardian_guards_its_keyboard() {
+        let device = NewKeyboard {
+            is_new: true,
+            failures: Cell::new(2),
+        };
+        let guardian = Guardian::start(server()).unwrap();
+        let before = guardian.id();
+        let mut mouse = SystemMouse {
+            device: Box::new(device),
+            guardian: Some(guardian),
+            must_switch: false,
+            pixels: ScreenPixels::Unavailable,
+        };
+        for _ in 0..2 {
+            let error = mouse.prepare_keys().unwrap_err().to_string();
+            assert!(error.contains("nothing is pressed"), "{error}");
+        }
+        mouse.prepare_keys().unwrap();
+        let guards = |mouse: &SystemMouse| mouse.guardian.as_ref().map(Guardian::id);
+        let after = guards(&mouse);
+        assert_ne!(after, Some(before));
+        mouse.prepare_keys().unwrap();
+        assert_eq!(guards(&mouse), after, "once");
     }
 }
