@@ -285,6 +285,12 @@ impl Mutter {
         end(self.programs.get_mut(PIPEWIRE));
     }
 
+    /// Kills WirePlumber, without which PipeWire connects nobody.
+    pub fn kill_wireplumber(&mut self) {
+        const WIREPLUMBER: usize = 2;
+        end(self.programs.get_mut(WIREPLUMBER));
+    }
+
     /// Turns the monitor and sets its scale. `transform`: 0 upright, 1 by 90 degrees.
     ///
     /// # Panics

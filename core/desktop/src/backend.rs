@@ -75,7 +75,7 @@ pub(crate) trait Backend: Send + Sync {
     fn asks(&self) -> bool {
         false
     }
-    /// Questions to a person end when this is true.
+    /// Questions to a person and waits for a picture end when this is true.
     fn give_up_when(&self, _is_over: IsOver) {}
     /// Whether a picture of a few pixels comes within a millisecond or so, whatever the screen does.
     fn gives_pixels_at_once(&self) -> bool {

@@ -92,8 +92,8 @@ impl Desktop {
         self.backend.asks()
     }
 
-    /// Gives up questions to a person once this is true, as when the run ends: the dialog of a desktop portal may stay open
-    /// for minutes. What was asked fails then. The first call counts.
+    /// Gives up questions to a person and waits for a picture once this is true, as when the run ends: the dialog of a desktop
+    /// portal may stay open for minutes. What was asked for fails then. The first call counts.
     pub fn give_up_when(&self, is_over: impl Fn() -> bool + Send + Sync + 'static) {
         self.backend.give_up_when(Box::new(is_over));
     }

@@ -18,9 +18,9 @@ mod pointer;
 mod session;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use crate::backend::Backend;
+use crate::backend::{Backend, IsOver};
 use crate::bus::{self, Bus};
 use crate::capabilities::Capabilities;
 use crate::error::{DesktopError, Result};
@@ -46,6 +46,8 @@ pub(crate) struct Mutter {
     /// The path of PipeWire's socket; `None`: as the environment names it.
     pipewire: Option<PathBuf>,
     known_displays: KnownDisplays,
+    /// Whether nobody waits for pictures any more.
+    is_over: OnceLock<IsOver>,
 }
 
 impl Mutter {
@@ -61,6 +63,7 @@ impl Mutter {
             bus,
             address: None,
             pipewire: None,
+            is_over: OnceLock::new(),
         }))
     }
 
@@ -77,7 +80,12 @@ impl Mutter {
             bus,
             address: Some(address.to_owned()),
             pipewire: Some(pipewire.to_owned()),
+            is_over: OnceLock::new(),
         })
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_over.get().is_some_and(|is_over| is_over())
     }
 
     /// Another connection. The compositor ends what was begun on it when it ends.
@@ -143,6 +151,11 @@ impl Backend for Mutter {
 
     fn no_windows(&self) -> DesktopError {
         no_windows()
+    }
+
+    fn give_up_when(&self, is_over: IsOver) {
+        // The first one counts.
+        let _ = self.is_over.set(is_over);
     }
 
     fn others_over(&self, _window: WindowId, _rect: Rect) -> Result<Vec<Rect>> {

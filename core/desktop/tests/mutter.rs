@@ -15,7 +15,7 @@ mod wayland_click;
 mod wayland_window;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use flowpipe_desktop::input::{Input, InputDevice, LateReports, PlaceReports};
@@ -206,6 +206,25 @@ fn captures_and_presses_ask_for_the_monitors_only_after_a_change() {
         // What was asked for reaches beyond it.
         (size[0] == turned[0]).then_some(())
     });
+}
+
+/// Without WirePlumber, which connects programs, no picture comes.
+#[test]
+fn the_end_of_a_run_ends_the_wait_for_a_picture() {
+    let mut mutter = Mutter::start([1280, 800], "1");
+    let desktop = connect(&mutter);
+    let whole = desktop.monitors().unwrap()[0].place;
+    mutter.kill_wireplumber();
+    let is_over = Arc::new(AtomicBool::new(false));
+    let over = Arc::clone(&is_over);
+    let mut grabber = desktop.grabber().unwrap();
+    desktop.give_up_when(move || over.load(Ordering::SeqCst));
+    let waiting =
+        std::thread::spawn(move || grabber.grab(whole).err().map(|error| error.to_string()));
+    is_over.store(true, Ordering::SeqCst);
+    let error = waiting.join().unwrap().unwrap();
+    // Else the compositor sends no picture.
+    assert!(error.contains("the pictures have ended"), "{error}");
 }
 
 /// How many threads and open files this process has.

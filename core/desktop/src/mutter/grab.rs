@@ -67,7 +67,10 @@ impl MutterGrabber {
         let newest = source.stream.newest();
         let taken = newest.with(
             PATIENCE,
-            || source.session.has_ended() || mutter.known_displays.changes() != changes,
+            || {
+                let have_changed = || mutter.known_displays.changes() != changes;
+                source.session.has_ended() || have_changed() || mutter.is_over()
+            },
             |whole| is_of(whole, display),
             |whole| cut.take(whole, display.monitor.place, part),
         );
@@ -143,6 +146,8 @@ impl Grab for MutterGrabber {
                     changing.go_on(Instant::now())?;
                 }
                 Err(_) if self.is_outdated()? => changing.go_on(Instant::now())?,
+                // A question to Mutter may take long.
+                Err(error) if self.mutter.is_over() => return Err(error),
                 Err(error) => {
                     // Mutter may have ended, and with it the pictures.
                     self.mutter.displays()?;
