@@ -12,7 +12,8 @@ use pipewire::spa::sys::{
     SPA_META_HEADER_FLAG_CORRUPTED, SPA_META_Header, spa_buffer, spa_data, spa_meta_header,
 };
 
-use rustix::fs::fstat;
+use rustix::fs::{SealFlags, fcntl_get_seals, fstat};
+use rustix::io::{pread, retry_on_intr};
 
 use super::dma_buf::DmaBuf;
 use super::format::{self, Agreed};
@@ -22,6 +23,9 @@ use super::remote::Remote;
 use super::rows::Chunk;
 use super::stream::{Receiver, Stream};
 use super::tracking::{Plan, Tracking};
+use crate::grabber::LARGEST_PICTURE;
+
+const TOO_SMALL: &str = "the compositor's memory is smaller than its pictures";
 
 /// A stream of pictures. It ends when this is dropped.
 pub(crate) struct Pictures {
@@ -71,6 +75,8 @@ pub(super) struct PictureReceiver {
     /// For the next picture.
     spare: RefCell<Vec<u8>>,
     pub(super) tracking: RefCell<Tracking>,
+    /// The last memory that was read from its file, for the next one.
+    unsealed: RefCell<Vec<u8>>,
     /// The buffers of a device, by the address at which they are described.
     dma_bufs: RefCell<HashMap<usize, DmaBuf>>,
     /// Why such buffers can't be read.
@@ -93,6 +99,7 @@ impl PictureReceiver {
             agreed: Cell::new(None),
             spare: RefCell::default(),
             tracking: RefCell::default(),
+            unsealed: RefCell::default(),
             dma_bufs: RefCell::default(),
             no_dma_buf: RefCell::default(),
         }
@@ -166,12 +173,10 @@ impl PictureReceiver {
                 plan.copy(agreed.layout, memory, chunk, &mut pixels)
             })
         } else if [SPA_DATA_MemFd, SPA_DATA_MemPtr].contains(&data.type_) && !data.data.is_null() {
-            check_file(data).map_err(Refusal::Picture)?;
-            let (begin, length) = (data.data.cast::<u8>(), data.maxsize as usize);
-            // SAFETY: the library has mapped as much. The compositor writes to it only after it was given back.
-            let memory = unsafe { std::slice::from_raw_parts(begin, length) };
-            let copied = plan.copy(agreed.layout, memory, chunk, &mut pixels);
-            copied.map_err(Refusal::Picture)
+            let read = |memory: &[u8]| plan.copy(agreed.layout, memory, chunk, &mut pixels);
+            // SAFETY: the library has mapped what is described, and holds the file open.
+            let copied = unsafe { with_memory(data, &mut self.unsealed.borrow_mut(), read) };
+            copied.flatten().map_err(Refusal::Picture)
         } else {
             Err(Refusal::Picture(
                 "the compositor sends pictures in memory that can't be mapped".to_owned(),
@@ -223,26 +228,70 @@ impl PictureReceiver {
     }
 }
 
-/// Checks that the file of mapped memory has all that is to be read of it: beyond its end, reading would end this process.
-/// Compositors seal theirs, or never shrink them.
-fn check_file(data: &spa_data) -> Result<(), String> {
-    if data.type_ != SPA_DATA_MemFd {
-        return Ok(());
+/// Gives the memory of a picture: as the library has mapped it, or read from its file to `copy` where the sender may make the
+/// file shorter. Beyond the end of a file, mapped memory would end this process. Mutter, KWin and PipeWire seal theirs; the
+/// portal of wlroots' compositors does not.
+///
+/// # Errors
+/// When there is less of it than described.
+///
+/// # Safety
+/// The memory has to be mapped, and its file open, for the time of the call.
+unsafe fn with_memory<T>(
+    data: &spa_data,
+    copy: &mut Vec<u8>,
+    with: impl FnOnce(&[u8]) -> T,
+) -> Result<T, String> {
+    let length = data.maxsize as usize;
+    if data.type_ == SPA_DATA_MemFd {
+        let file = RawFd::try_from(data.fd).unwrap_or(-1);
+        if file < 0 {
+            return Err("the compositor sends pictures in memory without a file".to_owned());
+        }
+        // SAFETY: as the caller promises.
+        let file = unsafe { BorrowedFd::borrow_raw(file) };
+        if !check_file(file, data)? {
+            read_whole(file, data, copy)?;
+            return Ok(with(copy));
+        }
     }
-    let file = RawFd::try_from(data.fd).unwrap_or(-1);
-    if file < 0 {
-        return Err("the compositor sends pictures in memory without a file".to_owned());
-    }
-    // SAFETY: the library holds it open as long as there is the buffer.
-    let file = unsafe { BorrowedFd::borrow_raw(file) };
-    let status = fstat(file);
-    let status =
-        status.map_err(|error| format!("the compositor's memory can't be measured: {error}"))?;
+    // SAFETY: the library has mapped as much, and it stays so. The compositor writes to it only after it was given back.
+    Ok(with(unsafe {
+        std::slice::from_raw_parts(data.data.cast::<u8>(), length)
+    }))
+}
+
+/// Checks that a file has all that is to be read of it. Returns whether that stays so.
+fn check_file(file: BorrowedFd<'_>, data: &spa_data) -> Result<bool, String> {
+    // Only a memfd can be sealed. Before it is measured: then it stays as long.
+    let is_sealed = fcntl_get_seals(file).is_ok_and(|seals| seals.contains(SealFlags::SHRINK));
+    let status = fstat(file)
+        .map_err(|error| format!("the compositor's memory can't be measured: {error}"))?;
     let end = u64::from(data.mapoffset) + u64::from(data.maxsize);
     match u64::try_from(status.st_size).is_ok_and(|size| size >= end) {
-        true => Ok(()),
-        false => Err("the compositor's memory is smaller than its pictures".to_owned()),
+        true => Ok(is_sealed),
+        false => Err(TOO_SMALL.to_owned()),
     }
+}
+
+/// Reads all that is described of a file.
+fn read_whole(file: BorrowedFd<'_>, data: &spa_data, to: &mut Vec<u8>) -> Result<(), String> {
+    let length = data.maxsize as usize;
+    if length as u64 > LARGEST_PICTURE {
+        return Err("the compositor's memory is larger than any picture".to_owned());
+    }
+    to.resize(length, 0);
+    let mut done = 0;
+    while done < length {
+        let at = u64::from(data.mapoffset) + done as u64;
+        match retry_on_intr(|| pread(file, &mut to[done..], at)) {
+            // It was made shorter.
+            Ok(0) => return Err(TOO_SMALL.to_owned()),
+            Ok(count) => done += count,
+            Err(error) => return Err(format!("the compositor's memory can't be read: {error}")),
+        }
+    }
+    Ok(())
 }
 
 impl Receiver for PictureReceiver {
@@ -319,10 +368,14 @@ impl Receiver for PictureReceiver {
 
 #[cfg(test)]
 mod tests {
-    use std::os::fd::AsRawFd as _;
+    use std::ffi::c_void;
+    use std::io::Write as _;
+    use std::os::fd::{AsFd as _, AsRawFd as _};
     use std::time::Duration;
 
+    use memmap2::MmapOptions;
     use pipewire::spa::sys::{spa_chunk, spa_data, spa_meta};
+    use rustix::fs::{MemfdFlags, fcntl_add_seals, memfd_create};
 
     use super::super::rows::Layout;
     use super::*;
@@ -410,6 +463,68 @@ mod tests {
         ] {
             assert!(!take(&receiver, value, chunk_flags, header_flags, MEMORY));
             assert_eq!(seen(&receiver), Ok(wanted));
+        }
+    }
+
+    /// A memfd with the pixels of a picture.
+    fn memfd(value: u8, seals: SealFlags) -> std::fs::File {
+        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+        let mut file = std::fs::File::from(memfd_create("picture", flags).unwrap());
+        file.write_all(&[value; 16]).unwrap();
+        fcntl_add_seals(&file, seals).unwrap();
+        file
+    }
+
+    /// Beyond the new end of a file, mapped memory can't be read: that would end this process.
+    #[test]
+    fn memory_that_is_made_shorter_while_it_is_read_is_an_error() {
+        let file = memfd(7, SealFlags::empty());
+        let mapped = MmapOptions::new().map_raw_read_only(&file).unwrap();
+        let begin = mapped.as_mut_ptr().cast();
+        let mut data = described(SPA_DATA_MemFd, i64::from(file.as_raw_fd()), begin);
+        let mut copy = Vec::new();
+        let mut shorten_and_read = |data: &spa_data| {
+            let read = |memory: &[u8]| {
+                file.set_len(0).unwrap();
+                memory.iter().map(|it| u32::from(*it)).sum::<u32>()
+            };
+            // SAFETY: it is mapped, and the file is open.
+            unsafe { with_memory(data, &mut copy, read) }
+        };
+        assert_eq!(shorten_and_read(&data), Ok(7 * 16));
+        // Now before it is read.
+        assert_eq!(shorten_and_read(&data), Err(TOO_SMALL.to_owned()));
+        file.set_len(16).unwrap();
+        data.maxsize = 17;
+        assert_eq!(shorten_and_read(&data), Err(TOO_SMALL.to_owned()));
+        let end = || read_whole(file.as_fd(), &data, &mut Vec::new());
+        assert_eq!(end(), Err(TOO_SMALL.to_owned()));
+        data.maxsize = u32::MAX;
+        let error = read_whole(file.as_fd(), &data, &mut Vec::new()).unwrap_err();
+        assert!(error.contains("larger than any picture"), "{error}");
+    }
+
+    #[test]
+    fn sealed_memory_is_read_where_it_is_mapped() {
+        let file = memfd(7, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL);
+        let mut mapped = [9; 16];
+        let begin = mapped.as_mut_ptr().cast();
+        let data = described(SPA_DATA_MemFd, i64::from(file.as_raw_fd()), begin);
+        // SAFETY: it is there.
+        let read = unsafe { with_memory(&data, &mut Vec::new(), |memory| memory[0]) };
+        assert_eq!(read, Ok(9));
+    }
+
+    /// Memory of a picture.
+    fn described(kind: u32, file: i64, begin: *mut c_void) -> spa_data {
+        spa_data {
+            type_: kind,
+            flags: 0,
+            fd: file,
+            mapoffset: 0,
+            maxsize: 16,
+            data: begin,
+            chunk: std::ptr::null_mut(),
         }
     }
 
