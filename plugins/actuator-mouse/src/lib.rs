@@ -42,7 +42,7 @@ use crate::area::Area;
 use crate::config::Config;
 use crate::guard::{Guard, Watched};
 use crate::keys::Keys;
-use crate::mouse::{Mouse as _, SystemMouse};
+use crate::mouse::SystemMouse;
 use crate::player::Player;
 use crate::playing::{Asked, End};
 use crate::surroundings::Surroundings;
@@ -312,14 +312,12 @@ impl Mechanism {
         unreported::check(desktop.capabilities(), config)?;
         let guard = Arc::new(Guard::default());
         let (mouse, reports) = SystemMouse::new(&desktop, config)?;
-        let mut mouse = Box::new(mouse);
-        if mouse.is_captured() {
-            mouse.put(rest::aside(desktop.screen()?))?;
-        }
+        let mut player = Player::new(Box::new(mouse), Arc::clone(&guard), config);
+        player.rest_at_start(|| Ok(desktop.screen()?), host)?;
         let surroundings = Box::new(desktop.clone());
         let watch = Watch::start(config, Arc::clone(&guard), surroundings, reports, host)?;
         Ok(Self {
-            player: Player::new(mouse, Arc::clone(&guard), config),
+            player,
             guard,
             monitors: Surroundings::monitors(&desktop),
             surroundings: Box::new(desktop),

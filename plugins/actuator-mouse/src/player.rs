@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use flowpipe_desktop::Rect;
 use flowpipe_guardian::Input;
-use flowpipe_plugin::{Acting, Cancel, Error, Result};
+use flowpipe_plugin::{Acting, Cancel, Error, Host, Result, tracing};
 
 use crate::config::Config;
 use crate::guard::{Guard, Trouble};
@@ -131,6 +131,26 @@ impl Player {
             return Ok(false);
         }
         Ok(self.put.iter().all(|&before| is_elsewhere(place, before)))
+    }
+
+    /// Puts the pointer aside before anything was played, if pictures show it: over a board, it would hide what all messages
+    /// begin with. Nothing can be checked first but that the run continues.
+    ///
+    /// # Errors
+    /// When the mouse fails, or the screen is not known.
+    pub fn rest_at_start(
+        &mut self,
+        screen: impl FnOnce() -> Result<Rect>,
+        host: Host,
+    ) -> Result<()> {
+        if !self.mouse.is_captured() || host.is_ending() {
+            return Ok(());
+        }
+        tracing::info!(
+            "the pointer goes near the lower right corner of the screen: pictures of this desktop may contain it"
+        );
+        // It is not noted: gestures that are refused move nothing.
+        self.mouse.put(rest::aside(screen()?))
     }
 
     /// Leaves the pointer beside the bounds, where the next pictures of them would contain it.

@@ -74,6 +74,8 @@ enum Mischief {
     LateAnswer(usize, u64),
     /// The desktop that is asked nothing else answers the mouse late, before the first press.
     LateAnswerToMouse,
+    /// Pictures contain the pointer.
+    Captured,
 }
 
 struct RecordingMouse;
@@ -149,6 +151,10 @@ impl Mouse for RecordingMouse {
             log.events.push(format!("{}up", prefix(input)));
             Ok(())
         })
+    }
+
+    fn is_captured(&self) -> bool {
+        LOG.with_borrow(|log| log.mischief == Mischief::Captured)
     }
 
     fn pixels(&mut self, _: Rect) -> Option<Vec<u8>> {

@@ -102,8 +102,10 @@ impl World for FakeDesktop {
     fn mechanism(config: &Config, host: &Host) -> Result<Mechanism> {
         let guard = Arc::new(Guard::default());
         let desktop = Self::default();
+        let mut player = Player::new(Box::new(RecordingMouse), Arc::clone(&guard), config);
+        player.rest_at_start(|| Ok(desktop.screen().unwrap()), *host)?;
         Ok(Mechanism {
-            player: Player::new(Box::new(RecordingMouse), Arc::clone(&guard), config),
+            player,
             monitors: desktop.monitors(),
             surroundings: Box::new(desktop.clone()),
             raised: None,
@@ -143,6 +145,20 @@ fn a_board_that_has_grown_old_while_its_window_rose_is_not_played() {
     assert_eq!(LOG.with_borrow(|log| log.events.len()), 0);
     // The next frame is played: the window is in front. A busy machine may need several.
     assert!((0..100).any(|_| play().refused.is_none()));
+}
+
+#[test]
+fn a_pointer_that_pictures_contain_goes_aside_at_the_start() {
+    for (mischief, moves) in [(Mischief::None, ""), (Mischief::Captured, "792,592")] {
+        LOG.with_borrow_mut(|log| {
+            *log = MouseLog {
+                mischief,
+                ..MouseLog::default()
+            };
+        });
+        let _harness = flowpipe_plugin::harness!(OnDesktop, json!({})).unwrap();
+        assert_eq!(LOG.with_borrow(|log| log.events.join(" ")), moves);
+    }
 }
 
 /// Places and windows there are others.
