@@ -1,20 +1,34 @@
 //! A compositor with wlroots' protocols that is made up, and does what a real one seldom does. It speaks Wayland byte by
 //! byte.
 
+#![allow(dead_code, reason = "each test file uses some of it")]
+
 use std::collections::HashMap;
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 /// What it does wrong.
 #[derive(Clone, Copy, Default)]
 pub struct Flaws {
     /// So many attempts to copy its picture fail.
     pub failed_copies: u32,
-    /// It announces globals as long as somebody listens.
-    pub has_endless_globals: bool,
-    /// It takes each of these back at once.
-    pub are_removed: bool,
+    /// What it sends as long as somebody listens.
+    pub endless: Option<Endless>,
+}
+
+/// What comes to no end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Endless {
+    /// Globals.
+    Globals,
+    /// Globals, each of which it takes back at once.
+    RemovedGlobals,
+    /// Events of its monitor, from the first picture of it on.
+    Events,
+    /// That objects are gone, from the first picture on.
+    Deletions,
 }
 
 /// It runs until the test ends, and has one monitor.
@@ -30,6 +44,10 @@ const GLOBALS: [(&str, u32); 4] = [
     ("zwlr_screencopy_manager_v1", 1),
 ];
 const SIZE: u32 = 200;
+/// The number of no object.
+const NO_OBJECT: u32 = 0xfeed;
+/// How long a flood lasts, so that a test that fails ends.
+const ENDLESS: Duration = Duration::from_secs(15);
 
 impl MadeUpCompositor {
     /// Starts one.
@@ -57,6 +75,8 @@ struct Client {
     flaws: Flaws,
     /// The interfaces of its objects.
     objects: HashMap<u32, String>,
+    /// The number of its monitor. 0: it has none yet.
+    monitor: u32,
 }
 
 impl Client {
@@ -65,6 +85,7 @@ impl Client {
             stream,
             flaws,
             objects: HashMap::from([(1, "wl_display".to_owned())]),
+            monitor: 0,
         }
     }
 
@@ -106,8 +127,11 @@ impl Client {
                 let (interface, _) = GLOBALS[number as usize];
                 self.objects.insert(id, interface.to_owned());
                 match interface {
-                    // The current mode.
-                    "wl_output" => self.send(id, 1, &[1, SIZE, SIZE, 60_000]),
+                    "wl_output" => {
+                        self.monitor = id;
+                        // The current mode.
+                        self.send(id, 1, &[1, SIZE, SIZE, 60_000])
+                    }
                     _ => Some(()),
                 }
             }
@@ -119,6 +143,12 @@ impl Client {
             }
             ("zwlr_screencopy_manager_v1", 1) => {
                 let (id, width, height) = (arguments[0], arguments[5], arguments[6]);
+                match self.flaws.endless {
+                    // That all of it is described.
+                    Some(Endless::Events) => self.flood(self.monitor, 2, &[])?,
+                    Some(Endless::Deletions) => self.flood(1, 1, &[NO_OBJECT])?,
+                    _ => {}
+                }
                 if self.flaws.failed_copies > 0 {
                     self.flaws.failed_copies -= 1;
                     return self.send(id, 3, &[]);
@@ -138,12 +168,15 @@ impl Client {
         for (number, (interface, version)) in GLOBALS.into_iter().enumerate() {
             self.global(registry, number as u32, interface, version)?;
         }
-        if self.flaws.has_endless_globals {
-            for number in 1000.. {
-                self.global(registry, number, "wl_output", 3)?;
-                if self.flaws.are_removed {
-                    self.send(registry, 1, &[number])?;
-                }
+        let are_removed = match self.flaws.endless {
+            Some(Endless::Globals) => false,
+            Some(Endless::RemovedGlobals) => true,
+            _ => return Some(()),
+        };
+        for number in 1000.. {
+            self.global(registry, number, "wl_output", 3)?;
+            if are_removed {
+                self.send(registry, 1, &[number])?;
             }
         }
         Some(())
@@ -155,11 +188,27 @@ impl Client {
     }
 
     fn send(&mut self, object: u32, opcode: u32, arguments: &[u32]) -> Option<()> {
-        let length = 8 + 4 * arguments.len() as u32;
-        let words = [&[object, length << 16 | opcode][..], arguments].concat();
-        let bytes: Vec<u8> = words.into_iter().flat_map(u32::to_ne_bytes).collect();
-        self.stream.write_all(&bytes).ok()
+        self.stream
+            .write_all(&event(object, opcode, arguments))
+            .ok()
     }
+
+    /// Sends the same without an end, faster than it is read: many at a time. A client that takes all of it is spared the rest.
+    fn flood(&mut self, object: u32, opcode: u32, arguments: &[u32]) -> Option<()> {
+        let events = event(object, opcode, arguments).repeat(1 << 13);
+        let began = Instant::now();
+        while began.elapsed() < ENDLESS {
+            self.stream.write_all(&events).ok()?;
+        }
+        Some(())
+    }
+}
+
+/// An event, as it is sent.
+fn event(object: u32, opcode: u32, arguments: &[u32]) -> Vec<u8> {
+    let length = 8 + 4 * arguments.len() as u32;
+    let words = [&[object, length << 16 | opcode][..], arguments].concat();
+    words.into_iter().flat_map(u32::to_ne_bytes).collect()
 }
 
 /// A text as words: its length with the zero at its end, and its bytes, filled up.

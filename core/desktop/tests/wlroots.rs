@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use flowpipe_desktop::input::{Input, PlaceReports};
 use flowpipe_desktop::{Capture, Desktop, Grabber, Rect, WindowId};
-use made_up_compositor::{Flaws, MadeUpCompositor};
+use made_up_compositor::{Endless, Flaws, MadeUpCompositor};
 use sway::Sway;
 use wayland_click::{click, press_key, wait_for};
 use wayland_window::{LEFT, PointerEvent, WaylandWindow};
@@ -328,15 +328,32 @@ fn a_monitor_that_gives_no_picture_for_a_moment_does_not_end_the_capture() {
 
 #[test]
 fn endless_globals_are_refused() {
-    for are_removed in [false, true] {
+    for endless in [Endless::Globals, Endless::RemovedGlobals] {
         let compositor = MadeUpCompositor::start(Flaws {
-            has_endless_globals: true,
-            are_removed,
+            endless: Some(endless),
             ..Flaws::default()
         });
         let connected = Desktop::connect_wlroots(&compositor.socket(), None);
         let error = connected.err().unwrap().to_string();
         assert!(error.contains("announces more than"), "{error}");
+    }
+}
+
+#[test]
+fn endless_events_are_refused() {
+    for endless in [Endless::Events, Endless::Deletions] {
+        let compositor = MadeUpCompositor::start(Flaws {
+            endless: Some(endless),
+            ..Flaws::default()
+        });
+        let desktop = Desktop::connect_wlroots(&compositor.socket(), None).unwrap();
+        let error = is_seen(&mut desktop.grabber().unwrap()).unwrap_err();
+        // It depends on which of both processes is faster.
+        let limits = ["sends more than 8192 events at a time", "for 2s"];
+        let is_limit = limits.iter().any(|it| error.contains(it));
+        assert!(is_limit, "{endless:?}: {error}");
+        // Another connection is as it was.
+        assert!(desktop.monitors().is_ok(), "{endless:?}");
     }
 }
 

@@ -12,9 +12,7 @@ use std::cell::Cell;
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
-use flowpipe_process::time_limit::within;
 use flowpipe_wayland::{Globals, Lost, answer, socket};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
@@ -56,8 +54,6 @@ struct Events {
     rest: Cell<usize>,
 }
 
-/// How long the compositor may take until there is a pointer.
-const PATIENCE: Duration = Duration::from_secs(5);
 /// Bytes: an object's number, then a length and the kind of event or request.
 const HEADER: usize = 8;
 /// The number of the object `wl_display`, and of its request `sync` and its event `error`.
@@ -83,19 +79,6 @@ impl Compositor {
     /// # Errors
     /// When the compositor can't be reached, does not answer, or lets no program press.
     pub(crate) fn open(
-        socket: &Path,
-        keyboard: Option<Arc<PreparedReleases>>,
-    ) -> Result<Self, GuardianError> {
-        let socket = socket.to_owned();
-        // The library reads as long as something comes.
-        let open = move || Self::open_now(&socket, keyboard);
-        within(PATIENCE, "guardian-connects", open)?.unwrap_or_else(|| {
-            let why = format!("the compositor has not answered for {PATIENCE:?}");
-            Err(GuardianError::Display(why))
-        })
-    }
-
-    fn open_now(
         socket: &Path,
         keyboard: Option<Arc<PreparedReleases>>,
     ) -> Result<Self, GuardianError> {

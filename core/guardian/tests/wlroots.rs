@@ -20,7 +20,7 @@ mod wayland_window;
 
 use flowpipe_desktop::Desktop;
 use flowpipe_guardian::{DisplayServer, Guardian};
-use made_up_compositor::{Flaws, MadeUpCompositor};
+use made_up_compositor::{Endless, Flaws, MadeUpCompositor};
 use rustix::process::{Pid, Signal};
 use sway::Sway;
 use wayland_player::{Held, UNGUARDED, kill, kill_by_every_signal, player, run_player, wait_for};
@@ -123,7 +123,7 @@ fn what_is_pressed_is_released_while_the_process_is_stopped() {
 #[test]
 fn a_compositor_that_announces_without_an_end_is_refused() {
     let compositor = MadeUpCompositor::start(Flaws {
-        has_endless_globals: true,
+        endless: Some(Endless::Globals),
         ..Flaws::default()
     });
     let error = Guardian::start(DisplayServer::Wlroots {

@@ -1,4 +1,5 @@
-//! Waiting for the compositor: never longer than [`PATIENCE`], since the mouse may be pressed meanwhile.
+//! Waiting for the compositor: never longer than [`PATIENCE`], and for a compositor that sends without a pause never longer
+//! than twice that, since the mouse may be pressed meanwhile.
 
 use std::io::ErrorKind;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
@@ -13,6 +14,7 @@ use wayland_client::protocol::wl_display;
 use wayland_client::{Connection, EventQueue};
 
 use crate::lost::Lost;
+use crate::{counted, watch};
 
 /// How long the compositor may take.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -50,7 +52,7 @@ pub fn wait<S, E: From<Lost>>(
             return Ok(());
         }
         let rest = rest(end)?;
-        read(queue, rest).map_err(Lost::from)?;
+        read(queue, rest)?;
     }
 }
 
@@ -114,7 +116,10 @@ fn sent(flushed: Result<(), WaylandError>) -> Result<bool, WaylandError> {
 }
 
 /// Reads events that have come, or that come within a time, and sends what is queued.
-fn read<S>(queue: &EventQueue<S>, rest: Duration) -> Result<(), WaylandError> {
+///
+/// # Errors
+/// [`Lost`] when there is no connection any more, and when the events are too many or do not end.
+fn read<S>(queue: &EventQueue<S>, rest: Duration) -> Result<(), Lost> {
     let awaited = match sent(queue.flush())? {
         true => PollFlags::IN,
         false => PollFlags::IN | PollFlags::OUT,
@@ -126,9 +131,25 @@ fn read<S>(queue: &EventQueue<S>, rest: Duration) -> Result<(), WaylandError> {
     if !poll_within(guard.connection_fd(), awaited, rest)? {
         return Ok(());
     }
-    match guard.read() {
+    counted::begin();
+    let watched = watch::begin(guard.connection_fd()).map_err(WaylandError::Io)?;
+    let read = guard.read();
+    if !watched.has_ended_in_time() {
+        let why = format!(
+            "the compositor has sent without a pause for {:?}",
+            watch::PATIENCE
+        );
+        return Err(Lost(why));
+    }
+    if counted::are_too_many() {
+        let most = counted::MOST;
+        return Err(Lost(format!(
+            "the compositor sends more than {most} events at a time"
+        )));
+    }
+    match read {
         Err(WaylandError::Io(error)) if error.kind() == ErrorKind::WouldBlock => Ok(()),
-        read => read.map(|_| ()),
+        read => Ok(read.map(|_| ())?),
     }
 }
 
@@ -153,4 +174,71 @@ impl ObjectData for Answer {
     }
 
     fn destroyed(&self, _: ObjectId) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+    use std::os::unix::net::UnixStream;
+
+    use wayland_client::protocol::wl_registry::{self, WlRegistry};
+    use wayland_client::{Dispatch, Proxy as _, QueueHandle};
+
+    use super::*;
+
+    /// How many events were handled.
+    struct Handled(usize);
+
+    impl Dispatch<WlRegistry, ()> for Handled {
+        fn event(
+            handled: &mut Self,
+            _: &WlRegistry,
+            _: wl_registry::Event,
+            (): &(),
+            _: &Connection,
+            _: &QueueHandle<Self>,
+        ) {
+            handled.0 += 1;
+        }
+    }
+
+    /// Reads so many events of an object that are there before. Returns how many each read has handled, and why it was the
+    /// last one.
+    fn read_events(count: usize) -> (Vec<usize>, Option<String>) {
+        let (near, mut far) = UnixStream::pair().unwrap();
+        let connection = Connection::from_socket(near).unwrap();
+        let mut queue = connection.new_event_queue();
+        let question = wl_display::Request::GetRegistry {};
+        let registry = counted::create(&connection.display(), question, &queue.handle(), ());
+        let registry: WlRegistry = registry;
+        // That a global is gone.
+        let words = [registry.id().protocol_id(), 12 << 16 | 1, 7];
+        let event = words.map(u32::to_ne_bytes).concat();
+        far.set_nonblocking(true).unwrap();
+        far.write_all(&event.repeat(count)).unwrap();
+        let mut handled = Handled(0);
+        let mut reads = Vec::new();
+        while handled.0 < count {
+            let before = handled.0;
+            if let Err(lost) = read_what_has_come(&mut queue, &mut handled) {
+                return (reads, Some(lost.to_string()));
+            }
+            reads.push(handled.0 - before);
+        }
+        (reads, None)
+    }
+
+    /// The library in Rust reads all of them at once, libwayland a few.
+    #[test]
+    fn a_read_handles_no_more_events_than_are_counted() {
+        let (reads, lost) = read_events(counted::MOST);
+        assert_eq!((reads.iter().sum(), lost), (counted::MOST, None));
+        let (reads, lost) = read_events(counted::MOST + 1);
+        assert!(
+            reads.iter().all(|it| *it <= counted::MOST),
+            "{reads:?} {lost:?}"
+        );
+        let lost = lost.unwrap_or_default();
+        assert!(reads.len() > 1 || lost.contains("sends more than 8192 events"));
+    }
 }

@@ -1,9 +1,8 @@
 //! The compositor's globals: what it offers, by interface. It is not trusted to come to an end.
 
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rustix::net::{Shutdown, shutdown};
 use wayland_client::backend::protocol::Message;
 use wayland_client::backend::{Backend, ObjectData, ObjectId};
 use wayland_client::protocol::wl_display;
@@ -11,6 +10,7 @@ use wayland_client::protocol::wl_registry::{self, WlRegistry};
 use wayland_client::{Connection, Dispatch, Proxy, QueueHandle};
 
 use crate::answer;
+use crate::counted;
 use crate::lost::Lost;
 
 /// How many a compositor announces at most while this program is connected, those that it has taken back included. Sway
@@ -102,7 +102,9 @@ impl Globals {
         S: Dispatch<I, U> + 'static,
         U: Send + Sync + 'static,
     {
-        self.registry.bind(number, version, handle, data)
+        let id = (I::interface(), version);
+        let request = wl_registry::Request::Bind { name: number, id };
+        counted::create(&self.registry, request, handle, data)
     }
 }
 
@@ -147,8 +149,7 @@ impl ObjectData for GlobalList {
                     version,
                 };
                 if !self.lock().add(global) {
-                    // The library reads as long as something comes. That it is shut down already is as good.
-                    let _ = shutdown(backend.poll_fd().as_fd(), Shutdown::Both);
+                    counted::end(backend);
                 }
             }
             Ok((_, wl_registry::Event::GlobalRemove { name })) => {

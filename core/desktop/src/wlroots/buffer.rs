@@ -3,12 +3,13 @@
 use std::fs::File;
 use std::os::fd::AsFd as _;
 
+use flowpipe_wayland::counted;
 use memmap2::Mmap;
 use rustix::fs::{MemfdFlags, SealFlags};
 use wayland_client::protocol::wl_buffer::WlBuffer;
 use wayland_client::protocol::wl_shm::{Format, WlShm};
-use wayland_client::protocol::wl_shm_pool::WlShmPool;
-use wayland_client::{Dispatch, QueueHandle};
+use wayland_client::protocol::wl_shm_pool::{self, WlShmPool};
+use wayland_client::{Dispatch, QueueHandle, WEnum};
 
 use crate::error::{DesktopError, Result};
 use crate::grabber::LARGEST_PICTURE;
@@ -88,7 +89,14 @@ impl Buffer {
         let [length, width, height, stride] =
             [length as u32, layout.width, layout.height, layout.stride].map(|it| it as i32);
         let pool = shm.create_pool(file.as_fd(), length, handle, ());
-        let proxy = pool.create_buffer(0, width, height, stride, layout.format, handle, ());
+        let request = wl_shm_pool::Request::CreateBuffer {
+            offset: 0,
+            width,
+            height,
+            stride,
+            format: WEnum::Value(layout.format),
+        };
+        let proxy = counted::create(&pool, request, handle, ());
         pool.destroy();
         Ok(Self {
             layout,

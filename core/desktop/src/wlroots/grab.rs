@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use flowpipe_wayland::{Globals, answer};
+use flowpipe_wayland::{Globals, answer, counted};
 use wayland_client::protocol::wl_buffer::WlBuffer;
 use wayland_client::protocol::wl_shm::WlShm;
 use wayland_client::protocol::wl_shm_pool::WlShmPool;
@@ -13,7 +13,9 @@ use wayland_client::{Connection, Dispatch, EventQueue, QueueHandle, WEnum, deleg
 use wayland_protocols_wlr::screencopy::v1::client::zwlr_screencopy_frame_v1::{
     self, Flags, ZwlrScreencopyFrameV1,
 };
-use wayland_protocols_wlr::screencopy::v1::client::zwlr_screencopy_manager_v1::ZwlrScreencopyManagerV1;
+use wayland_protocols_wlr::screencopy::v1::client::zwlr_screencopy_manager_v1::{
+    self, ZwlrScreencopyManagerV1,
+};
 
 use super::Wlroots;
 use super::buffer::{BYTES_PER_PIXEL, Buffer, Layout};
@@ -92,9 +94,15 @@ impl WlrootsGrabber {
         ];
         let [width, height] =
             [part.width, part.height].map(|it| i32::try_from(it).unwrap_or(i32::MAX));
-        let frame =
-            self.manager
-                .capture_output_region(0, &output.proxy, x, y, width, height, &handle, ());
+        let request = zwlr_screencopy_manager_v1::Request::CaptureOutputRegion {
+            overlay_cursor: 0,
+            output: output.proxy.clone(),
+            x,
+            y,
+            width,
+            height,
+        };
+        let frame = counted::create(&self.manager, request, &handle, ());
         let copying = self.finish(&frame);
         frame.destroy();
         copying

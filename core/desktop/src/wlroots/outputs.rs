@@ -1,9 +1,11 @@
 //! The monitors, and which protocols the compositor has.
 
-use flowpipe_wayland::{Globals, answer};
+use flowpipe_wayland::{Globals, answer, counted};
 use wayland_client::protocol::wl_output::{self, WlOutput};
 use wayland_client::{Connection, Dispatch, EventQueue, QueueHandle, WEnum};
-use wayland_protocols::xdg::xdg_output::zv1::client::zxdg_output_manager_v1::ZxdgOutputManagerV1;
+use wayland_protocols::xdg::xdg_output::zv1::client::zxdg_output_manager_v1::{
+    self, ZxdgOutputManagerV1,
+};
 use wayland_protocols::xdg::xdg_output::zv1::client::zxdg_output_v1::{self, ZxdgOutputV1};
 #[cfg(feature = "input")]
 use wayland_protocols_misc::zwp_virtual_keyboard_v1::client::zwp_virtual_keyboard_manager_v1::ZwpVirtualKeyboardManagerV1;
@@ -97,7 +99,9 @@ impl Outputs {
             }
             let version = version.min(OUTPUT_VERSION);
             let proxy: WlOutput = self.globals.bind_one(global, version, &handle, global);
-            self.manager.get_xdg_output(&proxy, &handle, global);
+            let output = proxy.clone();
+            let request = zxdg_output_manager_v1::Request::GetXdgOutput { output };
+            let _: ZxdgOutputV1 = counted::create(&self.manager, request, &handle, global);
             outputs.push(Described {
                 global,
                 output: Output {
