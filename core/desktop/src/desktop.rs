@@ -39,6 +39,17 @@ impl Desktop {
         Ok(Self { backend })
     }
 
+    /// Connects to the desktop of the Wayland session that this program runs in, as [`DesktopChoice::Auto`] does, but not
+    /// through the crate xcap. `None`: that is left. Nobody is asked for anything.
+    ///
+    /// # Errors
+    /// As [`Desktop::connect_by`].
+    pub fn connect_wayland() -> Result<Option<Self>, DesktopError> {
+        let wayland = session::Variables::of_process().wayland;
+        let found = session::of_wayland_session(&wayland)?;
+        Ok(found.map(|backend| Self { backend }))
+    }
+
     /// Connects to an X11 display by name, such as `:1`.
     ///
     /// # Errors

@@ -79,6 +79,8 @@ pub use error::DesktopError;
 pub use grabber::{Capture, Grabber, Picture};
 pub use monitor::Monitor;
 #[cfg(all(feature = "mutter", target_os = "linux"))]
+pub use mutter::offer::offers_libei as mutter_offers_libei;
+#[cfg(all(feature = "mutter", target_os = "linux"))]
 pub use pipewire::presence::answers_in_session as pipewire_answers;
 pub use rect::Rect;
 pub use window::WindowId;

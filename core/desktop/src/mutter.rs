@@ -13,6 +13,7 @@ mod grab;
 mod known_displays;
 #[cfg(feature = "input")]
 mod methods;
+pub mod offer;
 #[cfg(feature = "input")]
 mod pointer;
 mod session;

@@ -98,11 +98,29 @@ pub fn is_xwayland(display: &str) -> bool {
 }
 
 /// Wayland, by the name of its socket, Windows, or macOS.
+fn other(wayland: &str) -> Result<Option<Arc<dyn Backend>>, DesktopError> {
+    if let Some(found) = of_wayland_session(wayland)? {
+        return Ok(Some(found));
+    }
+    #[cfg(feature = "xcap")]
+    return Ok(shared(crate::xcap::Xcap::connect()?));
+    #[cfg(not(feature = "xcap"))]
+    Err(DesktopError::NoDesktop {
+        reason: "this program was built for X11 alone, without the feature `xcap`".to_owned(),
+    })
+}
+
+/// The Wayland session, by the name of its compositor's socket, which may have none. `None`: no interface is known to which it
+/// answers.
 #[cfg_attr(
     not(feature = "wlroots"),
     expect(unused_variables, reason = "no compositor is asked")
 )]
-fn other(wayland: &str) -> Result<Option<Arc<dyn Backend>>, DesktopError> {
+#[cfg_attr(
+    not(any(feature = "wlroots", feature = "mutter")),
+    expect(clippy::unnecessary_wraps, reason = "nobody is asked")
+)]
+pub(crate) fn of_wayland_session(wayland: &str) -> Result<Option<Arc<dyn Backend>>, DesktopError> {
     #[cfg(all(feature = "wlroots", unix, not(target_os = "macos")))]
     if !wayland.is_empty()
         && let Some(wlroots) = crate::wlroots::Wlroots::of_session()?
@@ -117,12 +135,7 @@ fn other(wayland: &str) -> Result<Option<Arc<dyn Backend>>, DesktopError> {
     if let Some(portal) = crate::portal::Portal::of_session()? {
         return Ok(shared(portal));
     }
-    #[cfg(feature = "xcap")]
-    return Ok(shared(crate::xcap::Xcap::connect()?));
-    #[cfg(not(feature = "xcap"))]
-    Err(DesktopError::NoDesktop {
-        reason: "this program was built for X11 alone, without the feature `xcap`".to_owned(),
-    })
+    Ok(None)
 }
 
 fn variable(name: &str) -> String {

@@ -1,6 +1,6 @@
 //! The Wayland session: what its compositor lets a program do.
 
-use flowpipe_desktop::{Desktop, DesktopChoice};
+use flowpipe_desktop::{Capabilities, Desktop, DesktopChoice};
 use flowpipe_wayland::{Globals, socket};
 use wayland_client::Connection;
 
@@ -97,12 +97,20 @@ fn compositor(name: Option<&str>, portal: Option<Compositor>) -> (Diagnosis, Opt
         let words: Vec<&str> = list.into_iter().map(|(_, word)| word).collect();
         words.join(", ")
     };
-    // As `"auto"` decides.
-    if !has(PICTURES) || !has(MONITORS) {
-        #[cfg(target_os = "linux")]
-        if let Some(finding) = super::gnome::finding(&session) {
-            return (finding, Some(Compositor::Gnome));
+    let desktop = match within_time(desktop) {
+        Ok(desktop) => desktop,
+        Err(reason) => {
+            let found = format!("{session}: {reason}");
+            let finding = Diagnosis::problem(WAYLAND, found, UNREACHABLE_ADVICE);
+            return (finding, None);
         }
+    };
+    let (choice, capabilities) = desktop.unzip();
+    #[cfg(target_os = "linux")]
+    if choice == Some(DesktopChoice::Mutter) {
+        return (super::gnome::finding(&session), Some(Compositor::Gnome));
+    }
+    if choice != Some(DesktopChoice::Wlroots) {
         if name.is_none() && portal.is_none() {
             let finding = Diagnosis::problem(WAYLAND, session, NO_NAME_ADVICE);
             return (finding, None);
@@ -134,18 +142,22 @@ fn compositor(name: Option<&str>, portal: Option<Compositor>) -> (Diagnosis, Opt
         let finding = Diagnosis::warning(WAYLAND, found, NO_POINTER_ADVICE);
         return (finding, Some(Compositor::Wlroots { has_mouse: false }));
     }
-    let windows = within_time(|| {
-        let desktop = Desktop::connect_by(DesktopChoice::Wlroots);
-        let windows = desktop.and_then(|desktop| desktop.titles());
-        windows.map_err(|error| error.to_string())
-    });
-    if windows.is_err() {
+    if !capabilities.is_some_and(|it| it.windows) {
         let found = format!("{session}: {}; where windows are is unknown", words(there));
         let finding = Diagnosis::warning(WAYLAND, found, NO_WINDOWS_ADVICE);
         return (finding, Some(Compositor::Wlroots { has_mouse: true }));
     }
     let found = format!("{session}: {}, windows (sway)", words(there));
     (Diagnosis::ok(WAYLAND, found), Some(Compositor::Sway))
+}
+
+/// The way to the desktop that `"auto"` takes, and what it reports. `None`: the crate xcap.
+fn desktop() -> Result<Option<(DesktopChoice, Capabilities)>, String> {
+    let desktop = Desktop::connect_wayland().map_err(|error| error.to_string())?;
+    Ok(desktop.and_then(|desktop| {
+        let choice = DesktopChoice::of_session_name(&desktop.session_name())?;
+        Some((choice, desktop.capabilities()))
+    }))
 }
 
 /// The interfaces of the compositor.

@@ -42,8 +42,7 @@ const CAST: Object<'_> = Object::main(
     "/org/gnome/Mutter/ScreenCast",
 );
 const CAST_SESSION: &str = "org.gnome.Mutter.ScreenCast.Session";
-#[cfg(feature = "input")]
-const REMOTE: Object<'_> = Object::main(
+pub(super) const REMOTE: Object<'_> = Object::main(
     "org.gnome.Mutter.RemoteDesktop",
     "/org/gnome/Mutter/RemoteDesktop",
 );
@@ -252,7 +251,12 @@ fn properties<const COUNT: usize>(
     HashMap::from(properties)
 }
 
-fn below<'a>(service: Object<'a>, path: &'a OwnedObjectPath, interface: &'a str) -> Object<'a> {
+/// An object that a service has created.
+pub(super) fn below<'a>(
+    service: Object<'a>,
+    path: &'a OwnedObjectPath,
+    interface: &'a str,
+) -> Object<'a> {
     Object {
         path: path.as_str(),
         interface,
