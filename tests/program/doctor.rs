@@ -5,6 +5,7 @@ use std::process::Command;
 use flowpipe_tests::{Ran, built, flowpipe};
 use serde_json::Value;
 
+use crate::made_up_compositor::{Flaws, MadeUpCompositor};
 use crate::mutter::Mutter;
 use crate::portal::PortalSession;
 use crate::screen::Screen;
@@ -142,6 +143,32 @@ fn a_session_of_gnome_is_described() {
     expect(&printed, "desktop", "ok", words);
     let advice = check(&printed, "desktop")["advice"].to_string();
     assert!(advice.contains("captured, not played"), "{advice}");
+}
+
+/// As inside of a compositor in a window of GNOME, which has the same bus.
+#[test]
+fn another_compositor_than_that_on_the_bus_is_a_problem() {
+    let mutter = Mutter::start([800, 600], "1");
+    let compositor = MadeUpCompositor::start(Flaws {
+        has_no_pictures: true,
+        ..Flaws::default()
+    });
+    let set = |command: &mut Command| {
+        mutter.set(command);
+        command.env("WAYLAND_DISPLAY", compositor.socket());
+    };
+    let printed = doctor(None, set).expect(1).json();
+    let words = "the GNOME on the session's bus is another one";
+    expect(&printed, "wayland", "problem", words);
+    let advice = check(&printed, "wayland")["advice"].to_string();
+    assert!(advice.contains("DBUS_SESSION_BUS_ADDRESS"), "{advice}");
+    // Nor is it played.
+    let mut run = flowpipe(&["run", "live", "--set", "screen.monitor=1"]);
+    set(&mut run);
+    let ran = Ran::from(run.output().unwrap());
+    assert_ne!(ran.code, Some(0), "{ran:#?}");
+    let words = "is not the GNOME that answers on the session's bus";
+    assert!(ran.stderr.contains(words), "{ran:#?}");
 }
 
 #[test]

@@ -20,6 +20,9 @@ mod going;
 #[path = "../support/live_play.rs"]
 mod live_play;
 #[cfg(target_os = "linux")]
+#[path = "../support/made_up_compositor.rs"]
+mod made_up_compositor;
+#[cfg(target_os = "linux")]
 #[path = "../../core/desktop/tests/made_up_portal/portal.rs"]
 mod made_up_portal;
 #[cfg(target_os = "linux")]

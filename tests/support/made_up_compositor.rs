@@ -14,6 +14,8 @@ use std::time::{Duration, Instant};
 pub struct Flaws {
     /// So many attempts to copy its picture fail.
     pub failed_copies: u32,
+    /// It has no protocol for pictures.
+    pub has_no_pictures: bool,
     /// What it sends as long as somebody listens.
     pub endless: Option<Endless>,
 }
@@ -41,8 +43,9 @@ const GLOBALS: [(&str, u32); 4] = [
     ("wl_output", 3),
     ("zxdg_output_manager_v1", 3),
     ("wl_shm", 1),
-    ("zwlr_screencopy_manager_v1", 1),
+    (PICTURES, 1),
 ];
+const PICTURES: &str = "zwlr_screencopy_manager_v1";
 const SIZE: u32 = 200;
 /// The number of no object.
 const NO_OBJECT: u32 = 0xfeed;
@@ -141,7 +144,7 @@ impl Client {
                 self.send(id, 1, &[SIZE, SIZE])?;
                 self.send(id, 3, &text("MADE-UP"))
             }
-            ("zwlr_screencopy_manager_v1", 1) => {
+            (PICTURES, 1) => {
                 let (id, width, height) = (arguments[0], arguments[5], arguments[6]);
                 match self.flaws.endless {
                     // That all of it is described.
@@ -166,7 +169,10 @@ impl Client {
     fn announce(&mut self, registry: u32) -> Option<()> {
         self.objects.insert(registry, "wl_registry".to_owned());
         for (number, (interface, version)) in GLOBALS.into_iter().enumerate() {
-            self.global(registry, number as u32, interface, version)?;
+            let is_missing = self.flaws.has_no_pictures && interface == PICTURES;
+            if !is_missing {
+                self.global(registry, number as u32, interface, version)?;
+            }
         }
         let are_removed = match self.flaws.endless {
             Some(Endless::Globals) => false,

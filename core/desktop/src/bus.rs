@@ -86,6 +86,13 @@ impl Bus {
         self.call(BUS, "NameHasOwner", &BusName::try_from(name)?)
     }
 
+    /// The process that owns a name on the bus.
+    #[cfg(feature = "wlroots")]
+    pub(crate) fn process(&self, name: &str) -> zbus::Result<u32> {
+        let name = BusName::try_from(name)?;
+        self.call(BUS, "GetConnectionUnixProcessID", &name)
+    }
+
     /// Asks, and waits for the answer.
     pub(crate) fn call<Q, A>(
         &self,

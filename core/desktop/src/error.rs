@@ -40,6 +40,17 @@ pub enum DesktopError {
         /// What to set, as a shell takes it.
         variables: String,
     },
+    /// The compositor on the session's bus is another one than that of WAYLAND_DISPLAY, and it was not chosen.
+    #[error(
+        "can't reach a desktop: the compositor of WAYLAND_DISPLAY={display} is not the GNOME that answers on the session's bus. \
+         Set WAYLAND_DISPLAY and DBUS_SESSION_BUS_ADDRESS to those of one session. To use that GNOME all the same, set desktop = \
+         \"mutter\" of capture-screen and actuator-mouse; for one run: --set capture-screen.desktop=mutter --set \
+         actuator-mouse.desktop=mutter"
+    )]
+    OtherCompositor {
+        /// The name of its socket.
+        display: String,
+    },
     /// The connection broke, or the desktop failed.
     #[error("the desktop does not answer any more: {0}")]
     Lost(String),

@@ -89,6 +89,13 @@ impl Mutter {
         self.is_over.get().is_some_and(|is_over| is_over())
     }
 
+    /// The process of the compositor. `None`: the bus does not know it.
+    #[cfg(feature = "wlroots")]
+    pub(crate) fn process(&self) -> Option<u32> {
+        let [name, ..] = NEEDED;
+        self.bus.process(name).ok()
+    }
+
     /// Another connection. The compositor ends what was begun on it when it ends.
     fn bus(&self) -> Result<Bus> {
         Bus::connect(self.address.as_deref())

@@ -129,6 +129,11 @@ pub(crate) fn of_wayland_session(wayland: &str) -> Result<Option<Arc<dyn Backend
     }
     #[cfg(all(feature = "mutter", target_os = "linux"))]
     if let Some(mutter) = crate::mutter::Mutter::of_session()? {
+        #[cfg(feature = "wlroots")]
+        if !wayland.is_empty() {
+            let compositor = crate::wlroots::process_of_session();
+            are_the_same(wayland, compositor, mutter.process())?;
+        }
         return Ok(shared(mutter));
     }
     #[cfg(all(feature = "portal", target_os = "linux"))]
@@ -136,6 +141,27 @@ pub(crate) fn of_wayland_session(wayland: &str) -> Result<Option<Arc<dyn Backend
         return Ok(shared(portal));
     }
     Ok(None)
+}
+
+/// Checks that the compositor of WAYLAND_DISPLAY is the one on the session's bus, by their processes. Without one of them, as
+/// across containers, nothing is known.
+///
+/// # Errors
+/// When it is another one.
+#[cfg(all(feature = "mutter", feature = "wlroots", target_os = "linux"))]
+fn are_the_same(
+    display: &str,
+    compositor: Option<u32>,
+    on_bus: Option<u32>,
+) -> Result<(), DesktopError> {
+    match (compositor, on_bus) {
+        (Some(compositor), Some(on_bus)) if compositor != on_bus => {
+            Err(DesktopError::OtherCompositor {
+                display: display.to_owned(),
+            })
+        }
+        _ => Ok(()),
+    }
 }
 
 fn variable(name: &str) -> String {
@@ -231,6 +257,19 @@ mod tests {
         let error = of_wayland(":7").to_string();
         assert!(error.contains("DISPLAY=:7 belongs to a Wayland"), "{error}");
         assert!(error.contains("`export "), "{error}");
+    }
+
+    #[cfg(all(feature = "mutter", feature = "wlroots", target_os = "linux"))]
+    #[test]
+    fn another_compositor_than_that_on_the_bus_is_refused() {
+        let compared = |compositor, on_bus| are_the_same("wayland-1", compositor, on_bus);
+        for (compositor, on_bus) in [(Some(7), Some(7)), (None, Some(7)), (Some(7), None)] {
+            assert!(compared(compositor, on_bus).is_ok());
+        }
+        let error = compared(Some(8), Some(7)).unwrap_err().to_string();
+        for words in ["WAYLAND_DISPLAY=wayland-1 is not", "desktop = \"mutter\""] {
+            assert!(error.contains(words), "{error}");
+        }
     }
 
     #[test]

@@ -15,6 +15,8 @@ mod outputs;
 mod pointer;
 mod sway;
 
+#[cfg(all(feature = "mutter", target_os = "linux"))]
+use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -171,6 +173,14 @@ pub(crate) fn outputs_of_session() -> Result<Vec<outputs::Output>> {
 #[cfg(all(feature = "portal", target_os = "linux"))]
 pub(crate) fn follow_outputs_of_session() -> Result<Option<Outputs>> {
     Outputs::without_pictures(&connection(&session_socket()?)?)
+}
+
+/// The process of the compositor of the session that this program runs in. `None`: it is not known, as across containers.
+#[cfg(all(feature = "mutter", target_os = "linux"))]
+pub(crate) fn process_of_session() -> Option<u32> {
+    let socket = socket::open(&session_socket().ok()?).ok()?;
+    let process = sway::process(socket.as_fd())?;
+    u32::try_from(process.as_raw_nonzero().get()).ok()
 }
 
 fn connection(socket: &Path) -> Result<Connection> {

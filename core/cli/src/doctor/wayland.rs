@@ -1,6 +1,6 @@
 //! The Wayland session: what its compositor lets a program do.
 
-use flowpipe_desktop::{Capabilities, Desktop, DesktopChoice};
+use flowpipe_desktop::{Capabilities, Desktop, DesktopChoice, DesktopError};
 use flowpipe_wayland::{Globals, socket};
 use wayland_client::Connection;
 
@@ -13,6 +13,8 @@ const UNREACHABLE_ADVICE: &str =
     "check that the compositor of WAYLAND_DISPLAY runs, and that XDG_RUNTIME_DIR names its folder";
 const NO_NAME_ADVICE: &str =
     "start flowpipe in a terminal of the desktop, or set WAYLAND_DISPLAY to the name of its socket";
+const OTHER_ADVICE: &str = "set WAYLAND_DISPLAY and DBUS_SESSION_BUS_ADDRESS to those of one session, or desktop = \"mutter\" of \
+     capture-screen and actuator-mouse to use that GNOME";
 const NO_POINTER_ADVICE: &str = "games can be captured, not played: the compositor lacks \
      zwlr_virtual_pointer_manager_v1";
 const LACKING_ADVICE: &str = "log in to an X11 session, or to one of GNOME, sway, labwc or another compositor with wlroots' \
@@ -97,13 +99,18 @@ fn compositor(name: Option<&str>, portal: Option<Compositor>) -> (Diagnosis, Opt
         let words: Vec<&str> = list.into_iter().map(|(_, word)| word).collect();
         words.join(", ")
     };
-    let desktop = match within_time(desktop) {
-        Ok(desktop) => desktop,
-        Err(reason) => {
-            let found = format!("{session}: {reason}");
-            let finding = Diagnosis::problem(WAYLAND, found, UNREACHABLE_ADVICE);
-            return (finding, None);
+    let unreachable = |reason: String| {
+        let found = format!("{session}: {reason}");
+        (Diagnosis::problem(WAYLAND, found, UNREACHABLE_ADVICE), None)
+    };
+    let desktop = match within_time(|| Ok(desktop())) {
+        Ok(Ok(desktop)) => desktop,
+        Ok(Err(DesktopError::OtherCompositor { .. })) => {
+            let found = format!("{session}, and the GNOME on the session's bus is another one");
+            return (Diagnosis::problem(WAYLAND, found, OTHER_ADVICE), None);
         }
+        Ok(Err(error)) => return unreachable(error.to_string()),
+        Err(reason) => return unreachable(reason),
     };
     let (choice, capabilities) = desktop.unzip();
     #[cfg(target_os = "linux")]
@@ -152,8 +159,8 @@ fn compositor(name: Option<&str>, portal: Option<Compositor>) -> (Diagnosis, Opt
 }
 
 /// The way to the desktop that `"auto"` takes, and what it reports. `None`: the crate xcap.
-fn desktop() -> Result<Option<(DesktopChoice, Capabilities)>, String> {
-    let desktop = Desktop::connect_wayland().map_err(|error| error.to_string())?;
+fn desktop() -> Result<Option<(DesktopChoice, Capabilities)>, DesktopError> {
+    let desktop = Desktop::connect_wayland()?;
     Ok(desktop.and_then(|desktop| {
         let choice = DesktopChoice::of_session_name(&desktop.session_name())?;
         Some((choice, desktop.capabilities()))

@@ -98,7 +98,7 @@ impl Sway {
 }
 
 /// The process at the other end.
-fn process(socket: BorrowedFd<'_>) -> Option<Pid> {
+pub(super) fn process(socket: BorrowedFd<'_>) -> Option<Pid> {
     socket_peercred(socket).ok().map(|peer| peer.pid)
 }
 
