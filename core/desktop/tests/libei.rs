@@ -17,7 +17,6 @@ mod wait;
 
 use std::io::Write as _;
 use std::os::fd::OwnedFd;
-use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
@@ -25,9 +24,7 @@ use std::time::{Duration, Instant};
 use eis::{Interruption, MadeUpEis, MadeUpRegion};
 use flowpipe_desktop::input::{DisplayServer, Input};
 use flowpipe_desktop::{Desktop, DesktopError};
-use flowpipe_guardian::Guardian;
 use portal::{Answers, MadeUpPortal, monitor};
-use rustix::process::{Pid, Signal, kill_process};
 use wait::wait_for;
 use zbus::zvariant::Value;
 
@@ -355,76 +352,6 @@ fn the_guardian_s_messages_release() {
         message[at..].copy_from_slice(&(now.tv_sec as u64 * 1_000_000).to_ne_bytes());
         (&guarded.socket).write_all(&message).unwrap();
         wait_for("release", || (eis.noted().last()? == noted).then_some(()));
-    }
-}
-
-/// The address of the portal's bus.
-const BUS: &str = "FLOWPIPE_TEST_BUS";
-
-/// Presses a button with a guardian, and waits for its end.
-#[test]
-#[ignore = "it is the process that presses: the test below starts it"]
-fn player_process() {
-    let Ok(bus) = std::env::var(BUS) else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let desktop = Desktop::connect_portal(&bus, folder.path()).unwrap();
-    let mut input = desktop.input().unwrap();
-    let mut guardian = Guardian::start(input.display_server().unwrap()).unwrap();
-    guardian.pressed(Input::Button(1)).unwrap();
-    input.put([100, -50]).unwrap();
-    input.press(Input::Button(1)).unwrap();
-    std::thread::sleep(Duration::from_secs(600));
-}
-
-/// Ends it however the test ends.
-struct Player(Child);
-
-impl Player {
-    fn start(bus: &str) -> Self {
-        let itself = std::env::current_exe().unwrap();
-        let started = Command::new(itself)
-            .args(["--exact", "player_process", "--ignored"])
-            .env(BUS, bus)
-            .stdout(Stdio::null())
-            .spawn();
-        Self(started.unwrap())
-    }
-
-    fn signal(&self, signal: Signal) {
-        let id = Pid::from_child(&self.0);
-        kill_process(id, signal).unwrap();
-    }
-}
-
-impl Drop for Player {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-#[test]
-fn a_dead_or_stopped_process_presses_nothing() {
-    for signal in [Signal::KILL, Signal::TERM, Signal::STOP, Signal::ABORT] {
-        let (eis, socket) = MadeUpEis::start(REGIONS.to_vec(), None);
-        let portal = start(socket);
-        let player = Player::start(&portal.bus());
-        wait_for("press", || {
-            (eis.noted().last()? == "button 272 1").then_some(())
-        });
-        let began = Instant::now();
-        player.signal(signal);
-        wait_for("release", || {
-            let noted = eis.noted();
-            let is_up = noted.iter().any(|it| it == "button 272 0");
-            is_up.then_some(())
-        });
-        let took = began.elapsed();
-        assert!(took < Duration::from_secs(1), "{signal:?}: {took:?}");
-        if signal == Signal::STOP {
-            player.signal(Signal::KILL);
-        }
-        wait_for_end(&eis);
     }
 }
 

@@ -103,10 +103,8 @@ impl Server {
         let mut handshaker = EisHandshaker::new(&context, 1);
         let mut converter: Option<EisRequestConverter> = None;
         loop {
-            if context.read().is_err() {
-                self.note("closed".to_owned());
-                return;
-            }
+            // What has come before an end counts: it may be a release.
+            let is_open = context.read().is_ok();
             while let Some(request) = next(&context) {
                 let Some(converter) = &mut converter else {
                     if let Some(answer) = handshaker.handle_request(request).unwrap() {
@@ -122,6 +120,10 @@ impl Server {
                 while let Some(request) = converter.next_request() {
                     self.take(&request);
                 }
+            }
+            if !is_open {
+                self.note("closed".to_owned());
+                return;
             }
             if let Some(converter) = &converter
                 && let Ok(by) = self.interrupted.try_recv()
