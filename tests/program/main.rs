@@ -8,6 +8,9 @@
 mod boards;
 #[path = "../support/browser.rs"]
 mod browser;
+#[cfg(target_os = "linux")]
+#[path = "../support/desktop_trials.rs"]
+mod desktop_trials;
 #[path = "../support/edited.rs"]
 mod edited;
 #[path = "../fuzz/edits.rs"]
@@ -75,6 +78,8 @@ mod compare;
 mod compare_messages;
 mod convert;
 mod descent;
+#[cfg(target_os = "linux")]
+mod desktop_speed;
 #[cfg(target_os = "linux")]
 mod doctor;
 mod documented_pipelines;

@@ -1,22 +1,12 @@
 //! The same time trials on each desktop, interleaved.
 
+use crate::desktop_trials::{NAMES, Trial, X11, on_each_desktop};
 use crate::live_play::{LiveScreen, Table, ready};
 use crate::mutter::Mutter;
 use crate::screen::Screen;
 use crate::sway::Sway;
-use crate::wayland_screens::{Configs, GNOME, SWAY, SWAY_MONITOR};
+use crate::wayland_screens::{Configs, GNOME, SWAY_MONITOR};
 use crate::{Played, TRIALS, play, share, steps};
-
-const X11: Configs = Configs {
-    screen: "window = \"flowpipe play\"",
-    mouse: "",
-    game: &[],
-};
-
-/// The same small screen for each: a compositor without a graphics card draws all of it for each picture.
-const SCREEN: [u16; 2] = [480, 800];
-
-const NAMES: [&str; 3] = ["X11", "sway", "Mutter"];
 
 /// X11, sway and Mutter.
 pub fn compare() {
@@ -28,11 +18,10 @@ pub fn compare() {
 fn time_trials() {
     println!("\n## Time trials on each desktop: 30 s of 5x5 boards, profile \"segments\"\n");
     let mut runs: [Vec<Played>; 3] = Default::default();
-    let size = SCREEN.map(u32::from);
     for seed in 1..=TRIALS {
-        runs[0].push(trial(Screen::start_with_manager_of(SCREEN), X11, seed));
-        runs[1].push(trial(Sway::start(size, "1"), SWAY, seed));
-        runs[2].push(trial(Mutter::start(size, "1"), GNOME, seed));
+        for (runs, Trial { log, report }) in runs.iter_mut().zip(on_each_desktop(seed)) {
+            runs.push(Played { log, report });
+        }
     }
     println!("| desktop | boards, median (each) | on the screen -> first press, ms (p50 / p95) |");
     println!("|---|---|---|");
@@ -94,25 +83,4 @@ fn boards<S: LiveScreen>(screen: S, configs: Configs) -> Played {
         ("referee", "boards = 36"),
     ];
     play(&table, &ready("live.toml", &stages))
-}
-
-fn trial<S: LiveScreen>(screen: S, configs: Configs, seed: u64) -> Played {
-    let seed = seed.to_string();
-    let args = [
-        "--window",
-        "400x711",
-        "--size",
-        "5",
-        "--seed",
-        &seed,
-        "--time-trial",
-        "30s",
-    ];
-    let table = Table::on(screen, &args);
-    let stages = [
-        ("screen", configs.screen),
-        ("mouse", configs.mouse),
-        ("referee", "seconds = 31.0"),
-    ];
-    play(&table, &ready("timetrial.toml", &stages))
 }

@@ -10,6 +10,9 @@
 )]
 
 #[cfg(target_os = "linux")]
+#[path = "../../support/desktop_trials.rs"]
+mod desktop_trials;
+#[cfg(target_os = "linux")]
 mod desktops;
 #[path = "../../support/live_play.rs"]
 mod live_play;
