@@ -30,6 +30,17 @@ pub struct Picture<'a> {
     pub number: Option<u64>,
 }
 
+/// Blue, green, red, one unused: of a picture's pixel.
+pub(crate) const BYTES_PER_PIXEL: usize = 4;
+
+/// Pixels whose first byte is red get those whose first is blue, and the other way round.
+#[cfg(any(feature = "mutter", feature = "wlroots", feature = "xcap"))]
+pub(crate) fn swap_red_and_blue(pixels: &mut [u8]) {
+    for pixel in pixels.chunks_exact_mut(BYTES_PER_PIXEL) {
+        pixel.swap(0, 2);
+    }
+}
+
 /// No screen of today has more pixels than this, in bytes: what a compositor says is not trusted.
 #[cfg(all(
     any(feature = "mutter", feature = "portal", feature = "wlroots"),

@@ -29,7 +29,7 @@
 //!   windows are those of this program.
 //! - `x11`: X11, used directly, because that is many times faster. `wlroots`: Wayland compositors with wlroots' protocols.
 //!   `mutter`: GNOME on Wayland. `portal`: other Wayland desktops, through the portal that asks the person. `bus`, `pipewire`:
-//!   what both use, and `libei`: their emulated input. `xcap`: the rest of Wayland, Windows and macOS, through the crate of that name.
+//!   what both use, and `libei`: their emulated input. `number`: names what is new. `xcap`: the rest of Wayland, Windows and macOS, through the crate of that name.
 
 mod backend;
 #[cfg(all(feature = "mutter", target_os = "linux"))]
@@ -54,6 +54,8 @@ mod libei;
 pub mod monitor;
 #[cfg(all(feature = "mutter", target_os = "linux"))]
 mod mutter;
+#[cfg(all(feature = "mutter", target_os = "linux"))]
+mod number;
 mod own;
 pub mod permission;
 #[cfg(all(feature = "mutter", target_os = "linux"))]

@@ -10,7 +10,6 @@ mod format;
 mod library;
 mod metadata;
 mod newest;
-mod number;
 mod pictures;
 pub mod presence;
 mod remote;

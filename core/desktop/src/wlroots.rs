@@ -31,6 +31,8 @@ use crate::monitor::Monitor;
 use crate::own::OwnProcesses;
 use crate::rect::Rect;
 use crate::window::{Hidden, Titled, WindowId};
+#[cfg(all(feature = "portal", target_os = "linux"))]
+pub(crate) use outputs::Output;
 pub(crate) use outputs::Outputs;
 use sway::Sway;
 
@@ -162,7 +164,7 @@ impl Backend for Wlroots {
 
 /// The monitors of the compositor of the session that this program runs in, whichever protocols for pictures it has.
 #[cfg(all(feature = "portal", target_os = "linux"))]
-pub(crate) fn outputs_of_session() -> Result<Vec<outputs::Output>> {
+pub(crate) fn outputs_of_session() -> Result<Vec<Output>> {
     match follow_outputs_of_session()? {
         Some(mut outputs) => outputs.all(),
         None => Ok(Vec::new()),

@@ -2,9 +2,8 @@
 
 use super::changes::Part;
 use super::newest::Whole;
-use super::number::next_number;
-use super::rows::BYTES_PER_PIXEL;
-use crate::grabber::Picture;
+use crate::grabber::{BYTES_PER_PIXEL, Picture};
+use crate::number::next_number;
 use crate::rect::Rect;
 
 /// What was cut out of a picture last. While nothing of it has changed, it stays.

@@ -5,9 +5,9 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::changes::{Changes, Part};
-use super::number::next_number;
 use super::presence::LOST;
 use super::rows::Layout;
+use crate::number::next_number;
 
 /// How often it is checked whether pictures have ended while one is waited for.
 const CHECK: Duration = Duration::from_millis(50);

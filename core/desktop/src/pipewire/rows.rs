@@ -1,7 +1,7 @@
 //! The pixels of a picture in memory that another process has laid out. What it says is not trusted.
 
 use super::changes::Part;
-use crate::grabber::LARGEST_PICTURE;
+use crate::grabber::{BYTES_PER_PIXEL, LARGEST_PICTURE, swap_red_and_blue};
 
 /// What both sides have agreed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,9 +22,6 @@ pub(super) struct Chunk {
     /// Bytes from one row to the next. 0: rows have no gaps.
     pub stride: i32,
 }
-
-/// All layouts that are read have four bytes for a pixel.
-pub(super) const BYTES_PER_PIXEL: usize = 4;
 
 impl Layout {
     /// # Errors
@@ -119,9 +116,7 @@ impl Layout {
     /// Changes the order of what was copied.
     fn blue_first(self, copied: &mut [u8]) {
         if self.is_red_first {
-            for pixel in copied.chunks_exact_mut(BYTES_PER_PIXEL) {
-                pixel.swap(0, 2);
-            }
+            swap_red_and_blue(copied);
         }
     }
 

@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use pipewire::spa::sys::spa_region;
 
 use super::changes::{Changes, Part};
-use super::rows::{BYTES_PER_PIXEL, Chunk, Layout};
+use super::rows::{Chunk, Layout};
+use crate::grabber::BYTES_PER_PIXEL;
 
 /// What Mutter calls its streams from its version 51 on. Its code keeps the changes of a picture that it could not send,
 /// and draws into its own buffers by the same regions. Of a monitor, it names the whole picture all the same, because its

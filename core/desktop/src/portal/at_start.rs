@@ -1,36 +1,22 @@
 //! Whether the compositor's monitors are as they were when the mouse began. The portal takes places on a monitor in the units
 //! and with the size of its start, and does not report that they have changed.
 
+use super::layout::CompositorMonitor;
 use crate::error::{DesktopError, Result};
-use crate::rect::Rect;
 use crate::wlroots::{Outputs, follow_outputs_of_session};
-
-/// A monitor, as the compositor describes it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Described {
-    name: String,
-    place: Rect,
-    /// How many pixels it has to the right and down, before it is turned.
-    pixels: [u32; 2],
-}
 
 /// How the compositor describes them.
 trait Descriptions: Send {
     /// As far as it has said until now.
-    fn known(&mut self) -> Result<Vec<Described>>;
+    fn known(&mut self) -> Result<Vec<CompositorMonitor>>;
     /// Waits for an answer.
     fn ask(&mut self) -> Result<()>;
 }
 
 impl Descriptions for Outputs {
-    fn known(&mut self) -> Result<Vec<Described>> {
+    fn known(&mut self) -> Result<Vec<CompositorMonitor>> {
         let outputs = Self::known(self)?.into_iter();
-        let described = outputs.map(|output| Described {
-            name: output.monitor.name,
-            place: output.monitor.place,
-            pixels: output.pixels,
-        });
-        Ok(described.collect())
+        Ok(outputs.map(CompositorMonitor::from).collect())
     }
 
     fn ask(&mut self) -> Result<()> {
@@ -41,7 +27,7 @@ impl Descriptions for Outputs {
 /// The monitors at the start.
 pub(super) struct MonitorsAtStart {
     compositor: Box<dyn Descriptions>,
-    monitors: Vec<Described>,
+    monitors: Vec<CompositorMonitor>,
 }
 
 impl MonitorsAtStart {
@@ -87,11 +73,12 @@ mod tests {
     use std::sync::{Arc, Mutex};
 
     use super::*;
+    use crate::rect::Rect;
 
-    struct Shown(Arc<Mutex<Vec<Described>>>);
+    struct Shown(Arc<Mutex<Vec<CompositorMonitor>>>);
 
     impl Descriptions for Shown {
-        fn known(&mut self) -> Result<Vec<Described>> {
+        fn known(&mut self) -> Result<Vec<CompositorMonitor>> {
             Ok(self.0.lock().unwrap().clone())
         }
 
@@ -102,7 +89,7 @@ mod tests {
 
     #[test]
     fn another_place_size_or_number_of_monitors_is_a_change() {
-        let first = Described {
+        let first = CompositorMonitor {
             name: "DP-1".to_owned(),
             place: Rect {
                 x: 0,
@@ -112,7 +99,7 @@ mod tests {
             },
             pixels: [1280, 800],
         };
-        let scaled = Described {
+        let scaled = CompositorMonitor {
             place: Rect {
                 width: 1024,
                 height: 640,
@@ -120,7 +107,7 @@ mod tests {
             },
             ..first.clone()
         };
-        let moved = Described {
+        let moved = CompositorMonitor {
             place: Rect {
                 x: 1280,
                 ..first.place

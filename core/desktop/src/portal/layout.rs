@@ -6,13 +6,25 @@
 
 use super::source::{ChosenSource, SourceKind};
 use crate::rect::Rect;
-use crate::wlroots::outputs_of_session;
+use crate::wlroots::{Output, outputs_of_session};
 
 /// A monitor, as the compositor describes it.
-struct CompositorMonitor {
-    place: Rect,
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct CompositorMonitor {
+    pub name: String,
+    pub place: Rect,
     /// How many pixels it has to the right and down, before it is turned.
-    pixels: [u32; 2],
+    pub pixels: [u32; 2],
+}
+
+impl From<Output> for CompositorMonitor {
+    fn from(output: Output) -> Self {
+        Self {
+            name: output.monitor.name,
+            place: output.monitor.place,
+            pixels: output.pixels,
+        }
+    }
 }
 
 /// Places what was chosen, if the portal has not, and it is the compositor's only monitor.
@@ -20,11 +32,7 @@ pub(super) fn placed(source: ChosenSource) -> ChosenSource {
     placed_among(source, || {
         // Without an answer, it stays without a place.
         let outputs = outputs_of_session().unwrap_or_default().into_iter();
-        let monitors = outputs.map(|output| CompositorMonitor {
-            place: output.monitor.place,
-            pixels: output.pixels,
-        });
-        monitors.collect()
+        outputs.map(CompositorMonitor::from).collect()
     })
 }
 
@@ -70,6 +78,7 @@ mod tests {
 
     fn monitor() -> CompositorMonitor {
         CompositorMonitor {
+            name: "DP-1".to_owned(),
             place: Rect {
                 x: 40,
                 y: 0,

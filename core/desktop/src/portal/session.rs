@@ -2,7 +2,7 @@
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 #[cfg(feature = "input")]
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -22,6 +22,7 @@ use super::{PATH, REMOTE_DESKTOP, SCREEN_CAST};
 use crate::bus::{self, Bus, Object};
 #[cfg(feature = "input")]
 use crate::libei::NoSocket;
+use crate::number::next_number;
 #[cfg(feature = "input")]
 use crate::pipewire::Cursor;
 
@@ -403,12 +404,6 @@ fn devices(results: &Results) -> Result<u32, String> {
 fn requested() -> Options<'static> {
     let name = format!("flowpipe_{}", next_number());
     Options::from([("handle_token", name.into())])
-}
-
-/// For a name that this connection has not used yet.
-fn next_number() -> u32 {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 /// The path of a session of that name.

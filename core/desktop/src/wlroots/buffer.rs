@@ -12,11 +12,11 @@ use wayland_client::protocol::wl_shm_pool::{self, WlShmPool};
 use wayland_client::{Dispatch, QueueHandle, WEnum};
 
 use crate::error::{DesktopError, Result};
-use crate::grabber::LARGEST_PICTURE;
+use crate::grabber::{BYTES_PER_PIXEL, LARGEST_PICTURE};
 
 /// The layout of a picture in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Layout {
+pub(super) struct BufferLayout {
     pub format: Format,
     pub width: u32,
     pub height: u32,
@@ -24,10 +24,7 @@ pub(super) struct Layout {
     pub stride: u32,
 }
 
-/// All layouts that are read have four bytes for a pixel.
-pub(super) const BYTES_PER_PIXEL: u32 = 4;
-
-impl Layout {
+impl BufferLayout {
     /// How many bytes it takes.
     ///
     /// # Errors
@@ -42,7 +39,7 @@ impl Layout {
                 )));
             }
         }
-        let row = u64::from(self.width) * u64::from(BYTES_PER_PIXEL);
+        let row = u64::from(self.width) * BYTES_PER_PIXEL as u64;
         let bytes = u64::from(self.stride) * u64::from(self.height);
         if self.width == 0
             || u64::from(self.stride) < row
@@ -65,7 +62,7 @@ impl Layout {
 
 /// Memory for one picture.
 pub(super) struct Buffer {
-    pub layout: Layout,
+    pub layout: BufferLayout,
     pub proxy: WlBuffer,
     memory: Mmap,
 }
@@ -73,7 +70,7 @@ pub(super) struct Buffer {
 impl Buffer {
     /// # Errors
     /// [`DesktopError::Grab`] when the system gives no memory, or the layout can't be read.
-    pub(super) fn new<S>(layout: Layout, shm: &WlShm, handle: &QueueHandle<S>) -> Result<Self>
+    pub(super) fn new<S>(layout: BufferLayout, shm: &WlShm, handle: &QueueHandle<S>) -> Result<Self>
     where
         S: Dispatch<WlShmPool, ()> + Dispatch<WlBuffer, ()> + 'static,
     {
@@ -130,8 +127,8 @@ fn sealed_file(length: u64) -> std::io::Result<File> {
 mod tests {
     use super::*;
 
-    fn layout(format: Format, width: u32, height: u32, stride: u32) -> Layout {
-        Layout {
+    fn layout(format: Format, width: u32, height: u32, stride: u32) -> BufferLayout {
+        BufferLayout {
             format,
             width,
             height,

@@ -18,10 +18,10 @@ use wayland_protocols_wlr::screencopy::v1::client::zwlr_screencopy_manager_v1::{
 };
 
 use super::Wlroots;
-use super::buffer::{BYTES_PER_PIXEL, Buffer, Layout};
+use super::buffer::{Buffer, BufferLayout};
 use super::outputs::{Output, Outputs};
 use crate::error::{DesktopError, Result};
-use crate::grabber::{Capture, Grab, Picture};
+use crate::grabber::{BYTES_PER_PIXEL, Capture, Grab, Picture, swap_red_and_blue};
 use crate::rect::Rect;
 use crate::window::WindowId;
 
@@ -40,7 +40,7 @@ pub(super) struct WlrootsGrabber {
 /// The progress of one picture.
 #[derive(Default)]
 struct Copying {
-    layout: Option<Layout>,
+    layout: Option<BufferLayout>,
     is_upside_down: bool,
     end: Option<CopyEnd>,
 }
@@ -132,25 +132,20 @@ impl WlrootsGrabber {
     fn picture(&mut self, part: Rect, is_upside_down: bool) -> Option<Picture<'_>> {
         let buffer = self.buffer.as_ref()?;
         let layout = buffer.layout;
-        let row = (layout.width * BYTES_PER_PIXEL) as usize;
+        let row = layout.width as usize * BYTES_PER_PIXEL;
         let is_plain = row == layout.stride as usize && !is_upside_down && !layout.is_red_first();
         let pixels = if is_plain {
             buffer.bytes()
         } else {
             self.pixels.clear();
             let rows = buffer.bytes().chunks_exact(layout.stride as usize);
-            let rows: Vec<&[u8]> = rows.map(|bytes| &bytes[..row]).collect();
+            let mut append = |bytes: &[u8]| self.pixels.extend_from_slice(&bytes[..row]);
             match is_upside_down {
-                true => rows
-                    .iter()
-                    .rev()
-                    .for_each(|it| self.pixels.extend_from_slice(it)),
-                false => rows.iter().for_each(|it| self.pixels.extend_from_slice(it)),
+                true => rows.rev().for_each(&mut append),
+                false => rows.for_each(&mut append),
             }
             if layout.is_red_first() {
-                for pixel in self.pixels.chunks_exact_mut(BYTES_PER_PIXEL as usize) {
-                    pixel.swap(0, 2);
-                }
+                swap_red_and_blue(&mut self.pixels);
             }
             &self.pixels
         };
@@ -225,7 +220,7 @@ impl Dispatch<ZwlrScreencopyFrameV1, ()> for Copying {
                 height,
                 stride,
             } => {
-                copying.layout = Some(Layout {
+                copying.layout = Some(BufferLayout {
                     format,
                     width,
                     height,

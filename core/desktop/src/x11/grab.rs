@@ -18,12 +18,9 @@ use x11rb::rust_connection::RustConnection;
 use super::segment::Segment;
 use super::{Result, X11, lost, number, place};
 use crate::error::DesktopError;
-use crate::grabber::{Capture, Grab, Picture};
+use crate::grabber::{BYTES_PER_PIXEL, Capture, Grab, Picture};
 use crate::rect::Rect;
 use crate::window::WindowId;
-
-/// Blue, green, red and one unused.
-const BYTES_PER_PIXEL: usize = 4;
 
 /// How often a capture is repeated within one call, when the window or the screen has changed.
 const TRIES: usize = 3;

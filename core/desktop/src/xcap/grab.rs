@@ -5,7 +5,7 @@ use xcap::{Monitor as XcapMonitor, XCapError};
 
 use super::{monitors, windows};
 use crate::error::{DesktopError, Result};
-use crate::grabber::{Capture, Grab, Picture};
+use crate::grabber::{Capture, Grab, Picture, swap_red_and_blue};
 use crate::rect::Rect;
 use crate::window::WindowId;
 
@@ -28,9 +28,7 @@ impl Grab for XcapGrabber {
         let picture = grab_part(xcap, monitor, part).map_err(grab_error)?;
         let size = picture.dimensions().into();
         self.pixels = picture.into_raw();
-        for pixel in self.pixels.chunks_exact_mut(4) {
-            pixel.swap(0, 2);
-        }
+        swap_red_and_blue(&mut self.pixels);
         Ok(Some(Picture::of(part, size, &self.pixels)))
     }
 
