@@ -84,7 +84,8 @@ fn a_wayland_session_is_described() {
         "ok",
         "pictures, monitors, mouse, windows (sway)",
     );
-    let words = "It reports windows and other windows over them, not panels and notifications";
+    let words =
+        "It reports windows, other windows over them and the hotkey, not panels and notifications";
     expect(&printed, "desktop", "ok", words);
     let without_sway = |command: &mut Command| {
         sway.set(command);

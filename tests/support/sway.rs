@@ -17,6 +17,9 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Sway refuses to be root. Then it is started as this user, who may do nothing.
 const NOBODY: u32 = 65534;
+/// Lines of its config: windows keep the size that they ask for, at a fixed place.
+pub const FLOATING: &str = "for_window [title=\".*\"] floating enable, move absolute position 40 40\n\
+                            focus_follows_mouse no\n";
 /// The file in its folder with what DISPLAY is to be.
 const X_DISPLAY: &str = "x-display";
 
@@ -33,7 +36,7 @@ impl Sway {
     /// # Panics
     /// When sway is not installed or does not start.
     pub fn start(size: [u32; 2], scale: &str) -> Self {
-        Self::start_with(size, scale, "xwayland disable\n")
+        Self::start_with_config(size, scale, FLOATING)
     }
 
     /// The same with Xwayland, for programs of X11.
@@ -47,7 +50,16 @@ impl Sway {
             "Xwayland is not installed: `./x test` does it, or install the package `xwayland`",
         );
         let display = format!("exec sh -c 'echo $DISPLAY > $HOME/{X_DISPLAY}'");
-        Self::start_with(size, scale, &format!("xwayland enable\n{display}\n"))
+        let config = format!("{FLOATING}xwayland enable\n{display}\n");
+        Self::start_with(size, scale, &config)
+    }
+
+    /// The same with lines of its config in place of [`FLOATING`].
+    ///
+    /// # Panics
+    /// As [`Sway::start`].
+    pub fn start_with_config(size: [u32; 2], scale: &str, config: &str) -> Self {
+        Self::start_with(size, scale, &format!("xwayland disable\n{config}\n"))
     }
 
     fn start_with(size: [u32; 2], scale: &str, more: &str) -> Self {
@@ -56,12 +68,9 @@ impl Sway {
             .tempdir()
             .expect("a temporary folder");
         let [width, height] = size;
-        // Windows keep the size that they ask for, at a fixed place.
         let config = format!(
             "output HEADLESS-1 resolution {width}x{height} scale {scale}\n\
-             default_border normal 2\n\
-             for_window [title=\".*\"] floating enable, move absolute position 40 40\n\
-             focus_follows_mouse no\n{more}"
+             default_border normal 2\n{more}"
         );
         let path = folder.path().join("config");
         std::fs::write(&path, config).expect("the temporary folder is writable");
@@ -219,6 +228,19 @@ impl Sway {
         self.set(&mut swaymsg);
         let ran = swaymsg.arg(text).output().expect("swaymsg comes with sway");
         assert!(ran.status.success(), "{text}: {ran:?}");
+    }
+
+    /// Runs one of sway's commands that has to fail. Returns why it did, in sway's words.
+    ///
+    /// # Panics
+    /// When it does not fail.
+    pub fn refused(&self, text: &str) -> String {
+        let mut swaymsg = Command::new("swaymsg");
+        self.set(&mut swaymsg);
+        let ran = swaymsg.args(["--raw", text]).output();
+        let ran = ran.expect("swaymsg comes with sway");
+        assert!(!ran.status.success(), "{text}: {ran:?}");
+        String::from_utf8_lossy(&ran.stdout).into_owned()
     }
 
     /// The titles of the windows, as sway reports them.

@@ -21,17 +21,17 @@ pub struct Configs {
     pub game: &'static [&'static str],
 }
 
-/// Sway reports windows alone.
+/// Sway reports windows and the hotkey.
 pub const SWAY: Configs = Configs {
     screen: "window = \"flowpipe play\"",
-    mouse: "accept = [\"pointer\", \"hotkey\", \"covered\"]",
+    mouse: "accept = [\"pointer\", \"covered\"]",
     game: &[],
 };
 
 /// A monitor of sway, whatever is on it.
 pub const SWAY_MONITOR: Configs = Configs {
     screen: "monitor = 1",
-    mouse: "any_window = true, accept = [\"pointer\", \"hotkey\"]",
+    mouse: "any_window = true, accept = [\"pointer\"]",
     game: &[],
 };
 

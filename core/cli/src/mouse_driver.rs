@@ -11,7 +11,8 @@ const HOTKEY: &str = "hotkey";
 const ANY_WINDOW: &str = "any_window";
 /// The config key of an actuator that ends the run when a person moves the mouse.
 const BY_HAND: &str = "by_hand";
-/// The config key of an actuator that lists what the desktop need not report, and there: where the pointer is.
+/// The config key of an actuator that lists what the desktop need not report, and there: where the pointer is, and which
+/// keys are down.
 const ACCEPT: &str = "accept";
 const POINTER: &str = "pointer";
 
@@ -29,6 +30,8 @@ pub struct MouseDriver {
     pub by_hand: bool,
     /// Whether it plays also where the desktop does not report it.
     pub accepts_unnoticed: bool,
+    /// Whether it plays also where the desktop does not report the hotkey.
+    pub accepts_no_hotkey: bool,
     /// The way to the desktop that is chosen. `None`: the one that fits the session.
     pub desktop: Option<String>,
 }
@@ -44,7 +47,8 @@ impl MouseDriver {
                 hotkey: hotkey(manifest, &contestant.config),
                 any_window: is_set(manifest, &contestant.config, ANY_WINDOW).unwrap_or(true),
                 by_hand: is_set(manifest, &contestant.config, BY_HAND).unwrap_or(false),
-                accepts_unnoticed: accepts_unnoticed(&contestant.config),
+                accepts_unnoticed: accepts(&contestant.config, POINTER),
+                accepts_no_hotkey: accepts(&contestant.config, HOTKEY),
                 desktop: desktop(&contestant.config),
             })
         })
@@ -68,10 +72,10 @@ fn is_set(manifest: &Manifest, config: &Value, key: &str) -> Option<bool> {
     Some(value.and_then(Value::as_bool).unwrap_or(false))
 }
 
-/// Whether it accepts that a person who moves the mouse is not noticed.
-fn accepts_unnoticed(config: &Value) -> bool {
+/// Whether it accepts that something is not reported.
+fn accepts(config: &Value, what: &str) -> bool {
     let accepted = config.get(ACCEPT).and_then(Value::as_array);
-    accepted.is_some_and(|all| all.iter().any(|it| it == POINTER))
+    accepted.is_some_and(|all| all.iter().any(|it| it == what))
 }
 
 /// The way to the desktop, if the config chooses one.
@@ -114,8 +118,10 @@ mod tests {
 
     #[test]
     fn what_the_desktop_need_not_report_is_accepted_by_name() {
-        assert!(accepts_unnoticed(&json!({ "accept": ["pointer"] })));
-        assert!(!accepts_unnoticed(&json!({ "accept": [] })));
-        assert!(!accepts_unnoticed(&json!({})));
+        let accepted = json!({ "accept": ["pointer"] });
+        assert!(accepts(&accepted, POINTER));
+        assert!(!accepts(&accepted, HOTKEY));
+        assert!(!accepts(&json!({ "accept": [] }), POINTER));
+        assert!(!accepts(&json!({}), POINTER));
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::capabilities::Capabilities;
 use crate::error::{DesktopError, Result};
 use crate::grabber::Grab;
+use crate::hotkey::Hotkey;
 use crate::key::Key;
 use crate::monitor::Monitor;
 use crate::rect::Rect;
@@ -57,7 +58,7 @@ pub(crate) trait Backend: Send + Sync {
     }
     /// At least one, the main one first.
     fn monitors(&self) -> Result<Vec<Monitor>>;
-    fn key_is_down(&self, _key: Key) -> Result<bool> {
+    fn hotkey(self: Arc<Self>, _key: Key) -> Result<Box<dyn Hotkey>> {
         Err(DesktopError::Unsupported("which keys are down"))
     }
     /// `None`: no key has this symbol.

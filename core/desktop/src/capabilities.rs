@@ -11,8 +11,8 @@ pub struct Capabilities {
     pub covers: Covers,
     /// Where the pointer is, at once or later.
     pub pointer: bool,
-    /// Which keys are down, whichever window has the keyboard.
-    pub keys: bool,
+    /// Whether a key is pressed that is watched, whichever window has the keyboard.
+    pub hotkey: bool,
 }
 
 /// What a desktop reports of what covers a window.
@@ -49,7 +49,7 @@ impl Capabilities {
         windows: true,
         covers: Covers::All,
         pointer: true,
-        keys: true,
+        hotkey: true,
     };
     /// Xwayland, the X server of a Wayland session. It reports its own windows alone, and of the pointer and the keys what is
     /// over them.
@@ -62,12 +62,13 @@ impl Capabilities {
         windows: false,
         covers: Covers::Nothing,
         pointer: false,
-        keys: false,
+        hotkey: false,
     };
     /// Sway, by its own interface besides.
     pub const SWAY: Self = Self {
         windows: true,
         covers: Covers::Windows,
+        hotkey: true,
         ..Self::WLROOTS
     };
     /// GNOME on Wayland.
@@ -102,7 +103,7 @@ impl Capabilities {
     pub fn unreported(self) -> impl Iterator<Item = Unreported> {
         let missing = [
             (Unreported::Pointer, !self.pointer),
-            (Unreported::Hotkey, !self.keys),
+            (Unreported::Hotkey, !self.hotkey),
             (Unreported::Covered, self.covers != Covers::All),
         ];
         missing
@@ -131,7 +132,7 @@ impl Capabilities {
     }
 }
 
-/// What is reported, such as `windows and the pointer's place, not which keys are down`.
+/// What is reported, such as `windows and the pointer's place, not the hotkey`.
 impl fmt::Display for Capabilities {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parts = [
@@ -142,7 +143,7 @@ impl fmt::Display for Capabilities {
                 self.covers == Covers::All,
             ),
             ("the pointer's place", self.pointer),
-            ("which keys are down", self.keys),
+            ("the hotkey", self.hotkey),
         ];
         let (there, missing): (Vec<_>, Vec<_>) = parts.into_iter().partition(|it| it.1);
         let words = |list: &[(&str, bool)], last: &str| {
@@ -190,7 +191,7 @@ mod tests {
         };
         assert_eq!(missing(Capabilities::X11), "");
         assert_eq!(missing(Capabilities::XWAYLAND), "pointer hotkey covered");
-        assert_eq!(missing(Capabilities::SWAY), "pointer hotkey covered");
+        assert_eq!(missing(Capabilities::SWAY), "pointer covered");
         assert_eq!(missing(Capabilities::MUTTER), "hotkey covered");
         assert_eq!(missing(Capabilities::XCAP), "pointer hotkey covered");
         let covered = |capabilities: Capabilities| capabilities.describe(Unreported::Covered);
@@ -201,11 +202,11 @@ mod tests {
 
     #[test]
     fn what_is_reported_comes_first() {
-        let all = "windows, other windows over them, panels and notifications over them, the pointer's place and which \
-                   keys are down";
+        let all = "windows, other windows over them, panels and notifications over them, the pointer's place and the \
+                   hotkey";
         assert_eq!(Capabilities::X11.to_string(), all);
         let mutter = "the pointer's place, not windows, other windows over them, panels and notifications over them or \
-                      which keys are down";
+                      the hotkey";
         assert_eq!(Capabilities::MUTTER.to_string(), mutter);
         let wlroots = Capabilities::WLROOTS.to_string();
         assert!(wlroots.starts_with("nothing: not windows, "), "{wlroots}");

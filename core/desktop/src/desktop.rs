@@ -7,6 +7,7 @@ use crate::capabilities::Capabilities;
 use crate::choice::DesktopChoice;
 use crate::error::DesktopError;
 use crate::grabber::Grabber;
+use crate::hotkey::Hotkey;
 use crate::key::Key;
 use crate::monitor::Monitor;
 use crate::rect::Rect;
@@ -246,14 +247,14 @@ impl Desktop {
         self.backend.monitors()
     }
 
-    /// Whether a key is held down at this moment, whichever window has the keyboard. Names: see
-    /// [`Key::named`].
+    /// Watches a key, whichever window has the keyboard. X11 reports it also with other keys down; sway only without
+    /// modifiers, and it gives the key to no window meanwhile. Names: see [`Key::named`].
     ///
     /// # Errors
-    /// [`DesktopError::UnknownKey`], [`DesktopError::Lost`]; [`DesktopError::Unsupported`] elsewhere
-    /// than on X11.
-    pub fn key_is_down(&self, name: &str) -> Result<bool, DesktopError> {
-        self.backend.key_is_down(Key::named(name)?)
+    /// [`DesktopError::UnknownKey`], [`DesktopError::NoHotkey`], [`DesktopError::Lost`]; [`DesktopError::Unsupported`]
+    /// elsewhere than on X11 and sway.
+    pub fn hotkey(&self, name: &str) -> Result<Box<dyn Hotkey>, DesktopError> {
+        Arc::clone(&self.backend).hotkey(Key::named(name)?)
     }
 
     /// The code of the key with that name, as the system counts keys; under Wayland, as X11 counts them on a PC. Names: see

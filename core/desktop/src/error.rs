@@ -72,6 +72,12 @@ pub enum DesktopError {
     /// The pointer was not moved, or nothing was pressed or released.
     #[error("the mouse does not answer: {0}")]
     Input(String),
+    /// A key can't be watched.
+    #[error("sway does not report when the key is pressed: {reason}: choose another key")]
+    NoHotkey {
+        /// Why.
+        reason: String,
+    },
     /// Something that this system does not provide, or not through the interface used here.
     #[error("{0} is not available on this system")]
     Unsupported(&'static str),

@@ -22,7 +22,7 @@
 //! - [`desktop`]: the whole of it, [`Desktop`]. [`grabber`]: pixels, [`Grabber`].
 //! - `input` (with the feature of that name): the mouse and the keyboard, those of X11, Windows and macOS in
 //!   `input::system`. `pointer_history`: whether a person moves the pointer, where its place is reported later.
-//! - [`rect`], [`window`], [`monitor`], [`key`]: the parts of a desktop. `key_code`: keys under Wayland. [`error`]: what
+//! - [`rect`], [`window`], [`monitor`], [`key`]: the parts of a desktop. [`hotkey`]: a key that is watched. `key_code`: keys under Wayland. [`error`]: what
 //!   can go wrong.
 //! - [`capabilities`]: what a desktop reports while the mouse plays. [`permission`]: what systems want to be asked before they show anything.
 //! - [`choice`]: which of them is used. [`session`]: which one fits. `backend`: what each of them does. `own`: which
@@ -39,6 +39,7 @@ pub mod choice;
 pub mod desktop;
 pub mod error;
 pub mod grabber;
+pub mod hotkey;
 #[cfg(feature = "input")]
 pub mod input;
 pub mod key;
@@ -79,6 +80,7 @@ pub use choice::DesktopChoice;
 pub use desktop::Desktop;
 pub use error::DesktopError;
 pub use grabber::{Capture, Grabber, Picture};
+pub use hotkey::Hotkey;
 pub use monitor::Monitor;
 #[cfg(all(feature = "mutter", target_os = "linux"))]
 pub use mutter::offer::offers_libei as mutter_offers_libei;

@@ -27,6 +27,8 @@ use crate::backend::Backend;
 use crate::capabilities::Capabilities;
 use crate::error::{DesktopError, Result};
 use crate::grabber::Grab;
+use crate::hotkey::Hotkey;
+use crate::key::Key;
 use crate::monitor::Monitor;
 use crate::own::OwnProcesses;
 use crate::rect::Rect;
@@ -34,7 +36,7 @@ use crate::window::{Hidden, Titled, WindowId};
 #[cfg(all(feature = "portal", target_os = "linux"))]
 pub(crate) use outputs::Output;
 pub(crate) use outputs::Outputs;
-use sway::Sway;
+use sway::{Sway, SwayHotkey};
 
 /// A session of the compositor. Whoever waits for its events has a connection of its own, so that no thread waits for
 /// another one to read them.
@@ -43,8 +45,11 @@ pub(crate) struct Wlroots {
     socket: PathBuf,
     outputs: Mutex<Outputs>,
     /// `None`: windows are not known.
-    sway: Option<Sway>,
+    sway: Option<Arc<Sway>>,
     own: OwnProcesses,
+    /// What the death of this program would leave at sway.
+    #[cfg(feature = "input")]
+    clean_up: Mutex<Option<Arc<flowpipe_guardian::CleanUp>>>,
 }
 
 impl Wlroots {
@@ -69,11 +74,14 @@ impl Wlroots {
         };
         let backend = connection.backend();
         let sway = sway.and_then(|path| Sway::connect(path, backend.poll_fd()));
+        let sway = sway.map(Arc::new);
         Ok(Some(Self {
             socket,
             outputs: Mutex::new(outputs),
             sway,
             own: OwnProcesses::find(),
+            #[cfg(feature = "input")]
+            clean_up: Mutex::default(),
         }))
     }
 
@@ -87,7 +95,7 @@ impl Wlroots {
         self.outputs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn sway(&self) -> Result<&Sway> {
+    fn sway(&self) -> Result<&Arc<Sway>> {
         self.sway.as_ref().ok_or(DesktopError::Unsupported(
             "where windows are (under Wayland, only sway reports it, at SWAYSOCK: name a monitor or a region, and set \
              any_window = true of actuator-mouse)",
@@ -142,8 +150,22 @@ impl Backend for Wlroots {
         self.outputs().monitors()
     }
 
+    fn hotkey(self: Arc<Self>, key: Key) -> Result<Box<dyn Hotkey>> {
+        let Some(sway) = &self.sway else {
+            return Err(DesktopError::Unsupported("which keys are down"));
+        };
+        let hotkey = SwayHotkey::new(Arc::clone(sway), key)?;
+        #[cfg(feature = "input")]
+        {
+            let clean_up = Arc::new(hotkey.clean_up()?);
+            let mut last = self.clean_up.lock().unwrap_or_else(PoisonError::into_inner);
+            *last = Some(clean_up);
+        }
+        Ok(Box::new(hotkey))
+    }
+
     #[cfg(feature = "input")]
-    fn key_code(&self, key: crate::key::Key) -> Result<Option<u8>> {
+    fn key_code(&self, key: Key) -> Result<Option<u8>> {
         match self.outputs().has_keyboards() {
             true => Ok(crate::key_code::of(key)),
             false => Err(DesktopError::Unsupported(
@@ -154,7 +176,7 @@ impl Backend for Wlroots {
 
     #[cfg(feature = "input")]
     fn input(self: Arc<Self>) -> Result<Box<dyn crate::input::InputDevice>> {
-        Ok(Box::new(pointer::WlrootsPointer::new(&self)?))
+        Ok(Box::new(pointer::WlrootsPointer::new(self)?))
     }
 
     fn grabber(self: Arc<Self>, _plain: bool) -> Result<Box<dyn Grab>> {

@@ -25,6 +25,7 @@ use crate::backend::Backend;
 use crate::capabilities::Capabilities;
 use crate::error::{DesktopError, Result};
 use crate::grabber::Grab;
+use crate::hotkey::Hotkey;
 use crate::key::Key;
 use crate::monitor::Monitor;
 use crate::own::OwnProcesses;
@@ -195,8 +196,8 @@ impl Backend for X11 {
         monitors::monitors(self)
     }
 
-    fn key_is_down(&self, key: Key) -> Result<bool> {
-        keyboard::is_down(self, key)
+    fn hotkey(self: Arc<Self>, key: Key) -> Result<Box<dyn Hotkey>> {
+        Ok(Box::new(keyboard::X11Hotkey { x11: self, key }))
     }
 
     fn key_code(&self, key: Key) -> Result<Option<u8>> {

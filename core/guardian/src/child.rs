@@ -7,6 +7,7 @@ use std::os::fd::{AsRawFd as _, BorrowedFd, OwnedFd};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, recv, send};
 
 use crate::detach::{self, InheritedState};
 use crate::priority;
@@ -38,6 +39,7 @@ const PLAYER: i32 = 2;
 const STATUS: i32 = 3;
 const HOST_STATUS: i32 = 4;
 const SHARED: i32 = 5;
+const CLEAN_UP: i32 = 6;
 
 /// How often it checks whether the player is stopped or dumps its core, and what the display server sends.
 const POLL_INTERVAL: Timespec = milliseconds(20);
@@ -51,10 +53,13 @@ const RELEASE_INTERVAL: Timespec = milliseconds(5);
 /// executed after the first release. The server notices the end of a connection before it waits for more.
 const RELEASE_AGAIN: [Timespec; 3] = [milliseconds(5), milliseconds(20), milliseconds(60)];
 
+/// How long the answer to a message that cleans up may take.
+const ANSWER_LIMIT: Timespec = milliseconds(2000);
+
 const fn milliseconds(count: i64) -> Timespec {
     Timespec {
-        tv_sec: 0,
-        tv_nsec: count * 1_000_000,
+        tv_sec: count / 1000,
+        tv_nsec: count % 1000 * 1_000_000,
     }
 }
 
@@ -77,6 +82,10 @@ fn guard<R: Release>(inherited: &Inherited<'_, R>) -> Result<(), Errno> {
             inherited.host_status.as_ref().map(|it| it.as_raw_fd()),
         ),
         (SHARED, inherited.release.shared().map(|it| it.as_raw_fd())),
+        (
+            CLEAN_UP,
+            inherited.release.clean_up().map(|it| it.socket.as_raw_fd()),
+        ),
     ];
     detach::detach(files, inherited.inherited_state)?;
     let guard = Guard {
@@ -107,19 +116,9 @@ fn guard<R: Release>(inherited: &Inherited<'_, R>) -> Result<(), Errno> {
     priority::raise();
     guard.record.set_ready();
     while guard.poll_player()? {}
-    guard.release_all(false)?;
-    while !guard.player_is_gone(&RELEASE_INTERVAL)? {
-        guard.release_all(false)?;
-    }
-    for wait in RELEASE_AGAIN {
-        guard.release_all(false)?;
-        if guard.record.pressed().is_empty() {
-            return Ok(());
-        }
-        // There are no files to wait for, only the time.
-        let _ = poll(&mut [], Some(&wait));
-    }
-    guard.release_all(true)
+    let released = guard.release_for_the_last_time();
+    guard.clean_up();
+    released
 }
 
 struct Guard<'a, R> {
@@ -170,6 +169,46 @@ impl<R: Release> Guard<'_, R> {
             Err(error) => return Err(error),
         }
         Ok(files.iter().any(|file| !file.revents().is_empty()))
+    }
+
+    /// Releases what is pressed, until nothing is left of the player.
+    fn release_for_the_last_time(&self) -> Result<(), Errno> {
+        self.release_all(false)?;
+        while !self.player_is_gone(&RELEASE_INTERVAL)? {
+            self.release_all(false)?;
+        }
+        for wait in RELEASE_AGAIN {
+            self.release_all(false)?;
+            if self.record.pressed().is_empty() {
+                return Ok(());
+            }
+            // There are no files to wait for, only the time.
+            let _ = poll(&mut [], Some(&wait));
+        }
+        self.release_all(true)
+    }
+
+    /// Sends the messages that are prepared for the player's death, and waits for each answer. If that fails, nothing
+    /// can be done.
+    fn clean_up(&self) {
+        let Some(clean_up) = self.release.clean_up() else {
+            return;
+        };
+        if self.record.is_dismissed() {
+            return;
+        }
+        // SAFETY: `detach` has put it there, and nothing closes it.
+        let connection = unsafe { BorrowedFd::borrow_raw(CLEAN_UP) };
+        let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+        for message in &clean_up.messages {
+            if send(connection, message, flags).is_err() {
+                return;
+            }
+            let mut answer = [PollFd::from_borrowed_fd(connection, PollFlags::IN)];
+            let _ = poll(&mut answer, Some(&ANSWER_LIMIT));
+            let mut bytes = [0; 4096];
+            let _ = recv(connection, &mut bytes[..], RecvFlags::DONTWAIT);
+        }
     }
 
     /// Releases what is pressed, however long the display server takes.

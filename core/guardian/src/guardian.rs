@@ -81,9 +81,13 @@ impl Guardian {
 fn start(server: &DisplayServer, pressed: Pressed) -> Result<Process, GuardianError> {
     match server {
         DisplayServer::X11 { display } => Process::start(x11::Connection::open(display)?, pressed),
-        DisplayServer::Wlroots { socket, keyboard } => {
+        DisplayServer::Wlroots {
+            socket,
+            keyboard,
+            clean_up,
+        } => {
             let compositor = wlroots::Compositor::open(socket, keyboard.clone())?;
-            Process::start(compositor, pressed)
+            Process::start(compositor.cleaning_up(clean_up.clone()), pressed)
         }
         DisplayServer::Shared(prepared) => {
             let connection = shared::SharedConnection::new(Arc::clone(prepared));

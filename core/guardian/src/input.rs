@@ -51,6 +51,8 @@ pub enum DisplayServer {
         socket: std::path::PathBuf,
         /// The connection whose virtual keyboard presses keys, if there is one.
         keyboard: Option<std::sync::Arc<PreparedReleases>>,
+        /// What is to be sent once this program has died.
+        clean_up: Option<std::sync::Arc<CleanUp>>,
     },
     /// Wayland, by the connection that presses: to the session's bus (Mutter's interface, or the desktop portal's), or to the
     /// compositor's emulated input (libei).
@@ -69,6 +71,17 @@ pub struct PreparedReleases {
     /// Where messages have the time at which they are sent, as far from their ends: in microseconds of the monotonic clock,
     /// in eight bytes. `None`: they have none.
     pub time_from_end: Option<usize>,
+}
+
+/// Messages that remove what this program has set up and its death would leave, on a connection that is used for
+/// nothing else. They are not sent when the program ends its guardian itself.
+#[cfg(unix)]
+#[derive(Debug)]
+pub struct CleanUp {
+    /// The connection, under a number of its own.
+    pub socket: std::os::unix::net::UnixStream,
+    /// The messages, in order. Each is answered, and what is sent right before the connection ends may be read no more.
+    pub messages: Vec<Vec<u8>>,
 }
 
 #[cfg(test)]

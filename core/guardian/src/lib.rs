@@ -3,7 +3,8 @@
 //!
 //! A display server keeps buttons and keys pressed when the program that pressed them is gone. So the program records
 //! each press with [`Guardian::pressed`] first, and calls [`Guardian::released`] once the display server has released
-//! it. When the program ends, the guardian releases what is recorded, and nothing else.
+//! it. When the program ends, the guardian releases what is recorded, and nothing else. When the program dies, it also
+//! sends messages that the program has prepared for that ([`CleanUp`]).
 //!
 //! ```no_run
 //! use flowpipe_guardian::{DisplayServer, Guardian, Input};
@@ -17,7 +18,7 @@
 //! ```
 //!
 //! # Layout
-//! - [`guardian`]: the whole of it, [`Guardian`]. [`input`]: what can be pressed. [`error`]: its errors.
+//! - [`guardian`]: the whole of it, [`Guardian`]. [`input`]: what can be pressed, and what is left. [`error`]: its errors.
 //! - `record`: what is pressed, in memory that both processes share. `robust_futex`: by which the kernel reports there that
 //!   the player dies; `holder`: the thread of the player that holds it.
 //! - `release`: the interface of a platform. `x11`, `wlroots`, `shared`: its implementations. `unsent`: requests sent in part.
@@ -65,5 +66,5 @@ pub use error::GuardianError;
 #[cfg(target_os = "linux")]
 pub use guardian::Guardian;
 #[cfg(unix)]
-pub use input::PreparedReleases;
+pub use input::{CleanUp, PreparedReleases};
 pub use input::{DisplayServer, Input, button_code};

@@ -128,6 +128,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
+        self.record.dismiss();
         if self.lifeline.take().is_none() {
             return;
         }
@@ -189,12 +190,78 @@ fn restore_signals(before: &libc::sigset_t) {
 #[cfg(test)]
 mod tests {
     use std::hint::black_box;
+    use std::io::{Read as _, Write as _};
     use std::os::fd::BorrowedFd;
     use std::os::unix::net::UnixStream;
 
     use rustix::io::Errno;
 
     use super::*;
+    use crate::input::CleanUp;
+
+    /// Releases nothing, and cleans up.
+    struct CleaningUp {
+        connection: UnixStream,
+        clean_up: CleanUp,
+    }
+
+    impl Release for CleaningUp {
+        fn connection(&self) -> BorrowedFd<'_> {
+            self.connection.as_fd()
+        }
+
+        fn clean_up(&self) -> Option<&CleanUp> {
+            Some(&self.clean_up)
+        }
+
+        fn check(&self, _: BorrowedFd<'_>) -> Result<(), Errno> {
+            Ok(())
+        }
+
+        fn drain(&self, _: BorrowedFd<'_>) -> Result<(), Errno> {
+            Ok(())
+        }
+
+        fn release(
+            &self,
+            _: BorrowedFd<'_>,
+            _: Option<BorrowedFd<'_>>,
+            _: Pressed,
+            _: bool,
+        ) -> Result<(), Errno> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_cleans_up_is_sent_when_the_player_dies_and_not_when_it_ends_the_guardian() {
+        for has_died in [true, false] {
+            let (connection, _other) = UnixStream::pair().unwrap();
+            let (socket, mut server) = UnixStream::pair().unwrap();
+            let messages = [b"first ", b"second"].map(|it| it.to_vec());
+            let clean_up = CleanUp {
+                socket,
+                messages: messages.to_vec(),
+            };
+            let release = CleaningUp {
+                connection,
+                clean_up,
+            };
+            let mut process = Process::start(release, Pressed::default()).unwrap();
+            let mut got = [0; 6];
+            if has_died {
+                // What the guardian waits for ends, as at the death of this process.
+                (process.holder, process.lifeline) = (None, None);
+                for message in messages {
+                    server.read_exact(&mut got).unwrap();
+                    assert_eq!(got.as_slice(), message);
+                    server.write_all(b"{}").unwrap();
+                }
+            }
+            drop(process);
+            assert_eq!(server.read(&mut got).unwrap(), 0, "{has_died}");
+        }
+    }
 
     /// Reads freed memory in the guardian's process.
     struct Faulty {

@@ -20,6 +20,7 @@ struct Page {
     keys: [AtomicU32; WORDS],
     presses: AtomicU32,
     is_ready: AtomicU32,
+    is_dismissed: AtomicU32,
     player: RobustFutex,
 }
 
@@ -117,6 +118,15 @@ impl Record {
 
     pub(crate) fn is_ready(&self) -> bool {
         self.page().is_ready.load(Ordering::SeqCst) != 0
+    }
+
+    /// Reports that the player lives, and needs the guardian no more.
+    pub(crate) fn dismiss(&self) {
+        self.page().is_dismissed.store(1, Ordering::SeqCst);
+    }
+
+    pub(crate) fn is_dismissed(&self) -> bool {
+        self.page().is_dismissed.load(Ordering::SeqCst) != 0
     }
 }
 

@@ -4,18 +4,23 @@ use std::os::fd::BorrowedFd;
 
 use rustix::io::Errno;
 
+use crate::input::CleanUp;
 use crate::record::Pressed;
 
 /// A connection to what releases buttons and keys, opened before the guardian's process is forked.
 ///
-/// All functions but [`Release::connection`] and [`Release::shared`] run in that process: they must not allocate, lock or
-/// panic, since another thread may have been in the middle of that at the fork. [`Errno::TIMEDOUT`] means that there is
+/// All functions but [`Release::connection`], [`Release::shared`] and [`Release::clean_up`] run in that process: they
+/// must not allocate, lock or panic, since another thread may have been in the middle of that at the fork. [`Errno::TIMEDOUT`] means that there is
 /// no answer yet: the next call continues to wait. Any other error means that the connection can't be used any more.
 pub(crate) trait Release {
     /// The connection. The guardian's process has it under another number.
     fn connection(&self) -> BorrowedFd<'_>;
     /// A second connection, if it needs one. The guardian's process has it under another number, too.
     fn shared(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+    /// What is to be sent once the player has died.
+    fn clean_up(&self) -> Option<&CleanUp> {
         None
     }
     /// Makes sure that the connection works.

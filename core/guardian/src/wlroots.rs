@@ -23,7 +23,7 @@ use wayland_protocols_wlr::virtual_pointer::v1::client::zwlr_virtual_pointer_man
 use wayland_protocols_wlr::virtual_pointer::v1::client::zwlr_virtual_pointer_v1::ZwlrVirtualPointerV1;
 
 use crate::error::GuardianError;
-use crate::input::{Input, PreparedReleases, button_code};
+use crate::input::{CleanUp, Input, PreparedReleases, button_code};
 use crate::record::Pressed;
 use crate::release::Release;
 use crate::unsent::{NotSent, Unsent, wait_for_answers};
@@ -39,6 +39,7 @@ pub(crate) struct Compositor {
     unsent: Unsent,
     /// By which keys are pressed.
     keyboard: Option<Arc<PreparedReleases>>,
+    clean_up: Option<Arc<CleanUp>>,
     /// How often something was pressed before the last release.
     released: Cell<Option<u32>>,
 }
@@ -106,8 +107,14 @@ impl Compositor {
             events: Events::new(callback),
             unsent: Unsent::nothing(),
             keyboard,
+            clean_up: None,
             released: Cell::new(None),
         })
+    }
+
+    /// The same with what is to be sent once the player has died.
+    pub(crate) fn cleaning_up(self, clean_up: Option<Arc<CleanUp>>) -> Self {
+        Self { clean_up, ..self }
     }
 
     /// Releases keys on the connection that pressed them.
@@ -182,6 +189,10 @@ impl Release for Compositor {
 
     fn shared(&self) -> Option<BorrowedFd<'_>> {
         self.keyboard.as_ref().map(|it| it.socket.as_fd())
+    }
+
+    fn clean_up(&self) -> Option<&CleanUp> {
+        self.clean_up.as_deref()
     }
 
     /// Waits until the compositor has done everything that it was asked before.

@@ -129,6 +129,7 @@ fn a_compositor_that_announces_without_an_end_is_refused() {
     let error = Guardian::start(DisplayServer::Wlroots {
         socket: compositor.socket(),
         keyboard: None,
+        clean_up: None,
     });
     let error = error.unwrap_err().to_string();
     assert!(error.contains("announces more than"), "{error}");

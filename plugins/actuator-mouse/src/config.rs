@@ -25,7 +25,7 @@ pub struct Config {
     /// Play only what was captured within the last so many milliseconds.
     pub max_age_ms: u64,
     /// The key that ends the run at once, by its X11 name, such as "F12", "Escape" or "Pause"; "" for
-    /// none. Only X11 reports which keys are down: elsewhere, set it to "" or accept that.
+    /// none. Only X11 and sway report it: elsewhere, set it to "" or accept that.
     pub hotkey: String,
     /// End the run when the pointer is in a corner of the screen.
     pub corners: bool,

@@ -302,12 +302,7 @@ impl Mechanism {
             error => error.into(),
         })?;
         desktop.give_up_when(move || host.is_ending());
-        if !config.hotkey.is_empty()
-            && let Err(error @ DesktopError::UnknownKey { .. }) =
-                desktop.key_is_down(&config.hotkey)
-        {
-            return Err(Error::bad_config(format!("hotkey: {error}")));
-        }
+        let hotkey = watch::hotkey(&desktop, config)?;
         // Before a portal asks the person for the mouse.
         unreported::check(desktop.capabilities(), config)?;
         let guard = Arc::new(Guard::default());
@@ -315,7 +310,8 @@ impl Mechanism {
         let mut player = Player::new(Box::new(mouse), Arc::clone(&guard), config);
         player.rest_at_start(|| Ok(desktop.screen()?), host)?;
         let surroundings = Box::new(desktop.clone());
-        let watch = Watch::start(config, Arc::clone(&guard), surroundings, reports, host)?;
+        let watched = Arc::clone(&guard);
+        let watch = Watch::start(config, watched, surroundings, hotkey, reports, host)?;
         Ok(Self {
             player,
             guard,

@@ -16,11 +16,6 @@ pub trait Surroundings: Send {
     fn shown_part(&self, window: WindowId) -> Option<Rect>;
     /// Brings the board's window to the front.
     fn raise(&self, watched: &Watched);
-    /// Whether a key is down.
-    ///
-    /// # Errors
-    /// On a system that does not report it, and for an unknown key.
-    fn key_is_down(&self, name: &str) -> Result<bool, DesktopError>;
     /// The code of a key, by its name.
     ///
     /// # Errors
@@ -101,10 +96,6 @@ impl Surroundings for Desktop {
     fn raise(&self, watched: &Watched) {
         // Where it can't be raised, it shows in `trouble`.
         let _ = Self::raise(self, watched.window);
-    }
-
-    fn key_is_down(&self, name: &str) -> Result<bool, DesktopError> {
-        Self::key_is_down(self, name)
     }
 
     fn key_code(&self, name: &str) -> Result<u8, DesktopError> {

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use flowpipe_desktop::DesktopError;
 use flowpipe_desktop::input::LateReports;
-use flowpipe_plugin::{Ending, Host, Result, tracing};
+use flowpipe_desktop::{Desktop, DesktopError, Hotkey};
+use flowpipe_plugin::{Ending, Error, Host, Result, tracing};
 
 use crate::config::Config;
 use crate::guard::{Guard, Trouble};
@@ -33,7 +33,8 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Begins to watch. `reports`: what the desktop reports later of where the pointer is.
+    /// Begins to watch. `hotkey`: the key of that config. `reports`: what the desktop reports later of where the pointer
+    /// is.
     ///
     /// # Errors
     /// When the system gives no thread.
@@ -41,11 +42,12 @@ impl Watch {
         config: &Config,
         guard: Arc<Guard>,
         surroundings: Box<dyn Surroundings>,
+        hotkey: Option<Box<dyn Hotkey>>,
         reports: Option<Box<dyn LateReports>>,
         host: Host,
     ) -> Result<Self> {
         let (over, is_over) = std::sync::mpsc::channel::<()>();
-        let mut checker = Checker::new(config, guard, surroundings, reports);
+        let mut checker = Checker::new(config, guard, surroundings, hotkey, reports);
         let thread = std::thread::Builder::new()
             .name("mouse-watch".into())
             .spawn(move || {
@@ -75,8 +77,26 @@ impl Drop for Watch {
     }
 }
 
+/// Watches the key that ends the run. `Ok(None)`: there is none, or the desktop reports none.
+///
+/// # Errors
+/// When there is no such key, or it can't be watched.
+pub fn hotkey(desktop: &Desktop, config: &Config) -> Result<Option<Box<dyn Hotkey>>> {
+    if config.hotkey.is_empty() {
+        return Ok(None);
+    }
+    match desktop.hotkey(&config.hotkey) {
+        Ok(hotkey) => Ok(Some(hotkey)),
+        // A run that relies on it does not start (`crate::unreported`).
+        Err(DesktopError::Unsupported(_)) => Ok(None),
+        Err(error) => Err(Error::bad_config(format!("hotkey: {error}"))),
+    }
+}
+
 pub struct Checker {
-    hotkey: Option<String>,
+    /// What the hotkey is called.
+    hotkey_name: String,
+    hotkey: Option<Box<dyn Hotkey>>,
     corners: bool,
     by_hand: bool,
     /// The pointer may begin in a corner: only entering one counts.
@@ -95,10 +115,12 @@ impl Checker {
         config: &Config,
         guard: Arc<Guard>,
         surroundings: Box<dyn Surroundings>,
+        hotkey: Option<Box<dyn Hotkey>>,
         reports: Option<Box<dyn LateReports>>,
     ) -> Self {
         Self {
-            hotkey: Some(config.hotkey.clone()).filter(|hotkey| !hotkey.is_empty()),
+            hotkey_name: config.hotkey.clone(),
+            hotkey,
             corners: config.corners,
             by_hand: config.by_hand,
             was_in_corner: true,
@@ -126,15 +148,12 @@ impl Checker {
     }
 
     fn hotkey(&mut self) -> Option<String> {
-        let name = self.hotkey.as_ref()?;
-        match self.surroundings.key_is_down(name) {
+        let name = &self.hotkey_name;
+        match self.hotkey.as_mut()?.is_pressed() {
             Ok(true) => Some(format!("{name} was pressed, the hotkey of actuator-mouse")),
             Ok(false) => None,
             Err(error) => {
-                // What a desktop never reports was reported at the start.
-                if !matches!(error, DesktopError::Unsupported(_)) {
-                    tracing::warn!("the hotkey {name} does not end the run any more: {error}");
-                }
+                tracing::warn!("the hotkey {name} does not end the run any more: {error}");
                 self.hotkey = None;
                 None
             }

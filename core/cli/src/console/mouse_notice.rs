@@ -81,13 +81,22 @@ impl MouseNotice {
 fn stops(driver: &MouseDriver, frame: &FrameNote) -> String {
     let capabilities = capabilities(frame);
     match &driver.hotkey {
-        Some(hotkey) if capabilities.keys => format!("{} or Ctrl-C", escaped(hotkey)),
+        Some(hotkey) if capabilities.hotkey || is_sway(driver, frame) => {
+            format!("{} or Ctrl-C", escaped(hotkey))
+        }
         // Some portals report the pointer. Where it is not reported, the run starts only if that is accepted.
         _ if driver.by_hand && (capabilities.pointer || !driver.accepts_unnoticed) => {
             "Ctrl-C, or a hand on the mouse,".to_owned()
         }
         _ => "Ctrl-C".to_owned(),
     }
+}
+
+/// Whether a frame shows sway, which reports keys and windows, of all compositors with wlroots' protocols. On the others, the
+/// run starts only if a missing hotkey is accepted.
+fn is_sway(driver: &MouseDriver, frame: &FrameNote) -> bool {
+    let name = frame.desktop.as_deref().unwrap_or_default();
+    name.starts_with("wlroots ") && (frame.window.is_some() || !driver.accepts_no_hotkey)
 }
 
 /// What the desktop reports that a frame shows. Sources other than capture-screen may not name it: it is that of the
@@ -118,6 +127,7 @@ mod tests {
             any_window: true,
             by_hand: false,
             accepts_unnoticed: false,
+            accepts_no_hotkey: false,
             desktop: None,
         }
     }
@@ -162,6 +172,7 @@ mod tests {
             let driver = MouseDriver {
                 by_hand: true,
                 accepts_unnoticed,
+                accepts_no_hotkey: accepts_unnoticed,
                 ..driver(Some("F12"))
             };
             let frame = FrameNote::of("Flow").with_size([600, 700]);
@@ -175,8 +186,17 @@ mod tests {
         assert_eq!(words(&format!("mutter {bus}"), true), hand);
         assert_eq!(words(&format!("portal {bus}"), false), hand);
         assert_eq!(words(&format!("portal {bus}"), true), "Ctrl-C stops it");
-        let sway = "wlroots /run/user/1000/wayland-1";
-        assert_eq!(words(sway, true), "Ctrl-C stops it");
+        let wlroots = "wlroots /run/user/1000/wayland-1";
+        assert_eq!(words(wlroots, true), "Ctrl-C stops it");
+        // It is sway, else the run would not have started.
+        assert_eq!(words(wlroots, false), "F12 or Ctrl-C stops it");
+        let sway = MouseDriver {
+            accepts_no_hotkey: true,
+            ..driver(Some("F12"))
+        };
+        let window = FrameNote::of("Flow").with_desktop(wlroots).with_window(7);
+        let line = MouseNotice::new(Some(sway), false).line(&window).unwrap();
+        assert!(line.ends_with("F12 or Ctrl-C stops it"), "{line}");
     }
 
     #[test]

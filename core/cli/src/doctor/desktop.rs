@@ -136,8 +136,8 @@ mod tests {
     #[test]
     fn what_is_not_reported_has_to_be_accepted() {
         assert_eq!(advice(Capabilities::X11, true), None);
-        let sway = "to play there, set accept = [\"pointer\", \"hotkey\", \"covered\"] of actuator-mouse; for one run: \
-                    `flowpipe run live --window TITLE --set actuator-mouse.accept='[\"pointer\", \"hotkey\", \"covered\"]'`";
+        let sway = "to play there, set accept = [\"pointer\", \"covered\"] of actuator-mouse; for one run: \
+                    `flowpipe run live --window TITLE --set actuator-mouse.accept='[\"pointer\", \"covered\"]'`";
         assert_eq!(advice(Capabilities::SWAY, true).as_deref(), Some(sway));
         let gnome = "to play there, set any_window = true and accept = [\"hotkey\"] of actuator-mouse; for one run: \
                      `flowpipe run live --set capture-screen.monitor=1 --set actuator-mouse.any_window=true --set \

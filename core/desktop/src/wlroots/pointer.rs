@@ -1,8 +1,7 @@
 //! The pointer, by `wlr-virtual-pointer`, and on the same connection the keyboard, once a key is to be pressed.
 
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use flowpipe_guardian::PreparedReleases;
@@ -25,8 +24,7 @@ use crate::rect::Rect;
 
 /// A pointer of its own, beside those of the person.
 pub(super) struct WlrootsPointer {
-    /// The path of the compositor's socket.
-    socket: PathBuf,
+    wlroots: Arc<Wlroots>,
     connection: Connection,
     outputs: Outputs,
     globals: Globals,
@@ -52,7 +50,7 @@ const KEYBOARD_KNOWN_AFTER: Duration = Duration::from_millis(100);
 struct Nothing;
 
 impl WlrootsPointer {
-    pub(super) fn new(wlroots: &Wlroots) -> Result<Self> {
+    pub(super) fn new(wlroots: Arc<Wlroots>) -> Result<Self> {
         let connection = wlroots.connection()?;
         let globals = Globals::of(&connection)?;
         let queue = connection.new_event_queue();
@@ -67,7 +65,7 @@ impl WlrootsPointer {
         })?;
         outputs.all()?;
         Ok(Self {
-            socket: wlroots.socket.clone(),
+            wlroots,
             layout: outputs.layout()?,
             outputs,
             held: 0,
@@ -241,9 +239,11 @@ impl InputDevice for WlrootsPointer {
     fn display_server(&self) -> Option<DisplayServer> {
         let keyboard = self.keyboard.as_ref();
         let prepared = keyboard.map(|(_, prepared)| Arc::clone(prepared));
+        let clean_up = self.wlroots.clean_up.lock();
         Some(DisplayServer::Wlroots {
-            socket: self.socket.clone(),
+            socket: self.wlroots.socket.clone(),
             keyboard: prepared,
+            clean_up: clean_up.unwrap_or_else(PoisonError::into_inner).clone(),
         })
     }
 }

@@ -3,6 +3,8 @@
 //! The crate swayipc can't be given a limit of time, and starts other programs where no variable names the socket. The
 //! mouse may be pressed while sway is asked, so every answer has its limits here.
 
+mod events;
+mod hotkey;
 mod tree;
 
 use std::io::{self, ErrorKind, Read as _, Write as _};
@@ -15,9 +17,12 @@ use std::time::{Duration, Instant};
 use flowpipe_wayland::socket;
 use rustix::net::sockopt::socket_peercred;
 use rustix::process::Pid;
+use serde::Deserialize;
 
 use crate::error::{DesktopError, Result};
 use crate::window::WindowId;
+use events::Events;
+pub(super) use hotkey::SwayHotkey;
 pub(super) use tree::Tree;
 
 /// Sway, at its socket.
@@ -33,12 +38,37 @@ pub(super) struct Sway {
 const MAGIC: &[u8; 6] = b"i3-ipc";
 const HEADER: usize = 14;
 const RUN_COMMAND: u32 = 0;
+const SUBSCRIBE: u32 = 2;
 const GET_TREE: u32 = 4;
+const SEND_TICK: u32 = 10;
+const GET_BINDING_STATE: u32 = 12;
 
 /// How long sway may take.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// The longest answer, in bytes. That of a window has about 2,000.
+/// The longest message, in bytes. A window takes about 2,000 of the tree.
 const LONGEST: usize = 16 << 20;
+
+/// How a message begins.
+#[derive(Clone, Copy)]
+struct Header {
+    kind: u32,
+    /// Of what follows, in bytes.
+    length: usize,
+}
+
+/// How a command has ended.
+#[derive(Deserialize)]
+struct CommandEnd {
+    success: bool,
+    #[serde(default)]
+    error: String,
+}
+
+/// The binding mode that is active.
+#[derive(Deserialize)]
+struct BindingState {
+    name: String,
+}
 
 impl Sway {
     /// The sway of a socket, which is that of SWAYSOCK. `None`: it does not answer, or is another program than the compositor
@@ -69,6 +99,51 @@ impl Sway {
     pub(super) fn focus(&self, window: WindowId) -> Result<()> {
         self.ask(RUN_COMMAND, &format!("[con_id={}] focus", window.0))?;
         Ok(())
+    }
+
+    /// Runs commands, one after the other. Returns why the first of those that failed did, in sway's words.
+    fn run(&self, commands: &str) -> Result<std::result::Result<(), String>> {
+        let ends: Vec<CommandEnd> = read(&self.ask(RUN_COMMAND, commands)?)?;
+        let failed = ends.into_iter().find(|end| !end.success);
+        Ok(failed.map_or(Ok(()), |end| Err(end.error)))
+    }
+
+    /// Messages to be sent once this program has died.
+    #[cfg(feature = "input")]
+    fn prepare(&self, messages: [(u32, &str); 2]) -> Result<flowpipe_guardian::CleanUp> {
+        let prepared = || {
+            let messages = messages.map(|(kind, text)| message(kind, text));
+            Ok(flowpipe_guardian::CleanUp {
+                socket: self.open()?,
+                messages: messages.into_iter().collect::<io::Result<_>>()?,
+            })
+        };
+        prepared().map_err(|error: io::Error| DesktopError::Lost(format!("sway: {error}")))
+    }
+
+    /// The name of the binding mode that is active.
+    fn binding_mode(&self) -> Result<String> {
+        let state: BindingState = read(&self.ask(GET_BINDING_STATE, "")?)?;
+        Ok(state.name)
+    }
+
+    /// Sends an event to all programs that have subscribed to `tick`.
+    fn send_tick(&self, text: &str) -> Result<()> {
+        self.ask(SEND_TICK, text)?;
+        Ok(())
+    }
+
+    /// Events of these kinds from now on, on a connection of their own.
+    fn subscribe(&self, kinds: &str) -> Result<Events> {
+        let subscribed = || {
+            let mut stream = self.open()?;
+            let answer = exchange(&mut stream, SUBSCRIBE, kinds)?;
+            match serde_json::from_slice::<CommandEnd>(&answer)?.success {
+                true => Events::new(stream),
+                false => Err(io::Error::other("it sends no events")),
+            }
+        };
+        subscribed().map_err(|error| DesktopError::Lost(format!("sway: {error}")))
     }
 
     fn ask(&self, kind: u32, text: &str) -> Result<Vec<u8>> {
@@ -102,26 +177,52 @@ pub(super) fn process(socket: BorrowedFd<'_>) -> Option<Pid> {
     socket_peercred(socket).ok().map(|peer| peer.pid)
 }
 
-fn exchange(stream: &mut UnixStream, kind: u32, text: &str) -> io::Result<Vec<u8>> {
+fn message(kind: u32, text: &str) -> io::Result<Vec<u8>> {
     let length = u32::try_from(text.len()).map_err(|_| ErrorKind::InvalidInput)?;
-    let mut question = Vec::with_capacity(HEADER + text.len());
-    question.extend_from_slice(MAGIC);
-    question.extend_from_slice(&length.to_ne_bytes());
-    question.extend_from_slice(&kind.to_ne_bytes());
-    question.extend_from_slice(text.as_bytes());
+    let parts = [
+        MAGIC,
+        &length.to_ne_bytes()[..],
+        &kind.to_ne_bytes(),
+        text.as_bytes(),
+    ];
+    Ok(parts.concat())
+}
+
+fn exchange(stream: &mut UnixStream, kind: u32, text: &str) -> io::Result<Vec<u8>> {
+    let question = message(kind, text)?;
     let end = Instant::now() + PATIENCE;
     stream.write_all(&question)?;
     let mut header = [0; HEADER];
     read_until(stream, &mut header, end)?;
-    let [.., a, b, c, d, _, _, _, _] = header;
-    let length = u32::from_ne_bytes([a, b, c, d]) as usize;
-    if !header.starts_with(MAGIC) || !header.ends_with(&kind.to_ne_bytes()) || length > LONGEST {
-        let why = "what answers at SWAYSOCK does not speak as sway does";
-        return Err(io::Error::new(ErrorKind::InvalidData, why));
+    let header = Header::read(&header)?;
+    if header.kind != kind {
+        return Err(no_sway());
     }
-    let mut answer = vec![0; length];
+    let mut answer = vec![0; header.length];
     read_until(stream, &mut answer, end)?;
     Ok(answer)
+}
+
+impl Header {
+    fn read(bytes: &[u8; HEADER]) -> io::Result<Self> {
+        let [.., a, b, c, d, e, f, g, h] = *bytes;
+        let length = u32::from_ne_bytes([a, b, c, d]) as usize;
+        let kind = u32::from_ne_bytes([e, f, g, h]);
+        match bytes.starts_with(MAGIC) && length <= LONGEST {
+            true => Ok(Self { kind, length }),
+            false => Err(no_sway()),
+        }
+    }
+}
+
+fn no_sway() -> io::Error {
+    let why = "what answers at SWAYSOCK does not speak as sway does";
+    io::Error::new(ErrorKind::InvalidData, why)
+}
+
+/// Reads an answer, which is JSON.
+fn read<T: for<'a> Deserialize<'a>>(answer: &[u8]) -> Result<T> {
+    serde_json::from_slice(answer).map_err(|error| DesktopError::Lost(format!("sway: {error}")))
 }
 
 /// Reads until all is there, or until a time: an answer may come byte by byte.

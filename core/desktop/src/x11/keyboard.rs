@@ -1,13 +1,28 @@
 //! Keys: which are held down, and their codes.
 
+use std::sync::Arc;
+
 use x11rb::connection::Connection as _;
 use x11rb::protocol::xproto::{ConnectionExt as _, GetKeyboardMappingReply};
 
 use super::{Result, X11, lost};
+use crate::hotkey::Hotkey;
 use crate::key::Key;
 
+/// A key that is asked about.
+pub(super) struct X11Hotkey {
+    pub x11: Arc<X11>,
+    pub key: Key,
+}
+
+impl Hotkey for X11Hotkey {
+    fn is_pressed(&mut self) -> Result<bool> {
+        is_down(&self.x11, self.key)
+    }
+}
+
 /// Whether a key with that symbol is held down.
-pub(super) fn is_down(x11: &X11, key: Key) -> Result<bool> {
+fn is_down(x11: &X11, key: Key) -> Result<bool> {
     let asked = x11.connection.query_keymap().map_err(lost)?;
     let mapping = mapping(x11)?;
     // One bit a key code.

@@ -85,7 +85,14 @@ impl World for Table {
             monitors: Surroundings::monitors(&desktop),
             surroundings: Box::new(desktop.clone()),
             raised: None,
-            _watch: Watch::start(config, Arc::clone(&guard), Box::new(desktop), None, *host)?,
+            _watch: Watch::start(
+                config,
+                Arc::clone(&guard),
+                Box::new(desktop),
+                None,
+                None,
+                *host,
+            )?,
             guard,
         })
     }

@@ -61,10 +61,6 @@ impl Surroundings for FakeDesktop {
         self.0.lock().unwrap().raised += 1;
     }
 
-    fn key_is_down(&self, _: &str) -> std::result::Result<bool, DesktopError> {
-        Ok(false)
-    }
-
     fn key_code(&self, name: &str) -> std::result::Result<u8, DesktopError> {
         match name {
             "F2" => Ok(68),
@@ -117,6 +113,7 @@ impl World for FakeDesktop {
                 },
                 Arc::clone(&guard),
                 Box::new(desktop),
+                None,
                 None,
                 *host,
             )?,
@@ -199,6 +196,7 @@ fn a_pointer_that_is_late_after_each_of_several_boards_is_nobody() {
         Arc::clone(&guard),
         Box::new(desktop.clone()),
         None,
+        None,
     );
     desktop.0.lock().unwrap().pointer = [400, 300];
     for _ in 0..3 {
@@ -216,7 +214,7 @@ fn the_corners_are_those_of_a_screen_that_begins_elsewhere() {
     let (guard, desktop) = (Arc::new(Guard::default()), FakeDesktop::default());
     let config = serde_json::from_value(json!({ "by_hand": false })).unwrap();
     desktop.0.lock().unwrap().screen.x = -300;
-    let mut checker = Checker::new(&config, guard, Box::new(desktop.clone()), None);
+    let mut checker = Checker::new(&config, guard, Box::new(desktop.clone()), None, None);
     for (pointer, is_corner) in [
         ([-100, 0], false),
         ([-300, 0], true),
@@ -268,10 +266,6 @@ impl Surroundings for BlindDesktop {
         self.0.raise(watched);
     }
 
-    fn key_is_down(&self, name: &str) -> std::result::Result<bool, DesktopError> {
-        self.0.key_is_down(name)
-    }
-
     fn key_code(&self, name: &str) -> std::result::Result<u8, DesktopError> {
         self.0.key_code(name)
     }
@@ -296,6 +290,7 @@ fn checker(config: &serde_json::Value) -> (Arc<Guard>, FakeReports, Checker) {
         &serde_json::from_value(config.clone()).unwrap(),
         Arc::clone(&guard),
         Box::new(BlindDesktop::default()),
+        None,
         Some(Box::new(reports.clone())),
     );
     (guard, reports, checker)
