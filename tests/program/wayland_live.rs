@@ -13,7 +13,7 @@ use crate::live_play::{TITLE, Table, ready};
 use crate::screen::wait_for;
 use crate::sway::Sway;
 use crate::wayland_boards::{
-    is_down, is_released, leads_on_by_a_key, lets_go, mid_drag, plays, plays_isolated,
+    is_down, is_released, leads_on_by_a_key, lets_go, mid_drag, plays, plays_few, plays_isolated,
     plays_small_cells, was_stopped,
 };
 use crate::wayland_screens::{SWAY, SWAY_MONITOR};
@@ -32,6 +32,28 @@ fn ten_boards_of_all_sizes() {
 fn boards_at_other_scales() {
     for scale in ["1.25", "2"] {
         plays_small_cells(sway(scale), SWAY);
+    }
+}
+
+/// In the layouts of sway, which gives the keyboard to the window under the pointer unless its config forbids it. A second
+/// window lies beside the game's, or behind it, in a tab or on the whole monitor.
+#[test]
+fn tiled_tabbed_and_fullscreen_windows_are_played() {
+    let game = format!("[title=\"{TITLE}\"]");
+    for config in [
+        "",
+        "workspace_layout tabbed",
+        "workspace_layout stacking",
+        "default_border none\ngaps inner 10",
+        &format!("for_window {game} fullscreen enable"),
+    ] {
+        // Else it would lie over the others, because its size is fixed.
+        let config = format!("for_window [title=\"other\"] floating disable\n{config}");
+        let sway = Sway::start_with_config([1280, 1200], "1.25", &config);
+        let socket = sway.wayland_socket();
+        let other = WaylandWindow::open(&socket, "other", [200, 200], [90, 90, 90]);
+        plays_few(sway, SWAY);
+        drop(other);
     }
 }
 

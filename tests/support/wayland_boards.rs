@@ -31,6 +31,11 @@ pub fn plays<S: LiveScreen>(screen: S, configs: Configs, boards: usize) {
     plays_sizes(screen, configs, SIZES, boards);
 }
 
+/// Plays two boards with few cells.
+pub fn plays_few<S: LiveScreen>(screen: S, configs: Configs) {
+    plays_sizes(screen, configs, "5", 2);
+}
+
 /// Plays a board with many cells, and one with few: where a press is off by little, the first one is lost.
 pub fn plays_small_cells<S: LiveScreen>(screen: S, configs: Configs) {
     plays_sizes(screen, configs, SMALL_CELLS, 2);
