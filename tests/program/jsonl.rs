@@ -60,6 +60,33 @@ fn a_wrong_line_ends_the_run_unless_the_pipeline_says_otherwise() {
     assert_eq!(std::fs::read_to_string(&out).unwrap(), "1\n2\n");
 }
 
+/// It would be empty before it is read, or grow without end.
+#[test]
+fn no_stage_writes_what_another_one_reads() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name);
+    std::fs::write(file("in.jsonl"), "1\n").unwrap();
+    std::fs::hard_link(file("in.jsonl"), file("other.jsonl")).unwrap();
+    for (plugin, to, if_exists) in [
+        ("sink-jsonl", "in.jsonl", "overwrite"),
+        ("sink-jsonl", "other.jsonl", "append"),
+        ("tee", "./in.jsonl", "overwrite"),
+    ] {
+        let source = "path = \"in.jsonl\", schema = \"x.a/1\"";
+        let sink = format!("path = \"{to}\", if_exists = \"{if_exists}\"");
+        let pipeline = passes(folder.path(), "", source, &sink);
+        let text = std::fs::read_to_string(&pipeline).unwrap();
+        std::fs::write(&pipeline, text.replace("sink-jsonl", plugin)).unwrap();
+        for command in ["check", "run"] {
+            let ran = run(&[command, &pipeline]).expect(78);
+            for part in [":8:19: `out` writes", "that `in` reads"] {
+                assert!(ran.stderr.contains(part), "{ran:#?}");
+            }
+            assert_eq!(std::fs::read_to_string(file("in.jsonl")).unwrap(), "1\n");
+        }
+    }
+}
+
 #[test]
 fn a_dry_run_writes_nothing() {
     let folder = tempfile::tempdir().unwrap();

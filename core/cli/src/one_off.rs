@@ -10,7 +10,7 @@ use flowpipe_host::catalogue::Catalogue;
 use crate::args::Global;
 use crate::exit::{Ended, Failure};
 use crate::pipeline_file;
-use crate::pipeline_file::schema_files::SchemaFiles;
+use crate::pipeline_file::named_files::NamedFiles;
 
 /// Why such a pipeline could not run, or ended early.
 #[derive(Debug)]
@@ -176,7 +176,7 @@ impl PipelineText {
     /// # Errors
     /// All errors of the values.
     pub fn read(&self, catalogue: &Catalogue) -> Result<Pipeline, Vec<ConfigError>> {
-        let files = SchemaFiles::of(None);
+        let files = NamedFiles::of(None);
         reader::read_composed("command line", &self.text, &self.origins, catalogue, &files)
     }
 }

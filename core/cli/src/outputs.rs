@@ -56,14 +56,21 @@ fn is_reading(kind: EffectKind) -> bool {
 
 /// Registers a file, all files in a folder, or the matches of a pattern.
 fn note_files_of(path: &Path) {
+    files_of(path).into_iter().for_each(note_input);
+}
+
+/// The file at a path, all files in a folder, or the matches of a pattern.
+pub fn files_of(path: &Path) -> Vec<PathBuf> {
     if path.is_file() {
-        note_input(path);
+        vec![path.to_owned()]
     } else if let Ok(entries) = std::fs::read_dir(path) {
         let files = entries.flatten().map(|entry| entry.path());
-        files.filter(|path| path.is_file()).for_each(note_input);
+        files.filter(|path| path.is_file()).collect()
     } else if let Some(pattern) = path.to_str() {
-        let named = glob::glob(pattern).into_iter().flatten().flatten();
-        named.for_each(note_input);
+        let named = glob::glob(pattern).into_iter().flatten();
+        named.flatten().collect()
+    } else {
+        Vec::new()
     }
 }
 

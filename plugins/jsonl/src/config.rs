@@ -62,8 +62,8 @@ pub struct SourceConfig {
     { "required": ["path"] }, { "required": ["stdout"] }, { "required": ["unix"] }, { "required": ["tcp"] }
 ]))]
 pub struct SinkConfig {
-    /// The file to write. Relative to the pipeline file's folder, which must exist. It grows under its own name, so that
-    /// others can follow it.
+    /// The file to write, which no other stage reads. Relative to the pipeline file's folder, which must exist. It grows
+    /// under its own name, so that others can follow it.
     #[serde(default)]
     #[schemars(length(min = 1))]
     pub path: Option<String>,
@@ -101,8 +101,8 @@ pub struct SinkConfig {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TeeConfig {
-    /// The file to write. Relative to the pipeline file's folder, which must exist. It grows under its own name, so that
-    /// others can follow it.
+    /// The file to write, which no other stage reads. Relative to the pipeline file's folder, which must exist. It grows
+    /// under its own name, so that others can follow it.
     #[schemars(length(min = 1))]
     pub path: String,
     /// What to do if the file is there and not empty.

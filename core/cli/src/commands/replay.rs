@@ -18,7 +18,7 @@ use crate::console::Console;
 use crate::events::EventForwarder;
 use crate::exit::{Ended, Failure};
 use crate::foreground::{self, Attached, CompletedRun};
-use crate::pipeline_file::schema_files::SchemaFiles;
+use crate::pipeline_file::named_files::NamedFiles;
 use crate::record::{RecordedRun, RunRecording};
 use crate::show::colour::{self, BAD, GOOD, paint};
 use crate::show::report;
@@ -134,7 +134,7 @@ pub fn run(global: &Global, args: &args::Replay) -> Result<Ended, Failure> {
 fn wish(args: &args::Replay, catalogue: &Catalogue) -> Result<ReplayOptions, Failure> {
     let mut swaps = args.swap.clone();
     // The files that the user typed. Those that a recording names are not read.
-    let files = SchemaFiles::of(None);
+    let files = NamedFiles::of(None);
     for swap in &mut swaps {
         if let Some(found) = catalogue.find(&swap.plugin) {
             let read = reader::declared::read_schemas(&found.manifest, &mut swap.config, &files);

@@ -1,12 +1,12 @@
 //! Reads a pipeline file, and shows its errors on standard error.
 //!
 //! # Layout
-//! [`place`]: where the file is. [`paths`]: the relative paths in it. [`schema_files`]: the JSON Schemas that it names.
+//! [`place`]: where the file is. [`paths`]: the relative paths in it. [`named_files`]: the files that it names.
 //! [`scripts`]: the files of commands. [`settings`]: config values of the command line.
 
+pub mod named_files;
 mod paths;
 mod place;
-pub mod schema_files;
 pub mod scripts;
 pub mod settings;
 
@@ -17,8 +17,8 @@ use flowpipe_config::reader::pipeline_test::PipelineTest;
 use flowpipe_config::reader::{self, ConfigError, Expressions, Setting, Surroundings};
 use flowpipe_host::catalogue::Catalogue;
 use flowpipe_terminal::output::write_stderr;
+use named_files::NamedFiles;
 pub use place::find;
-use schema_files::SchemaFiles;
 
 use crate::args::Global;
 use crate::exit::Failure;
@@ -65,7 +65,7 @@ pub fn read_tested(
     let surroundings = Surroundings {
         plugins: catalogue,
         settings: &[],
-        files: &SchemaFiles::of(base.as_deref()),
+        files: &NamedFiles::of(base.as_deref()),
         tests: Some(&Compiled),
     };
     let read = reader::read_tested(&file.display().to_string(), &bytes, surroundings);
@@ -95,7 +95,7 @@ pub fn read(
 ) -> Result<Result<PipelineFile, Vec<ConfigError>>, Failure> {
     let bytes = bytes(file)?;
     let base = paths::base(file);
-    let files = SchemaFiles::of(base.as_deref());
+    let files = NamedFiles::of(base.as_deref());
     let name = file.display().to_string();
     let read = reader::read_bytes(&name, &bytes, catalogue, settings, &files);
     // Valid UTF-8, unless there are errors.

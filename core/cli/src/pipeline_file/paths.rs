@@ -133,22 +133,14 @@ impl Resolver<'_> {
 
     /// The path of what is read. `None`: it stays as it is.
     fn to_read(&self, text: &str, key: &str) -> Option<String> {
-        let beside = joined(self.folder, text)?;
-        let is_pattern = text.contains(['*', '?', '[']);
-        if !is_pattern || Path::new(&beside).exists() {
-            if !Path::new(&beside).exists() && Path::new(text).exists() {
+        match to_read(self.folder, text) {
+            ToRead::Beside(beside) => Some(beside),
+            ToRead::Here { beside } => {
                 self.warn(&format!("{key}: {text}"), &beside, text);
-                return None;
+                None
             }
-            return Some(beside);
+            ToRead::AsWritten => None,
         }
-        // The folder's own name is no pattern.
-        let beside = joined(&glob::Pattern::escape(self.folder), text)?;
-        if !matches(&beside) && matches(text) {
-            self.warn(&format!("{key}: {text}"), &beside, text);
-            return None;
-        }
-        Some(beside)
     }
 
     /// Sets the folder of a command.
@@ -189,8 +181,43 @@ impl Resolver<'_> {
     }
 }
 
+/// Where a path of what is read starts.
+pub enum ToRead {
+    /// It is no relative path.
+    AsWritten,
+    /// In the pipeline file's folder, as this path.
+    Beside(String),
+    /// In the working directory: there is nothing at the other path.
+    Here {
+        /// The path in the pipeline file's folder.
+        beside: String,
+    },
+}
+
+/// Where a path of what is read starts, in a pipeline file of this folder.
+pub fn to_read(folder: &str, text: &str) -> ToRead {
+    let Some(beside) = joined(folder, text) else {
+        return ToRead::AsWritten;
+    };
+    let is_pattern = text.contains(['*', '?', '[']);
+    if !is_pattern || Path::new(&beside).exists() {
+        return match !Path::new(&beside).exists() && Path::new(text).exists() {
+            true => ToRead::Here { beside },
+            false => ToRead::Beside(beside),
+        };
+    }
+    // The folder's own name is no pattern.
+    let Some(beside) = joined(&glob::Pattern::escape(folder), text) else {
+        return ToRead::AsWritten;
+    };
+    match !matches(&beside) && matches(text) {
+        true => ToRead::Here { beside },
+        false => ToRead::Beside(beside),
+    }
+}
+
 /// A relative path in a folder. `None`: it is empty or absolute.
-fn joined(folder: &str, path: &str) -> Option<String> {
+pub fn joined(folder: &str, path: &str) -> Option<String> {
     let relative = path.strip_prefix("./").unwrap_or(path);
     if path.is_empty() || Path::new(path).has_root() {
         return None;

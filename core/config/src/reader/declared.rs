@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::error::Findings;
 use super::json::Place;
+use super::named_files::NamedFiles;
 use super::plugin_config::ConfigSource;
 use super::problem::Problem;
 use super::source::{SourceFile, Span};
@@ -16,25 +17,6 @@ use crate::message_schema::{self, MessageSchema};
 
 /// The most bytes of all JSON Schemas of a pipeline, each counted as often as it is used.
 const MOST_BYTES: usize = 8 << 20;
-
-/// The files with the JSON Schemas of messages.
-pub trait SchemaFiles {
-    /// The bytes of a file, one more than [`message_schema::MAX_BYTES`] at most. A relative path starts where those of
-    /// the pipeline file do.
-    ///
-    /// # Errors
-    /// Why it can't be read, as a sentence for users.
-    fn read(&self, file: &str) -> Result<Vec<u8>, String>;
-}
-
-/// No files: none can be read.
-pub struct NoFiles;
-
-impl SchemaFiles for NoFiles {
-    fn read(&self, _: &str) -> Result<Vec<u8>, String> {
-        Err("files can't be named here".to_owned())
-    }
-}
 
 /// The declarations of a pipeline's configs so far.
 #[derive(Default)]
@@ -90,7 +72,7 @@ impl Declared {
         config: &mut Value,
         source: &ConfigSource<'_, '_>,
         name: &Span,
-        files: &dyn SchemaFiles,
+        files: &dyn NamedFiles,
         findings: &mut Findings,
     ) {
         let mut reporter = DeclarationReporter {
@@ -124,7 +106,7 @@ impl Declared {
         &mut self,
         port: &DeclaredKey,
         config: &mut Value,
-        files: &dyn SchemaFiles,
+        files: &dyn NamedFiles,
         reporter: &mut DeclarationReporter<'_, '_, '_>,
     ) {
         let mut path = port.path();
@@ -205,7 +187,7 @@ impl Declared {
     }
 
     /// The JSON Schema in a file.
-    fn file(&mut self, file: &str, files: &dyn SchemaFiles) -> Result<FileSchema, String> {
+    fn file(&mut self, file: &str, files: &dyn NamedFiles) -> Result<FileSchema, String> {
         if let Some(known) = self.files.get(file) {
             return known.clone();
         }
@@ -225,7 +207,7 @@ impl Declared {
 pub fn read_schemas(
     manifest: &Manifest,
     config: &mut Value,
-    files: &dyn SchemaFiles,
+    files: &dyn NamedFiles,
 ) -> Result<(), String> {
     if !manifest.declared_by_config {
         return Ok(());

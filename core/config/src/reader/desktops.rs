@@ -5,12 +5,9 @@ use serde_json::Value;
 
 use super::Surroundings;
 use super::error::Findings;
-use super::json::Place;
+use super::given_key::GivenKey;
 use super::problem::Problem;
-use super::setting;
-use super::source::Span;
-use super::written::stage::{WrittenPlugins, WrittenStage};
-use crate::manifest::Manifest;
+use super::written::stage::WrittenStage;
 use crate::manifest::effects::{EffectKind, HasEffect};
 use crate::pipeline::{Contestant, Pipeline};
 
@@ -21,9 +18,7 @@ const DESKTOP: &str = "desktop";
 struct Chosen<'a> {
     stage: &'a str,
     desktop: &'a str,
-    span: Span,
-    /// Where it was given besides the file.
-    flag: Option<&'a str>,
+    key: GivenKey<'a>,
 }
 
 /// Reports each stage that drives the mouse elsewhere. A stage that does not choose its desktop uses that of the session,
@@ -68,30 +63,13 @@ fn chosen<'a>(
         let desktop = manifest.value(config, DESKTOP)?;
         // Without a choice, it is the default: the desktop of the session.
         let is_default = manifest.value(&Value::Null, DESKTOP) == Some(desktop);
-        let settings = setting::of_plugin(given.settings, written, manifest);
-        let mut settings = settings.iter().rev();
-        let setting = settings.find(|it| *it.keys == [DESKTOP]);
         Some(Chosen {
             stage: &stage.name,
             desktop: desktop.as_str().filter(|_| !is_default)?,
-            span: span(written, manifest),
-            flag: setting.map(|it| it.setting.flag.as_str()),
+            key: GivenKey::of(DESKTOP, written, manifest, given),
         })
     };
     stage.contestants.iter().filter_map(of).collect()
-}
-
-/// Where the file chooses the desktop of a plugin, else where it names the stage.
-fn span(written: &WrittenStage<'_, '_>, manifest: &Manifest) -> Span {
-    let is_race = matches!(&written.plugin, Some(WrittenPlugins { race: true, .. }));
-    let Some(config) = written.config else {
-        return written.name.span();
-    };
-    let config = Place::of(config);
-    match is_race {
-        true => config.step(&manifest.name).step(DESKTOP).span,
-        false => config.step(DESKTOP).span,
-    }
 }
 
 fn report(mouse: &Chosen<'_>, other: &Chosen<'_>, findings: &mut Findings) {
@@ -101,13 +79,10 @@ fn report(mouse: &Chosen<'_>, other: &Chosen<'_>, findings: &mut Findings) {
         other: other.stage.to_owned(),
         captured: other.desktop.to_owned(),
     };
-    match mouse.flag.or(other.flag) {
-        Some(flag) => findings.report_setting(flag, problem),
-        None => {
-            let related = (other.span.clone(), "what is captured".to_owned());
-            findings.report_with(&mouse.span, problem, [related]);
-        }
-    }
+    let label = "what is captured";
+    mouse
+        .key
+        .report_beside(&other.key, label, problem, findings);
 }
 
 #[cfg(test)]
@@ -116,7 +91,7 @@ mod tests {
 
     use super::super::testing::{FakePlugins, plugins};
     use super::super::{Setting, Target, read_with};
-    use super::*;
+    use crate::manifest::Manifest;
 
     /// The plugins, with two that have the key.
     fn known() -> FakePlugins {

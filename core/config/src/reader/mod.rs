@@ -6,7 +6,8 @@
 //!   `table`) and `values`;
 //! - its meaning: `resolve` (plugins), `wiring` (edges), `machines`, [`cycle`], `desktops`, `plugin_config` (each config
 //!   against the schema in the plugin's manifest, through `json`), `expressions` (those of configs), [`declared`] (ports
-//!   that a config declares), with values from outside of the file ([`setting`]), and the tests of the file ([`tested`],
+//!   that a config declares), `shared_files` (what one stage writes and another one reads), with values from outside of
+//!   the file ([`setting`], `given_key`), the files that it names (`named_files`), and the tests of the file ([`tested`],
 //!   read into [`pipeline_test`]).
 //!
 //! [`batch_machines`] reads another kind of file: machines that do batches.
@@ -25,10 +26,12 @@ pub mod duration;
 pub mod elements;
 pub mod error;
 mod expressions;
+mod given_key;
 pub mod grammar;
 mod json;
 pub mod keywords;
 mod machines;
+mod named_files;
 mod nul;
 pub mod origin;
 pub mod pipeline_test;
@@ -36,6 +39,7 @@ mod plugin_config;
 pub mod problem;
 mod resolve;
 pub mod setting;
+mod shared_files;
 pub mod source;
 pub mod suggest;
 mod syntax;
@@ -50,8 +54,8 @@ pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
 
-pub use declared::{NoFiles, SchemaFiles};
 pub use error::{ConfigError, ErrorRecord};
+pub use named_files::{FileIdentity, NamedFiles, NoFiles};
 pub use origin::{Origin, read_composed};
 pub use problem::{MAX_BYTES, Problem};
 pub use setting::{Setting, Target};
@@ -92,7 +96,7 @@ pub struct Surroundings<'a> {
     /// Config values besides those of the file.
     pub settings: &'a [Setting],
     /// The files that it names.
-    pub files: &'a dyn SchemaFiles,
+    pub files: &'a dyn NamedFiles,
     /// What checks the expressions of tests and of configs. `None`: tests are ignored, also wrong ones, and expressions
     /// are not checked.
     pub tests: Option<&'a dyn Expressions>,
@@ -131,7 +135,7 @@ pub fn read_bytes(
     bytes: &[u8],
     plugins: &dyn Plugins,
     settings: &[Setting],
-    files: &dyn SchemaFiles,
+    files: &dyn NamedFiles,
 ) -> Result<Pipeline, Vec<ConfigError>> {
     let given = Surroundings {
         plugins,

@@ -3,7 +3,7 @@
 
 use super::error::Findings;
 use super::source::Span;
-use super::{ConfigError, Plugins, SchemaFiles, SourceFile, Surroundings, read_into};
+use super::{ConfigError, NamedFiles, Plugins, SourceFile, Surroundings, read_into};
 use crate::pipeline::Pipeline;
 
 /// Where a part of a text was given. Of several that contain an error, the first one counts.
@@ -31,7 +31,7 @@ pub fn read_composed(
     text: &str,
     origins: &[Origin],
     plugins: &dyn Plugins,
-    files: &dyn SchemaFiles,
+    files: &dyn NamedFiles,
 ) -> Result<Pipeline, Vec<ConfigError>> {
     let findings = Findings::new(SourceFile::new(name, text)).with_origins(origins.to_vec());
     let given = Surroundings {

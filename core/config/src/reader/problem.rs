@@ -94,6 +94,13 @@ pub enum Problem {
     },
     #[error("stages can't run in processes of their own on this system")]
     NoIsolation,
+    #[error("`{writer}` writes {} that `{reader}` reads", same_file(.written, .read))]
+    ReadAndWritten {
+        writer: String,
+        written: String,
+        reader: String,
+        read: String,
+    },
     #[error("[record] names no file")]
     NoRecordFile,
     #[error("[record] in a file with machines: each of them would record")]
@@ -386,6 +393,7 @@ impl Problem {
                 "set `desktop` of both to the same, or leave it out of both to use the desktop of the session"
             }
             Self::NoIsolation => "leave `isolation` out, or run it on Linux or another Unix",
+            Self::ReadAndWritten { .. } => "name another file to write",
             Self::EmptyExpect => "write expect = \"nothing\" if no message is expected",
             Self::SourceTested { .. } => "start at a stage that it feeds: its messages enter there",
             Self::TwoSources { .. } => "make two inputs of it: they enter one after the other",
@@ -424,5 +432,13 @@ impl Problem {
                 | Self::NoSuchConfigKey { .. }
                 | Self::Missing { .. }
         )
+    }
+}
+
+/// A file by the name by which it is written, and by that by which it is read.
+fn same_file(written: &str, read: &str) -> String {
+    match written == read {
+        true => format!("the file {read:?}"),
+        false => format!("{written:?}, which is the file {read:?}"),
     }
 }

@@ -19,8 +19,8 @@ use super::values::wrong_type;
 use super::written::Written;
 use super::written::stage::{WrittenPlugins, WrittenStage};
 use super::{
-    Plugins, Surroundings, cycle, desktops, expressions, machines, plugin_config, setting, suggest,
-    wiring,
+    Plugins, Surroundings, cycle, desktops, expressions, machines, plugin_config, setting,
+    shared_files, suggest, wiring,
 };
 use crate::manifest::effects::OneWorker;
 use crate::manifest::{Manifest, Port};
@@ -89,6 +89,7 @@ pub(super) fn resolve(
     let wires = wiring::wire(stages, &manifests, plugins, findings);
     pipeline.edges = wires.iter().map(|wire| wire.edge).collect();
     desktops::check(stages, &pipeline, given, findings);
+    shared_files::check(stages, &pipeline, given, findings);
     for edges in cycle::blocking_cycles(stages.len(), &pipeline.edges) {
         report_cycle(&edges, &wires, &pipeline, findings);
     }

@@ -115,16 +115,22 @@ impl Effect {
     /// The files or folders that a config names.
     #[must_use]
     pub fn named_paths(&self, manifest: &Manifest, config: &Value) -> Vec<PathBuf> {
-        let keys = match self.paths.as_slice() {
-            [] => self.key.as_slice(),
-            keys => keys,
-        };
+        let keys = self.path_keys();
         let values = keys.iter().filter_map(|key| manifest.value(config, key));
         let named = values.flat_map(|value| match value {
             Value::Array(values) => values.iter().filter_map(path).collect(),
             value => path(value).into_iter().collect::<Vec<_>>(),
         });
         named.collect()
+    }
+
+    /// The keys of the config that name its files or folders.
+    #[must_use]
+    pub fn path_keys(&self) -> &[String] {
+        match self.paths.as_slice() {
+            [] => self.key.as_slice(),
+            keys => keys,
+        }
     }
 
     /// The file that it uses when no key names one.
@@ -302,11 +308,7 @@ impl Manifest {
                 EffectKind::WritesFiles => PathUse::Written,
                 _ => continue,
             };
-            let named = match effect.paths.as_slice() {
-                [] => effect.key.as_slice(),
-                paths => paths,
-            };
-            for key in named {
+            for key in effect.path_keys() {
                 let known = keys.entry(key.as_str()).or_insert(used);
                 *known = used.max(*known);
             }

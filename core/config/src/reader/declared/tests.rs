@@ -5,9 +5,10 @@ use serde_json::json;
 use super::super::testing::{FakePlugins, plugins};
 use super::super::{ConfigError, read_bytes, read_with};
 use super::*;
+use crate::manifest::effects::PathUse;
 use crate::manifest::{Carried, Port, read_manifest};
 use crate::pipeline::Pipeline;
-use crate::reader::{Setting, Target};
+use crate::reader::{FileIdentity, Setting, Target};
 
 /// Files by name. Each is read once at most.
 #[derive(Default)]
@@ -20,10 +21,14 @@ impl Files {
     }
 }
 
-impl SchemaFiles for Files {
+impl NamedFiles for Files {
     fn read(&self, file: &str) -> Result<Vec<u8>, String> {
         let missing = || format!("{file}: No such file or directory");
         self.0.borrow_mut().remove(file).ok_or_else(missing)
+    }
+
+    fn leads_to(&self, _: &str, _: PathUse) -> Vec<FileIdentity> {
+        Vec::new()
     }
 }
 

@@ -1,0 +1,200 @@
+//! Reports stages that write a file that another stage reads: it would be destroyed before it is read, or read without end.
+
+use super::Surroundings;
+use super::error::Findings;
+use super::given_key::GivenKey;
+use super::named_files::FileIdentity;
+use super::problem::Problem;
+use super::written::stage::WrittenStage;
+use crate::manifest::Manifest;
+use crate::manifest::effects::{EffectKind, PathUse};
+use crate::pipeline::{Contestant, Pipeline};
+
+/// A path in the config of a stage.
+struct NamedPath<'a> {
+    /// The index of the stage.
+    number: usize,
+    stage: &'a str,
+    path: &'a str,
+    used: PathUse,
+    /// The stage both reads and writes it.
+    is_both: bool,
+    key: GivenKey<'a>,
+}
+
+/// Reports each stage that writes what another one reads. Files that stages keep something in, which they both read and
+/// write, may be shared.
+pub(super) fn check(
+    written: &[WrittenStage<'_, '_>],
+    pipeline: &Pipeline,
+    given: Surroundings<'_>,
+    findings: &mut Findings,
+) {
+    let mut paths = Vec::new();
+    for (number, (written, stage)) in written.iter().zip(&pipeline.stages).enumerate() {
+        for contestant in &stage.contestants {
+            if let Some(manifest) = given.plugins.manifest(&contestant.plugin) {
+                let place = (number, stage.name.as_str());
+                add(place, contestant, manifest, written, given, &mut paths);
+            }
+        }
+    }
+    let leads_to = |it: &NamedPath<'_>| given.files.leads_to(it.path, it.used);
+    let (writers, readers): (Vec<_>, Vec<_>) =
+        paths.iter().partition(|it| it.used == PathUse::Written);
+    let files: Vec<_> = writers.iter().map(|it| leads_to(it)).collect();
+    if files.iter().all(Vec::is_empty) {
+        return;
+    }
+    let read: Vec<_> = readers.iter().map(|it| leads_to(it)).collect();
+    for (writer, writes) in writers.iter().zip(&files) {
+        let is_same = |(reader, reads): &(&&NamedPath<'_>, &Vec<FileIdentity>)| {
+            reader.number != writer.number
+                && !(reader.is_both && writer.is_both)
+                && reads.iter().any(|it| writes.contains(it))
+        };
+        if let Some((reader, _)) = readers.iter().zip(&read).find(is_same) {
+            let problem = Problem::ReadAndWritten {
+                writer: writer.stage.to_owned(),
+                written: writer.path.to_owned(),
+                reader: reader.stage.to_owned(),
+                read: reader.path.to_owned(),
+            };
+            writer
+                .key
+                .report_beside(&reader.key, "it is read here", problem, findings);
+        }
+    }
+}
+
+/// Adds the paths that a plugin reads and writes with its config.
+fn add<'a>(
+    (number, stage): (usize, &'a str),
+    contestant: &'a Contestant,
+    manifest: &'a Manifest,
+    written: &WrittenStage<'_, '_>,
+    given: Surroundings<'a>,
+    paths: &mut Vec<NamedPath<'a>>,
+) {
+    let config = &contestant.config;
+    let mut named = Vec::new();
+    for effect in manifest.effects_with(config).into_iter().flatten() {
+        let used = match effect.kind {
+            EffectKind::ReadsFiles => PathUse::Read,
+            EffectKind::WritesFiles => PathUse::Written,
+            _ => continue,
+        };
+        let keys = effect.path_keys();
+        named.extend(keys.iter().map(|key| (key.as_str(), used)));
+    }
+    for &(key, used) in &named {
+        let is_both = named.iter().any(|&(other, it)| other == key && it != used);
+        let value = manifest.value(config, key);
+        let values = value.and_then(|it| it.as_array().map(Vec::as_slice));
+        let values = values.or(value.map(std::slice::from_ref));
+        let texts = values.into_iter().flatten().filter_map(|it| it.as_str());
+        paths.extend(texts.map(|path| NamedPath {
+            number,
+            stage,
+            path,
+            used,
+            is_both,
+            key: GivenKey::of(key, written, manifest, given),
+        }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use serde_json::{Value, json};
+
+    use super::super::testing::{FakePlugins, plugins};
+    use super::super::{NamedFiles, Setting, Target, read_bytes};
+    use super::*;
+
+    /// Each path leads to the file of its first letter.
+    struct Letters;
+
+    impl NamedFiles for Letters {
+        fn read(&self, _: &str) -> Result<Vec<u8>, String> {
+            Err("there are no schemas".to_owned())
+        }
+
+        fn leads_to(&self, path: &str, _: PathUse) -> Vec<FileIdentity> {
+            vec![FileIdentity::Path(PathBuf::from(&path[..1]))]
+        }
+    }
+
+    fn known() -> FakePlugins {
+        let plugin = |name: &str, port: &str, effects: &Value| -> Manifest {
+            let mut manifest = json!({
+                "name": name, "role": "stage", "doc": "", "effects": effects, "inputs": [], "outputs": [],
+                "config": { "type": "object", "properties": { "path": {}, "state": {} } },
+            });
+            manifest[port] = json!([{ "name": "port", "schema": "frame/1" }]);
+            serde_json::from_value(manifest).unwrap()
+        };
+        let state = |kind: &str| json!({ "effect": kind, "key": "state" });
+        let [reads, writes] =
+            ["reads-files", "writes-files"].map(|kind| json!({ "effect": kind, "key": "path" }));
+        let both = [state("reads-files"), state("writes-files")];
+        plugins()
+            .with(plugin(
+                "reader",
+                "outputs",
+                &json!([reads, both[0], both[1]]),
+            ))
+            .with(plugin(
+                "writer",
+                "inputs",
+                &json!([writes, both[0], both[1]]),
+            ))
+    }
+
+    fn errors(read: &str, write: &str, settings: &[Setting]) -> Vec<String> {
+        let text = format!(
+            "[stages.in]\nplugin = \"reader\"\nconfig = {{ {read} }}\n\
+             [stages.out]\nplugin = \"writer\"\nfrom = \"in\"\nconfig = {{ {write} }}\n"
+        );
+        let read = read_bytes("x.toml", text.as_bytes(), &known(), settings, &Letters);
+        let errors = read.err().unwrap_or_default();
+        errors.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn what_a_stage_reads_no_other_one_writes() {
+        assert_eq!(
+            errors("path = [\"b\", \"a\"]", "path = \"a2\"", &[]),
+            ["x.toml:7:19: `out` writes \"a2\", which is the file \"a\" that `in` reads"]
+        );
+        assert_eq!(
+            errors("path = \"a\"", "state = \"a\"", &[]),
+            ["x.toml:7:20: `out` writes the file \"a\" that `in` reads"]
+        );
+        for (read, write) in [
+            ("path = \"a\"", "path = \"b\""),
+            ("path = \"a\"", ""),
+            ("", "path = \"a\""),
+            ("state = \"a\"", "state = \"a\""),
+            ("state = \"a\", path = \"a\"", "path = \"b\""),
+        ] {
+            assert_eq!(errors(read, write, &[]), [""; 0], "{read} {write}");
+        }
+    }
+
+    #[test]
+    fn a_setting_that_names_the_file_is_named() {
+        let setting = Setting {
+            flag: "--set out.path=a".to_owned(),
+            target: Target::Stage("out".to_owned()),
+            keys: vec!["path".to_owned()],
+            value: json!("a"),
+        };
+        assert_eq!(
+            errors("path = \"a\"", "path = \"b\"", &[setting]),
+            ["--set out.path=a: `out` writes the file \"a\" that `in` reads"]
+        );
+    }
+}
