@@ -72,6 +72,45 @@ fn the_service_manager_hears_of_the_start_of_each_interval_and_of_the_end() {
     assert_eq!(ended.status.code(), Some(130), "{ended:?}");
 }
 
+/// A stage that waits for a connection holds a run that is to end for some seconds, in which the service manager knows
+/// that it ends. What is lost is reported.
+#[test]
+fn a_run_that_is_stopped_ends_although_nobody_connects() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join(SOCKET);
+    let manager = UnixDatagram::bind(&socket).unwrap();
+    manager.set_read_timeout(Some(PATIENCE)).unwrap();
+    let text = "[stages.clock]\nplugin = \"source-ticks\"\nconfig = { interval_ms = 1 }\n\
+                [stages.out]\nplugin = \"sink-jsonl\"\nfrom = \"clock\"\n\
+                config = { unix = \"s.sock\", listen = true }\n";
+    let file = pipeline(folder.path(), text);
+    let program = flowpipe(&["run", &file, "--supervised", "--quiet"])
+        .env("NOTIFY_SOCKET", &socket)
+        .env("WATCHDOG_USEC", "100000")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let next = || {
+        let mut bytes = [0; 1024];
+        let length = manager.recv(&mut bytes).unwrap();
+        String::from_utf8(bytes[..length].to_vec()).unwrap()
+    };
+    assert!(next().starts_with("READY=1"));
+    assert_eq!(next(), "WATCHDOG=1\n");
+    send_signal("TERM", program.id());
+    assert!(std::iter::repeat_with(next).any(|it| it == "STOPPING=1\n"));
+    // It goes on: the stage still waits.
+    assert_eq!(next(), "WATCHDOG=1\n");
+    let ended = program.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(130), "{ended:?}");
+    let [stdout, stderr] = [&ended.stdout, &ended.stderr].map(|it| String::from_utf8_lossy(it));
+    let lost =
+        "it still waited when the run was ending: this message is lost, and so are those behind it";
+    assert!(stderr.contains(lost), "{stderr}");
+    assert!(stdout.contains("left over at the end"), "{stdout}");
+}
+
 #[test]
 fn a_service_manager_that_does_not_read_does_not_hold_the_run() {
     let Service {

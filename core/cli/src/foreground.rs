@@ -98,7 +98,7 @@ pub fn run(
     }
     let printed = follow(&handle, events, |event| {
         let is_event = event.is_some();
-        supervision.iter_mut().for_each(Supervision::ping_watchdog);
+        supervision.iter_mut().for_each(Supervision::update);
         if let Some(bridges) = &mut bridges {
             bridges.update(&handle);
         }
@@ -118,7 +118,7 @@ pub fn run(
         // machine after the run of its own stages.
         while !handle.is_over() || bridges.are_serving() {
             std::thread::sleep(UPDATE_INTERVAL);
-            supervision.iter_mut().for_each(Supervision::ping_watchdog);
+            supervision.iter_mut().for_each(Supervision::update);
             bridges.update(&handle);
         }
     }

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, Sender};
 
 use crate::exit::Failure;
+use crate::signals;
 
 /// The most notifications that wait. More say nothing new.
 const MOST_WAITING: usize = 4;
@@ -17,6 +18,8 @@ const LAST_TIMEOUT: Duration = Duration::from_millis(500);
 /// What the service manager knows of the run.
 pub struct Supervision {
     watchdog: Option<Watchdog>,
+    /// It knows that the run is to end.
+    is_stopping: bool,
     /// To the thread that notifies it: sending waits while the service manager does not read.
     notifications: Sender<Notification>,
     /// Disconnected when that thread has ended.
@@ -33,9 +36,13 @@ struct Watchdog {
 
 /// What is reported to it.
 enum Notification {
-    Started { pipeline: String },
+    Started {
+        pipeline: String,
+    },
     Watchdog,
-    Ends,
+    Stopping,
+    /// There is no more to report.
+    End,
 }
 
 impl Supervision {
@@ -55,13 +62,11 @@ impl Supervision {
         let started = thread.spawn(move || {
             // Dropped at the end of the thread.
             let _at_end: Sender<()> = at_end;
-            for notification in waiting {
-                let is_last = matches!(notification, Notification::Ends);
-                notify(notification);
-                if is_last {
-                    break;
-                }
-            }
+            let is_last = |it: &Notification| matches!(it, Notification::End);
+            waiting
+                .iter()
+                .take_while(|it| !is_last(it))
+                .for_each(notify);
         });
         if let Err(error) = started {
             let why = format!("--supervised: the system has no thread for it: {error}");
@@ -70,6 +75,7 @@ impl Supervision {
         Ok(Self {
             notifications,
             ended,
+            is_stopping: false,
             watchdog: interval().map(|interval| Watchdog {
                 interval,
                 reported: Instant::now(),
@@ -83,8 +89,12 @@ impl Supervision {
         self.try_send(Notification::Started { pipeline });
     }
 
-    /// Notifies the watchdog that the run is active. Call it often: it notifies only as often as the watchdog requires.
-    pub fn ping_watchdog(&mut self) {
+    /// Notifies the watchdog that the run is active, and the service manager that it was asked to end. Call it often: it
+    /// notifies only as often as the watchdog requires.
+    pub fn update(&mut self) {
+        if !self.is_stopping && signals::was_asked() {
+            self.is_stopping = self.try_send(Notification::Stopping);
+        }
         let Some(watchdog) = &mut self.watchdog else {
             return;
         };
@@ -96,10 +106,12 @@ impl Supervision {
 
     /// The run ends: what is open is written and closed. Waits for a short time until the service manager knows.
     pub fn ends(&self) {
-        let sent = self
-            .notifications
-            .send_timeout(Notification::Ends, LAST_TIMEOUT);
-        let is_taken = sent.is_ok()
+        let send = |it| self.notifications.send_timeout(it, LAST_TIMEOUT);
+        let sent = match self.is_stopping {
+            true => Ok(()),
+            false => send(Notification::Stopping),
+        };
+        let is_taken = sent.and_then(|()| send(Notification::End)).is_ok()
             && self.ended.recv_timeout(LAST_TIMEOUT)
                 == Err(crossbeam_channel::RecvTimeoutError::Disconnected);
         if !is_taken {
@@ -107,9 +119,9 @@ impl Supervision {
         }
     }
 
-    /// What the service manager has no room for is dropped.
-    fn try_send(&self, notification: Notification) {
-        let _ = self.notifications.try_send(notification);
+    /// What the service manager has no room for is dropped: `false`.
+    fn try_send(&self, notification: Notification) -> bool {
+        self.notifications.try_send(notification).is_ok()
     }
 }
 
@@ -129,7 +141,8 @@ fn notify(state: Notification) {
             sd_notify::notify(&[NotifyState::Ready, NotifyState::Status(&status)])
         }
         Notification::Watchdog => sd_notify::notify(&[NotifyState::Watchdog]),
-        Notification::Ends => sd_notify::notify(&[NotifyState::Stopping]),
+        Notification::Stopping => sd_notify::notify(&[NotifyState::Stopping]),
+        Notification::End => Ok(()),
     };
     if let Err(error) = sent {
         tracing::warn!("the service manager can't be notified: {error}");
@@ -143,6 +156,8 @@ fn interval() -> Option<Duration> {
 
 #[cfg(not(unix))]
 fn notify(state: Notification) {
-    let (Notification::Started { pipeline: _ } | Notification::Watchdog | Notification::Ends) =
-        state;
+    let (Notification::Started { pipeline: _ }
+    | Notification::Watchdog
+    | Notification::Stopping
+    | Notification::End) = state;
 }

@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::ffi::CStr;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use flowpipe_abi as abi;
@@ -178,6 +179,10 @@ impl Context<'_> {
             if is_dead || self.watch.is_abandoned() || self.cancelled().is_some() {
                 break abi::CANCELLED;
             }
+            if run.ends_waits() {
+                self.lose_wait();
+                break abi::CANCELLED;
+            }
             let left = deadline_ns.saturating_sub(run.now());
             if left <= 0 {
                 break abi::OK;
@@ -186,6 +191,20 @@ impl Context<'_> {
         };
         self.watch.end_wait(run.now());
         status
+    }
+
+    /// Cancels the call, which waits although the run is to end. What waits behind its message is left in the queue.
+    fn lose_wait(&self) {
+        let stage = self.stage;
+        self.watch.cancel(self.call, Reason::Stop);
+        self.journal.note_cancelled(Reason::Stop);
+        let was_known = stage.waits_in_vain.swap(true, Ordering::Relaxed);
+        let snapshot = self.watch.snapshot(stage.run.now());
+        let message = snapshot.and_then(|it| it.message);
+        if message.is_some() || !was_known {
+            let contestant = self.entrant.as_ref().map_or(0, |it| it.contestant);
+            stage.lose(contestant, message);
+        }
     }
 
     /// Builds and validates a message from what the plugin emits. The error is the reason why it is refused.

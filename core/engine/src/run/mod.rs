@@ -43,6 +43,7 @@ pub mod worker_proxy;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use flowpipe_config::pipeline::Pipeline;
 use flowpipe_host::catalogue::Catalogue;
@@ -69,7 +70,7 @@ pub use crate::run::task::{Completion, Task, TaskResult, event_name};
 use crate::supervisor::StopCause;
 
 /// The options of a run.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Options {
     /// Validators of messages, by schema id.
     pub validators: Validators,
@@ -87,6 +88,29 @@ pub struct Options {
     pub elsewhere: BTreeSet<usize>,
     /// The machines of workers that are not here, by the index of the stage and of the worker.
     pub worker_machines: BTreeMap<(usize, usize), Arc<dyn WorkerMachine>>,
+    /// How long stages may go on waiting, for a time or for somebody outside, once the run was asked to end.
+    pub last_wait: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            validators: Validators::default(),
+            observers: Vec::new(),
+            dry: false,
+            clock: Clock::default(),
+            replay: None,
+            program: None,
+            elsewhere: BTreeSet::new(),
+            worker_machines: BTreeMap::new(),
+            last_wait: Self::LAST_WAIT,
+        }
+    }
+}
+
+impl Options {
+    /// The default of [`Self::last_wait`].
+    pub const LAST_WAIT: Duration = Duration::from_secs(5);
 }
 
 /// Observes a run. Most methods are called on the stages' threads, so they should be quick; problems and calls that hang

@@ -1,7 +1,7 @@
 //! The state that all threads of a run share.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, TryLockError, Weak};
 use std::time::{Duration, Instant};
 
@@ -53,6 +53,10 @@ pub(crate) struct Shared {
     calls: Mutex<()>,
     /// The mode that the supervisor has set, for all threads to read.
     mode: AtomicU8,
+    /// How long stages may wait once the run is on its way to the end.
+    last_wait: Duration,
+    /// When that time is over. [`i64::MAX`]: the run goes on.
+    last_wait_until: AtomicI64,
     ended: Mutex<Option<Ended>>,
     problems: Mutex<Problems>,
     /// The names of stages that drive the mouse.
@@ -117,6 +121,8 @@ impl Shared {
             supervisor: Mutex::new(supervisor),
             calls: Mutex::default(),
             mode: AtomicU8::new(0),
+            last_wait: options.last_wait,
+            last_wait_until: AtomicI64::new(i64::MAX),
             ended: Mutex::default(),
             problems: Mutex::default(),
             drives_mouse: Mutex::default(),
@@ -162,13 +168,25 @@ impl Shared {
 
     /// Sets the run's mode, unless it is further already, and notifies the control thread.
     pub(crate) fn set_mode(&self, mode: Mode) {
-        if self.mode.fetch_max(mode as u8, Ordering::SeqCst) < mode as u8 {
+        let before = self.mode.fetch_max(mode as u8, Ordering::SeqCst);
+        if before == Mode::Run as u8 && mode > Mode::Run {
+            let last_wait = i64::try_from(self.last_wait.as_nanos()).unwrap_or(i64::MAX);
+            let until = self.now().saturating_add(last_wait);
+            self.last_wait_until.store(until, Ordering::Relaxed);
+        }
+        if before < mode as u8 {
             for process in lock(&self.processes).iter().filter_map(Weak::upgrade) {
                 process.set_mode(self.mode());
             }
             // Disconnected only when the run is over.
             let _ = self.events.send(ControlEvent::Nudge);
         }
+    }
+
+    /// Whether stages may no longer wait: the run is on its way to the end, and has waited for them.
+    pub(crate) fn ends_waits(&self) -> bool {
+        let until = self.last_wait_until.load(Ordering::Relaxed);
+        until != i64::MAX && self.now() >= until
     }
 
     /// Sets what a request to stop does with queued messages. Returns whether that is a change.

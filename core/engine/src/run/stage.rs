@@ -30,7 +30,7 @@ use crate::run::journal::Journal;
 use crate::run::order::Order;
 use crate::run::shared::Shared;
 use crate::supervisor::{Decision, Policy, Settings, Slot, ThreadModel, WorkerId};
-use crate::watch::Watch;
+use crate::watch::{MessageSnapshot, Watch};
 
 /// A stage of a run.
 pub(crate) struct Stage {
@@ -61,6 +61,8 @@ pub(crate) struct Stage {
     pub over: AtomicBool,
     /// By worker: whether its plugin has received the end of the stream.
     pub finishing: Vec<AtomicBool>,
+    /// A call of it waited when the run could wait no longer: it takes no further message.
+    pub waits_in_vain: AtomicBool,
     /// Whether its calls are recorded so that they can be rerun: its manifest declares it deterministic.
     pub is_deterministic: bool,
 }
@@ -164,6 +166,7 @@ impl Stage {
             times: Arc::default(),
             gates: (0..workers).map(|_| Gate::default()).collect(),
             over: AtomicBool::new(false),
+            waits_in_vain: AtomicBool::new(false),
             finishing: (0..workers).map(|_| AtomicBool::new(false)).collect(),
         };
         this.note_outputs(&lock(&this.out_edges));
@@ -226,7 +229,7 @@ impl Stage {
 
     /// Whether the stage has to end after the current call.
     pub(crate) fn must_end(&self) -> bool {
-        self.run.mode().ends(self.is_source())
+        self.run.mode().ends(self.is_source()) || self.waits_in_vain.load(Ordering::Relaxed)
     }
 
     /// How soon a call that has not started yet may need a check.
@@ -397,6 +400,17 @@ impl Stage {
     fn skip(&self, problem: Problem) {
         self.count(&problem);
         self.run.report(problem);
+    }
+
+    /// Reports that a call was cancelled because it waited while the run ended, which is no failure of the run.
+    pub(crate) fn lose(&self, contestant: usize, message: Option<MessageSnapshot>) {
+        let message = message.map(|it| self.message_id(it.port, it.sequence, it.frame));
+        let lost = match message {
+            Some(_) => ": this message is lost, and so are those behind it",
+            None => "",
+        };
+        let text = format!("it still waited when the run was ending{lost}");
+        self.skip(self.problem(ProblemKind::TimedOut, contestant, message, text));
     }
 
     fn count(&self, problem: &Problem) {

@@ -98,7 +98,8 @@
 //! removal, decides that its stream ends after that. Its slots need no other decision than those of a stage that runs.
 //!
 //! The mode never goes back. Calls that take too long are cancelled, reported, and killed or abandoned: see
-//! [`watchdog`].
+//! [`watchdog`]. Time in which a plugin waits does not count for that. Once the run is to end, a wait has a limit of its
+//! own ([`Options::last_wait`](crate::run::Options::last_wait)), which the thread that waits observes.
 
 mod ending;
 mod event;

@@ -1,9 +1,11 @@
 //! How messages flow: nothing is lost unasked, everything is counted, every run ends.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use flowpipe_config::pipeline::{OnStop, Queue, WhenFull};
 use flowpipe_engine::run::Options;
+use flowpipe_host::problem::ProblemKind;
 use flowpipe_host::run::Ending;
 use serde_json::json;
 
@@ -272,6 +274,33 @@ fn stopping_drains_or_drops() {
             }
             OnStop::Drop => assert!(discarded >= 10, "{discarded} of 16 were dropped"),
         }
+    }
+}
+
+/// A stage may wait for a time that is years away, or for somebody who never comes.
+#[test]
+fn a_run_that_is_stopped_ends_stages_that_wait() {
+    for on_stop in [OnStop::Drain, OnStop::Drop] {
+        let mut pipeline = Builder::line(u64::MAX >> 1, "act", json!({ "do": "wait" }));
+        pipeline.0.on_stop = on_stop;
+        let watcher = Arc::new(Watcher::default());
+        let run = pipeline.start_with(Options {
+            observers: vec![watcher.clone()],
+            last_wait: Duration::from_millis(20),
+            ..Options::default()
+        });
+        until("a full queue", || run.progress().stages[1].queued >= 15);
+        run.stop();
+        let report = finish(run);
+        adds_up(&report);
+        assert!(report.stopped && report.failure.is_none());
+        // What is lost is counted: the message that waited, and those behind it.
+        assert_eq!(report.stages[1].timed_out, 1);
+        let discarded: u64 = report.edges.iter().map(|edge| edge.discarded).sum();
+        assert!(discarded >= 15, "{discarded} of 16 were left");
+        let problem = watcher.problem();
+        assert_eq!(problem.kind, ProblemKind::TimedOut);
+        assert!(problem.text.contains("is lost"), "{problem}");
     }
 }
 
