@@ -87,6 +87,42 @@ fn no_stage_writes_what_another_one_reads() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn standard_streams_and_sockets_that_a_stage_can_not_have_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let isolated = "isolation = \"process\"";
+    let standard = "stdin = true, schema = \"x.a/1\"";
+    for (keys, source, sink, why) in [
+        (
+            isolated,
+            standard,
+            "path = \"out\"",
+            "can't use standard input there",
+        ),
+        (
+            isolated,
+            "unix = \"s.sock\", listen = true",
+            "path = \"out\"",
+            "can't use Unix sockets there",
+        ),
+    ] {
+        let file = passes(folder.path(), keys, source, sink);
+        for command in ["check", "run"] {
+            let ran = run(&[command, &file]).expect(78);
+            assert!(ran.stderr.contains(why), "{ran:#?}");
+        }
+    }
+    assert!(!folder.path().join("s.sock").exists());
+    let file = passes(folder.path(), "", standard, "stdout = true");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let ran = with_input(&["run", "-"], &text).expect(78);
+    assert!(
+        ran.stderr.contains("which the pipeline was read from"),
+        "{ran:#?}"
+    );
+}
+
 #[test]
 fn a_dry_run_writes_nothing() {
     let folder = tempfile::tempdir().unwrap();

@@ -19,14 +19,14 @@ pub struct SourceConfig {
     #[serde(default)]
     #[schemars(length(min = 1))]
     pub path: Option<String>,
-    /// `true`: read standard input. Not with `isolation = "process"`, where it is empty.
+    /// `true`: read standard input. One stage of a pipeline can, and none with `isolation = "process"`.
     #[serde(default)]
-    #[schemars(extend("const" = true))]
+    #[schemars(extend("const" = true, "format" = "standard-input"))]
     pub stdin: Option<bool>,
     /// The Unix socket to read from: the path of its file, relative to the pipeline file's folder. Not with
     /// `isolation = "process"`, and not on Windows.
     #[serde(default)]
-    #[schemars(length(min = 1))]
+    #[schemars(length(min = 1), extend("format" = "unix-socket"))]
     pub unix: Option<String>,
     /// The TCP address to read from, such as `127.0.0.1:7000`. Only this machine's own addresses (127.0.0.1, [::1],
     /// localhost), unless `allow_remote` is set.
@@ -71,14 +71,14 @@ pub struct SinkConfig {
     #[serde(default)]
     pub if_exists: IfExists,
     /// `true`: write to standard output. `flowpipe run` prints its tables to standard error then. Not with
-    /// `isolation = "process"`, where it leads to the log.
+    /// `isolation = "process"`.
     #[serde(default)]
-    #[schemars(extend("const" = true))]
+    #[schemars(extend("const" = true, "format" = "standard-output"))]
     pub stdout: Option<bool>,
     /// The Unix socket to write to: the path of its file, relative to the pipeline file's folder. Not with
     /// `isolation = "process"`, and not on Windows.
     #[serde(default)]
-    #[schemars(length(min = 1))]
+    #[schemars(length(min = 1), extend("format" = "unix-socket"))]
     pub unix: Option<String>,
     /// The TCP address to write to, such as `127.0.0.1:7000`. Only this machine's own addresses (127.0.0.1, [::1],
     /// localhost), unless `allow_remote` is set.

@@ -143,8 +143,11 @@ fn bind_file(path: &Path) -> io::Result<UnixListener> {
     use std::os::unix::fs::FileTypeExt;
     match UnixListener::bind(path) {
         Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
-            let is_socket = std::fs::symlink_metadata(path)?.file_type().is_socket();
-            if is_socket && connecting::nobody_listens(path)? {
+            if !std::fs::symlink_metadata(path)?.file_type().is_socket() {
+                let why = "there is a file of that name that is no socket: remove it, or choose another name";
+                return Err(io::Error::new(io::ErrorKind::AlreadyExists, why));
+            }
+            if connecting::nobody_listens(path)? {
                 std::fs::remove_file(path)?;
                 return UnixListener::bind(path);
             }

@@ -266,9 +266,8 @@ fn a_unix_socket_that_was_left_behind_is_used_again() {
     assert!(!unix.exists());
     // A file of another kind is not removed.
     std::fs::write(&unix, "mine").unwrap();
-    source(json!({ "unix": unix, "listen": true }))
-        .err()
-        .unwrap();
+    let text = refusal(source(json!({ "unix": unix, "listen": true }))).1;
+    assert!(text.contains("that is no socket: remove it"), "{text}");
     assert_eq!(std::fs::read_to_string(&unix).unwrap(), "mine");
 }
 

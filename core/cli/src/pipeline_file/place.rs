@@ -6,7 +6,7 @@
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
-use flowpipe_config::reader::suggest;
+use flowpipe_config::reader::{STANDARD_INPUT, suggest};
 use flowpipe_host::library::write_access;
 
 use crate::exit::Failure;
@@ -25,7 +25,7 @@ const LISTED: usize = 24;
 /// packaged pipeline of its name.
 pub fn find(file: &Path) -> Result<PathBuf, Failure> {
     if cfg!(unix) && file == Path::new("-") {
-        return Ok("/dev/stdin".into());
+        return Ok(STANDARD_INPUT.into());
     }
     match name(file) {
         Some(name) => find_in(name, &folders()),

@@ -6,9 +6,9 @@
 //!   `table`) and `values`;
 //! - its meaning: `resolve` (plugins), `wiring` (edges), `machines`, [`cycle`], `desktops`, `plugin_config` (each config
 //!   against the schema in the plugin's manifest, through `json`), `expressions` (those of configs), [`declared`] (ports
-//!   that a config declares), `shared_files` (what one stage writes and another one reads), with values from outside of
-//!   the file ([`setting`], `given_key`), the files that it names (`named_files`), and the tests of the file ([`tested`],
-//!   read into [`pipeline_test`]).
+//!   that a config declares), `shared_files` and `standard_streams` (what two stages can't use at once), with values from
+//!   outside of the file ([`setting`], `given_key`), the files that it names (`named_files`), and the tests of the file
+//!   ([`tested`], read into [`pipeline_test`]).
 //!
 //! [`batch_machines`] reads another kind of file: machines that do batches.
 //!
@@ -41,6 +41,7 @@ mod resolve;
 pub mod setting;
 mod shared_files;
 pub mod source;
+mod standard_streams;
 pub mod suggest;
 mod syntax;
 pub(crate) mod table;
@@ -60,6 +61,7 @@ pub use origin::{Origin, read_composed};
 pub use problem::{MAX_BYTES, Problem};
 pub use setting::{Setting, Target};
 pub use source::{Position, SourceFile, Span};
+pub use standard_streams::STANDARD_INPUT;
 
 use pipeline_test::PipelineTest;
 use written::TESTS;

@@ -94,6 +94,12 @@ pub enum Problem {
     },
     #[error("stages can't run in processes of their own on this system")]
     NoIsolation,
+    #[error("`{stage}` runs in a process of its own, and can't use {stream} there")]
+    IsolatedStream { stage: String, stream: &'static str },
+    #[error("`{stage}` reads standard input, and so does `{other}`: each would get a part of it")]
+    SecondInput { stage: String, other: String },
+    #[error("`{stage}` reads standard input, which the pipeline was read from")]
+    PipelineFromInput { stage: String },
     #[error("`{writer}` writes {} that `{reader}` reads", same_file(.written, .read))]
     ReadAndWritten {
         writer: String,
@@ -393,6 +399,9 @@ impl Problem {
                 "set `desktop` of both to the same, or leave it out of both to use the desktop of the session"
             }
             Self::NoIsolation => "leave `isolation` out, or run it on Linux or another Unix",
+            Self::IsolatedStream { .. } => "leave `isolation` out, or use a file or a TCP address",
+            Self::SecondInput { .. } => "leave one of them out: an output can feed several stages",
+            Self::PipelineFromInput { .. } => "save the pipeline as a file, and name that",
             Self::ReadAndWritten { .. } => "name another file to write",
             Self::EmptyExpect => "write expect = \"nothing\" if no message is expected",
             Self::SourceTested { .. } => "start at a stage that it feeds: its messages enter there",

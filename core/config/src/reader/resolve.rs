@@ -20,7 +20,7 @@ use super::written::Written;
 use super::written::stage::{WrittenPlugins, WrittenStage};
 use super::{
     Plugins, Surroundings, cycle, desktops, expressions, machines, plugin_config, setting,
-    shared_files, suggest, wiring,
+    shared_files, standard_streams, suggest, wiring,
 };
 use crate::manifest::effects::OneWorker;
 use crate::manifest::{Manifest, Port};
@@ -90,6 +90,7 @@ pub(super) fn resolve(
     pipeline.edges = wires.iter().map(|wire| wire.edge).collect();
     desktops::check(stages, &pipeline, given, findings);
     shared_files::check(stages, &pipeline, given, findings);
+    standard_streams::check(stages, &pipeline, given, findings);
     for edges in cycle::blocking_cycles(stages.len(), &pipeline.edges) {
         report_cycle(&edges, &wires, &pipeline, findings);
     }

@@ -1,0 +1,195 @@
+//! Reports stages that can't have the stream that their config names: a standard stream or a Unix socket in a process of
+//! its own, and standard input that something else reads.
+
+use serde_json::Value;
+
+use super::Surroundings;
+use super::error::Findings;
+use super::given_key::GivenKey;
+use super::problem::Problem;
+use super::written::stage::WrittenStage;
+use crate::pipeline::{Isolation, Pipeline};
+
+/// The file that is standard input.
+pub const STANDARD_INPUT: &str = "/dev/stdin";
+
+/// A stream that the value of a config key names. The key's JSON Schema has it as its `format`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stream {
+    StandardInput,
+    StandardOutput,
+    UnixSocket,
+}
+
+impl Stream {
+    fn of_format(format: &str) -> Option<Self> {
+        match format {
+            "standard-input" => Some(Self::StandardInput),
+            "standard-output" => Some(Self::StandardOutput),
+            "unix-socket" => Some(Self::UnixSocket),
+            _ => None,
+        }
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Self::StandardInput => "standard input",
+            Self::StandardOutput => "standard output",
+            Self::UnixSocket => "Unix sockets",
+        }
+    }
+}
+
+/// A stream of a stage.
+struct Used<'a> {
+    stage: &'a str,
+    stream: Stream,
+    is_isolated: bool,
+    key: GivenKey<'a>,
+}
+
+/// Reports each stage that can't have its stream.
+pub(super) fn check(
+    written: &[WrittenStage<'_, '_>],
+    pipeline: &Pipeline,
+    given: Surroundings<'_>,
+    findings: &mut Findings,
+) {
+    let used = used(written, pipeline, given);
+    for it in used.iter().filter(|it| it.is_isolated) {
+        let problem = Problem::IsolatedStream {
+            stage: it.stage.to_owned(),
+            stream: it.stream.words(),
+        };
+        it.key.report(problem, findings);
+    }
+    let mut inputs = used
+        .iter()
+        .filter(|it| it.stream == Stream::StandardInput && !it.is_isolated);
+    let Some(first) = inputs.next() else {
+        return;
+    };
+    if findings.file().name() == STANDARD_INPUT {
+        let stage = first.stage.to_owned();
+        first
+            .key
+            .report(Problem::PipelineFromInput { stage }, findings);
+    }
+    for it in inputs {
+        let problem = Problem::SecondInput {
+            stage: it.stage.to_owned(),
+            other: first.stage.to_owned(),
+        };
+        it.key
+            .report_beside(&first.key, "it is read here too", problem, findings);
+    }
+}
+
+fn used<'a>(
+    written: &[WrittenStage<'_, '_>],
+    pipeline: &'a Pipeline,
+    given: Surroundings<'a>,
+) -> Vec<Used<'a>> {
+    let mut used = Vec::new();
+    for (written, stage) in written.iter().zip(&pipeline.stages) {
+        for contestant in &stage.contestants {
+            let Some(manifest) = given.plugins.manifest(&contestant.plugin) else {
+                continue;
+            };
+            let keys = manifest.config.get("properties").and_then(Value::as_object);
+            for (key, schema) in keys.into_iter().flatten() {
+                let format = schema.get("format").and_then(Value::as_str);
+                if let Some(stream) = format.and_then(Stream::of_format)
+                    && manifest.value(&contestant.config, key).is_some()
+                {
+                    used.push(Used {
+                        stage: &stage.name,
+                        stream,
+                        is_isolated: stage.isolation == Isolation::Process,
+                        key: GivenKey::of(key, written, manifest, given),
+                    });
+                }
+            }
+        }
+    }
+    used
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::testing::{FakePlugins, plugins};
+    use super::super::{ConfigError, read_with};
+    use super::*;
+    use crate::manifest::Manifest;
+
+    /// The plugins, with one that has a key for each stream.
+    fn known() -> FakePlugins {
+        let manifest = json!({
+            "name": "lines", "role": "stage", "doc": "", "effects": [], "inputs": [],
+            "outputs": [{ "name": "out", "schema": "*" }],
+            "config": {
+                "type": "object",
+                "properties": {
+                    "stdin": { "const": true, "format": "standard-input" },
+                    "stdout": { "const": true, "format": "standard-output" },
+                    "unix": { "type": "string", "format": "unix-socket" },
+                    "path": { "type": "string" },
+                },
+            },
+        });
+        let manifest: Manifest = serde_json::from_value(manifest).unwrap();
+        plugins().with(manifest)
+    }
+
+    fn errors(name: &str, stages: &[&str]) -> Vec<String> {
+        let stages = stages.iter().enumerate();
+        let text = stages.map(|(at, keys)| format!("[stages.s{at}]\nplugin = \"lines\"\n{keys}\n"));
+        let read = read_with(name, &text.collect::<String>(), &known(), &[]);
+        let errors = read.err().unwrap_or_default();
+        let line = |it: &ConfigError| format!("{it}; {}", it.help().unwrap_or_default());
+        errors.iter().map(line).collect()
+    }
+
+    #[test]
+    fn a_process_of_a_stage_has_no_standard_streams_and_no_unix_sockets() {
+        for (key, column, words) in [
+            ("stdin = true", 20, "standard input"),
+            ("stdout = true", 21, "standard output"),
+            ("unix = \"a.sock\"", 19, "Unix sockets"),
+        ] {
+            let thread = format!("config = {{ {key} }}");
+            assert_eq!(errors("x.toml", &[&thread]), [""; 0], "{key}");
+            let process = format!("config = {{ {key} }}\nisolation = \"process\"");
+            let expected = format!(
+                "x.toml:3:{column}: `s0` runs in a process of its own, and can't use {words} there; leave `isolation` out, or \
+                 use a file or a TCP address"
+            );
+            assert_eq!(errors("x.toml", &[&process]), [expected]);
+        }
+        let file = "config = { path = \"a\" }\nisolation = \"process\"";
+        assert_eq!(errors("x.toml", &[file]), [""; 0]);
+    }
+
+    #[test]
+    fn standard_input_has_one_reader() {
+        let reads = "config = { stdin = true }";
+        let writes = "config = { stdout = true }";
+        assert_eq!(errors("x.toml", &[reads, writes, writes]), [""; 0]);
+        assert_eq!(
+            errors("x.toml", &[reads, reads]),
+            [
+                "x.toml:6:20: `s1` reads standard input, and so does `s0`: each would get a part of it; leave one of them \
+                 out: an output can feed several stages"
+            ]
+        );
+        assert_eq!(
+            errors(STANDARD_INPUT, &[reads]),
+            [
+                "/dev/stdin:3:20: `s0` reads standard input, which the pipeline was read from; save the pipeline as a file, \
+                 and name that"
+            ]
+        );
+    }
+}
