@@ -3,8 +3,8 @@
 //! # Layout
 //! - [`config`]: what a pipeline can set. [`address`]: which of the ends of a config it names, and whether it may be used.
 //! - [`lines`]: the lines of a stream, with a bounded length. [`line`]: a line as a message.
-//! - [`stream`]: files, pipes and connections, without waiting for long. [`readiness`]: how long.
-//!   [`connecting`]: a connection, in steps.
+//! - [`stream`]: files, pipes and connections, without waiting for long. [`readiness`]: whether, and how
+//!   long. [`idle`]: a source that waits. [`connecting`]: a connection, in steps.
 //! - [`reader`]: the bytes of a source's end, [`writer`]: the lines to a sink's end. [`target_file`]: a file that a sink
 //!   writes. [`message_writer`]: messages as lines.
 //! - [`source`], [`sink`], [`tee`]: the stages.
@@ -12,6 +12,7 @@
 mod address;
 mod config;
 mod connecting;
+mod idle;
 mod line;
 mod lines;
 mod message_writer;

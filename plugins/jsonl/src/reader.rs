@@ -5,7 +5,7 @@ use std::io::Read;
 use flowpipe_plugin::{Error, Result};
 
 use crate::address::Address;
-use crate::readiness::wait_readable;
+use crate::readiness::is_readable;
 use crate::stream::{Listener, Stream, is_for_later, open_to_read, standard_input};
 
 /// The most bytes that are read at once.
@@ -59,7 +59,7 @@ impl Reader {
         })
     }
 
-    /// Reads what is there, and waits for a hundredth of a second at most.
+    /// Reads what is there, without waiting for it where the system can say that nothing is.
     ///
     /// # Errors
     /// When the stream is broken. It has ended then.
@@ -67,7 +67,7 @@ impl Reader {
         let Some(stream) = &mut self.stream else {
             return self.accept();
         };
-        let read = match wait_readable(stream) {
+        let read = match is_readable(stream) {
             Ok(true) => stream.read(&mut self.buffer),
             Ok(false) => return Ok(Arrival::Nothing),
             Err(error) => Err(error),
@@ -115,7 +115,7 @@ impl Reader {
         let Some(listener) = &self.listener else {
             return Ok(Arrival::End);
         };
-        let accepted = wait_readable(listener).and_then(|_| listener.accept());
+        let accepted = listener.accept();
         let failed =
             |error| Error::from(error).context(format!("can't listen at {}", self.address));
         self.stream = accepted.map_err(failed)?;

@@ -1,14 +1,18 @@
-//! How long a stage waits for a stream, before it checks whether its work is cancelled.
+//! Whether a stream is ready, and how long a stage waits for that before it checks whether its work is cancelled.
 
 use std::io;
 
-/// Waits until there is something to read, or the end: a hundredth of a second at most. `false`: not yet.
+/// Whether there is something to read, or the end.
 ///
 /// # Errors
-/// When the system can't wait for it.
+/// When the system can't say.
 #[cfg(unix)]
-pub fn wait_readable(of: &impl std::os::fd::AsFd) -> io::Result<bool> {
-    wait(of, rustix::event::PollFlags::IN)
+pub fn is_readable(of: &impl std::os::fd::AsFd) -> io::Result<bool> {
+    const NO_TIME: rustix::event::Timespec = rustix::event::Timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    wait(of, rustix::event::PollFlags::IN, NO_TIME)
 }
 
 /// Waits until something can be written: a hundredth of a second at most. `false`: not yet.
@@ -17,18 +21,22 @@ pub fn wait_readable(of: &impl std::os::fd::AsFd) -> io::Result<bool> {
 /// When the system can't wait for it.
 #[cfg(unix)]
 pub fn wait_writable(of: &impl std::os::fd::AsFd) -> io::Result<bool> {
-    wait(of, rustix::event::PollFlags::OUT)
-}
-
-#[cfg(unix)]
-fn wait(of: &impl std::os::fd::AsFd, event: rustix::event::PollFlags) -> io::Result<bool> {
-    use rustix::event::{PollFd, Timespec, poll};
     /// A stage that is to end notices it within this time.
-    const LONGEST: Timespec = Timespec {
+    const LONGEST: rustix::event::Timespec = rustix::event::Timespec {
         tv_sec: 0,
         tv_nsec: 10_000_000,
     };
-    match poll(&mut [PollFd::new(of, event)], Some(&LONGEST)) {
+    wait(of, rustix::event::PollFlags::OUT, LONGEST)
+}
+
+#[cfg(unix)]
+fn wait(
+    of: &impl std::os::fd::AsFd,
+    event: rustix::event::PollFlags,
+    longest: rustix::event::Timespec,
+) -> io::Result<bool> {
+    use rustix::event::{PollFd, poll};
+    match poll(&mut [PollFd::new(of, event)], Some(&longest)) {
         // A closed or broken end counts too: reading or writing reports it.
         Ok(ready) => Ok(ready > 0),
         Err(rustix::io::Errno::INTR) => Ok(false),
@@ -41,7 +49,7 @@ fn wait(of: &impl std::os::fd::AsFd, event: rustix::event::PollFlags) -> io::Res
 /// # Errors
 /// None.
 #[cfg(not(unix))]
-pub fn wait_readable<T>(_: &T) -> io::Result<bool> {
+pub fn is_readable<T>(_: &T) -> io::Result<bool> {
     Ok(true)
 }
 

@@ -6,6 +6,7 @@ use flowpipe_plugin::{Context, Effect, EffectKind, Error, Host, Input, Next, Por
 
 use crate::address::Address;
 use crate::config::SourceConfig;
+use crate::idle::Idle;
 use crate::line::{self, LineError};
 use crate::lines::{Line, Lines};
 use crate::reader::{Arrival, Reader};
@@ -23,6 +24,7 @@ pub struct SourceJsonl {
     lines: Lines,
     /// `None`: not active.
     reader: Option<Reader>,
+    idle: Idle,
     is_at_end: bool,
 }
 
@@ -79,6 +81,7 @@ impl Stage for SourceJsonl {
             max_line: config.max_line,
             lines: Lines::new(config.max_line),
             reader: None,
+            idle: Idle::new(),
             is_at_end: false,
         })
     }
@@ -93,6 +96,7 @@ impl Stage for SourceJsonl {
         let Input::Tick = input else {
             return Ok(Next::End);
         };
+        self.idle.begin_call();
         while !self.is_at_end {
             // What comes of a line, whatever it is: the next call takes the next one.
             while let Some(line) = self.lines.next() {
@@ -115,9 +119,15 @@ impl Stage for SourceJsonl {
                 return Ok(Next::End);
             };
             match reader.read()? {
-                Arrival::Bytes(bytes) => self.lines.push(bytes),
-                // The host may want to pause or end the stage.
-                Arrival::Nothing => return Ok(Next::More),
+                Arrival::Bytes(bytes) => {
+                    self.lines.push(bytes);
+                    self.idle = Idle::new();
+                }
+                Arrival::Nothing => {
+                    if !self.idle.wait(context)? {
+                        return Ok(Next::More);
+                    }
+                }
                 Arrival::ConnectionEnd => return self.last(context).map(|()| Next::More),
                 Arrival::End => self.is_at_end = true,
             }

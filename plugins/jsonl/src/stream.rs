@@ -1,4 +1,4 @@
-//! Files, pipes and connections. Connections never wait by themselves: [`readiness`](crate::readiness) does.
+//! Files, pipes and connections. Connections never wait by themselves: [`readiness`](crate::readiness) and [`idle`](crate::idle) do.
 
 use std::fs::File;
 use std::io::{self, Read, Write};

@@ -3,6 +3,8 @@
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use flowpipe_plugin::harness::{Emitted, Harness};
@@ -35,14 +37,18 @@ fn all(stage: &mut Harness) -> Vec<Value> {
     let mut found = Vec::new();
     let mut idle = 0;
     // The harness reports no end: a stage that has ended gives nothing, whatever it waits for.
-    while idle < 20 {
+    while idle < 10 {
         assert!(started.elapsed() < Duration::from_secs(60));
+        let ticked = Instant::now();
+        stage.cancel_when(move || ticked.elapsed() > Duration::from_millis(20));
         match stage.tick() {
             Ok(emitted) if emitted.is_empty() => idle += 1,
             Ok(emitted) => found.extend(emitted.into_iter().map(|it: Emitted| it.body)),
+            Err(error) if error.status() == abi::CANCELLED => idle += 1,
             Err(error) => found.push(json!({ "error": error.to_string() })),
         }
     }
+    stage.cancel_when(|| false);
     found
 }
 
@@ -156,6 +162,19 @@ fn a_pipe_without_a_writer_keeps_nobody_waiting() {
     assert!(stage.tick().unwrap().is_empty());
     drop(writer);
     assert_eq!(all(&mut stage), [json!(2)]);
+}
+
+/// The host knows that it waits: that is no work, and can be cancelled.
+#[test]
+fn a_source_waits_by_the_host() {
+    let config = json!({ "tcp": free_address(), "listen": true, "schema": "x.a/1" });
+    let mut stage = source(config).unwrap();
+    let polls = Arc::new(AtomicU64::new(0));
+    let counted = polls.clone();
+    stage.cancel_when(move || counted.fetch_add(1, Ordering::Relaxed) >= 3);
+    let error = stage.tick().err().unwrap();
+    assert_eq!(error.status(), abi::CANCELLED, "{error}");
+    assert_eq!(polls.load(Ordering::Relaxed), 4);
 }
 
 /// A port that is free, most likely.
