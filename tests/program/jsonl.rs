@@ -123,6 +123,48 @@ fn standard_streams_and_sockets_that_a_stage_can_not_have_are_refused() {
     );
 }
 
+/// What a page in a browser sends ends no pipeline that goes on listening.
+#[cfg(unix)]
+#[test]
+fn an_http_request_is_logged_and_the_next_connection_counts() {
+    let folder = tempfile::tempdir().unwrap();
+    let free = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let source =
+        format!("tcp = \"{free}\", listen = true, keep_listening = true, schema = \"x.a/1\"");
+    let file = passes(folder.path(), "", &source, "stdout = true");
+    let mut child = flowpipe(&["run", &file])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let connected = || loop {
+        match TcpStream::connect(free) {
+            Ok(peer) => return peer,
+            Err(_) => std::thread::sleep(std::time::Duration::from_millis(20)),
+        }
+    };
+    let mut browser = connected();
+    browser
+        .write_all(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        .unwrap();
+    // Closed by the source.
+    let mut rest = Vec::new();
+    let _ = std::io::Read::read_to_end(&mut browser, &mut rest);
+    writeln!(connected(), "1").unwrap();
+    let mut line = String::new();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    stdout.read_line(&mut line).unwrap();
+    assert_eq!(line, "1\n");
+    flowpipe_tests::signals::send_signal("INT", child.id());
+    let ended = child.wait_with_output().unwrap();
+    let stderr = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(130), "{stderr}");
+    assert!(stderr.contains("this is an HTTP request"), "{stderr}");
+}
+
 #[test]
 fn a_dry_run_writes_nothing() {
     let folder = tempfile::tempdir().unwrap();

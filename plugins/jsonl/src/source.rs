@@ -2,7 +2,9 @@
 
 use std::ffi::CString;
 
-use flowpipe_plugin::{Context, Effect, EffectKind, Error, Host, Input, Next, Port, Result, Stage};
+use flowpipe_plugin::{
+    Context, Effect, EffectKind, Error, Host, Input, Next, Port, Result, Stage, tracing,
+};
 
 use crate::address::Address;
 use crate::config::SourceConfig;
@@ -13,6 +15,9 @@ use crate::reader::{Arrival, Reader};
 
 /// Lines in a row that are no messages are one error, as far as they are there already, and at most so many.
 const WRONG_AT_ONCE: u64 = 1_000;
+
+/// The refused connections that are logged as warnings: a page can open any number of them.
+const MOST_WARNINGS: u64 = 100;
 
 /// The stage.
 pub struct SourceJsonl {
@@ -26,6 +31,8 @@ pub struct SourceJsonl {
     reader: Option<Reader>,
     idle: Idle,
     is_at_end: bool,
+    /// How many HTTP requests were refused while it goes on listening.
+    refused: u64,
 }
 
 /// What a line came to.
@@ -83,6 +90,7 @@ impl Stage for SourceJsonl {
             reader: None,
             idle: Idle::new(),
             is_at_end: false,
+            refused: 0,
         })
     }
 
@@ -102,7 +110,8 @@ impl Stage for SourceJsonl {
             while let Some(line) = self.lines.next() {
                 let number = line.number;
                 if is_http(self.reader.as_ref(), &line) {
-                    return Err(self.refuse(number));
+                    self.refuse(number)?;
+                    break;
                 }
                 match send(self.schema.as_ref(), self.max_line, line.bytes, context) {
                     Ok(Sent::Yes) => {
@@ -154,16 +163,28 @@ impl SourceJsonl {
         sent.map(|_| ()).map_err(failed)
     }
 
-    /// Closes a connection from which no line is a message.
-    fn refuse(&mut self, number: u64) -> Error {
+    /// Closes a connection from which no line is a message. A source that goes on listening logs it.
+    ///
+    /// # Errors
+    /// When this was to be the only connection.
+    fn refuse(&mut self, number: u64) -> Result<()> {
         let place = self.place();
         if let Some(reader) = &mut self.reader {
             reader.close_connection();
         }
         self.lines = Lines::new(self.max_line);
-        Error::bad_message(format!(
+        let what = format!(
             "{place}, line {number}: this is an HTTP request, which a page in a browser can send: the connection is closed"
-        ))
+        );
+        if !self.keeps_listening {
+            return Err(Error::bad_message(what));
+        }
+        self.refused = self.refused.saturating_add(1);
+        match self.refused {
+            ..=MOST_WARNINGS => tracing::warn!("{what}"),
+            _ => tracing::debug!("{what} ({} so far)", self.refused),
+        }
+        Ok(())
     }
 
     fn place(&self) -> String {
