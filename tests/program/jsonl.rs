@@ -5,7 +5,7 @@ use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::Stdio;
 
-use flowpipe_tests::{flowpipe, pipeline, project, run, with_input};
+use flowpipe_tests::{flowpipe, flowpipe_within, pipeline, project, run, with_input};
 use serde_json::{Value, json};
 
 /// A pipeline that passes lines on.
@@ -163,6 +163,29 @@ fn an_http_request_is_logged_and_the_next_connection_counts() {
     let stderr = String::from_utf8_lossy(&ended.stderr);
     assert_eq!(ended.status.code(), Some(130), "{stderr}");
     assert!(stderr.contains("this is an HTTP request"), "{stderr}");
+}
+
+/// As on a full disk.
+#[cfg(unix)]
+#[test]
+fn a_file_that_can_not_grow_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let long = format!("\"{}\"\n", "x".repeat(1_030_000));
+    std::fs::write(folder.path().join("in.jsonl"), long).unwrap();
+    let source = "path = \"in.jsonl\", schema = \"x.a/1\"";
+    let file = passes(folder.path(), "", source, "path = \"out.jsonl\"");
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.replace("sink-jsonl", "tee")).unwrap();
+    // Blocks of 512 bytes: what the program writes besides is less.
+    let ran = flowpipe_within("-f 2000", &["run", &file])
+        .output()
+        .unwrap();
+    let stderr = String::from_utf8_lossy(&ran.stderr);
+    assert_eq!(ran.status.code(), Some(1), "{stderr}");
+    let why = "out.jsonl: File too large";
+    assert!(stderr.contains(why), "{stderr}");
+    let written = std::fs::read(folder.path().join("out.jsonl")).unwrap();
+    assert_eq!(written.len(), 0, "no part of a line is left");
 }
 
 #[test]

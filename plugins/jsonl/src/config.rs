@@ -64,7 +64,7 @@ pub struct SourceConfig {
 ]))]
 pub struct SinkConfig {
     /// The file to write, which no other stage reads. Relative to the pipeline file's folder, which must exist. It grows
-    /// under its own name, so that others can follow it.
+    /// under its own name, so that others can follow it. In a named pipe messages wait for a reader.
     #[serde(default)]
     #[schemars(length(min = 1))]
     pub path: Option<String>,
@@ -103,7 +103,7 @@ pub struct SinkConfig {
 #[serde(deny_unknown_fields)]
 pub struct TeeConfig {
     /// The file to write, which no other stage reads. Relative to the pipeline file's folder, which must exist. It grows
-    /// under its own name, so that others can follow it.
+    /// under its own name, so that others can follow it. In a named pipe messages wait for a reader.
     #[schemars(length(min = 1))]
     pub path: String,
     /// What to do if the file is there and not empty.

@@ -5,8 +5,8 @@
 //! - [`lines`]: the lines of a stream, with a bounded length. [`line`]: a line as a message.
 //! - [`stream`]: files, pipes and connections, without waiting for long. [`readiness`]: whether, and how
 //!   long. [`idle`]: a source that waits. [`connecting`]: a connection, in steps.
-//! - [`reader`]: the bytes of a source's end, [`writer`]: the lines to a sink's end. [`target_file`]: a file that a sink
-//!   writes. [`message_writer`]: messages as lines.
+//! - [`reader`]: the bytes of a source's end, [`writer`]: the lines to a sink's end. [`target_kind`]: what a sink's path
+//!   leads to. [`target_file`]: a file that a sink writes. [`message_writer`]: messages as lines.
 //! - [`source`], [`sink`], [`tee`]: the stages.
 
 mod address;
@@ -22,6 +22,7 @@ mod sink;
 mod source;
 mod stream;
 mod target_file;
+mod target_kind;
 mod tee;
 mod writer;
 

@@ -191,6 +191,34 @@ pub fn open_to_read(path: &Path) -> Result<Stream> {
     })
 }
 
+/// Opens a named pipe or a device to write. `None`: nobody reads the pipe.
+///
+/// # Errors
+/// When it can't be written.
+pub fn open_to_write(path: &Path) -> Result<Option<Stream>> {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true);
+    #[cfg(unix)]
+    {
+        use rustix::fs::OFlags;
+        use std::os::unix::fs::OpenOptionsExt;
+        // A terminal does not become that of this program.
+        let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+        options.custom_flags(flags.bits().cast_signed());
+    }
+    match options.open(path) {
+        Ok(file) => Ok(Some(Stream::File(file))),
+        #[cfg(unix)]
+        Err(error) if error.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error()) => {
+            Ok(None)
+        }
+        Err(error) => {
+            let text = format!("can't write {}: {error}", path.display());
+            Err(Error::bad_config(text))
+        }
+    }
+}
+
 /// Standard input, without what others have buffered of it.
 ///
 /// # Errors

@@ -177,6 +177,49 @@ fn a_source_waits_by_the_host() {
     assert_eq!(polls.load(Ordering::Relaxed), 4);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_sink_and_a_tee_write_to_devices() {
+    let mut stage = sink(json!({ "path": "/dev/null" })).unwrap();
+    stage.send(0, "x.a/1", &json!(1)).unwrap();
+    for full in [
+        sink(json!({ "path": "/dev/full" })),
+        harness!(Tee, json!({ "path": "/dev/full" })),
+    ] {
+        let sent = full.unwrap().send(0, "x.a/1", &json!(1));
+        let text = sent.err().unwrap().to_string();
+        assert!(text.contains("can't write to /dev/full"), "{text}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (status, text) = refusal(sink(json!({ "path": folder.path() })));
+    assert_eq!(status, abi::BAD_CONFIG);
+    assert!(text.contains("is no file, pipe or device"), "{text}");
+}
+
+/// It waits for a reader, and the next line for the next one.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_sink_writes_to_a_named_pipe() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("pipe");
+    let pipe = rustix::fs::FileType::Fifo;
+    rustix::fs::mknodat(rustix::fs::CWD, &path, pipe, rustix::fs::Mode::RWXU, 0).unwrap();
+    let mut stage = sink(json!({ "path": path })).unwrap();
+    let error = {
+        stage.cancel_when(|| true);
+        stage.send(0, "x.a/1", &json!(0)).err().unwrap()
+    };
+    assert_eq!(error.status(), abi::CANCELLED, "{error}");
+    stage.cancel_when(|| false);
+    std::thread::scope(|scope| {
+        let reader = scope.spawn(|| std::fs::read_to_string(&path).unwrap());
+        stage.send(0, "x.a/1", &json!(1)).unwrap();
+        stage.send(0, "x.a/1", &json!(2)).unwrap();
+        drop(stage);
+        assert_eq!(reader.join().unwrap(), "1\n2\n");
+    });
+}
+
 /// A port that is free, most likely.
 fn free_address() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -404,15 +447,6 @@ fn a_tee_passes_on_what_it_has_written() {
     let (status, text) = refusal(harness!(Tee, json!({ "path": folder.path() })));
     assert_eq!(status, abi::BAD_CONFIG);
     assert!(text.contains("can't write"), "{text}");
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn a_tee_writes_to_files_alone() {
-    let mut stage = harness!(Tee, json!({ "path": "/dev/full" }));
-    // A device is no file, and is refused before anything is lost.
-    let error = stage.as_mut().err().unwrap();
-    assert!(error.to_string().contains("is no file"), "{error}");
 }
 
 proptest::proptest! {

@@ -1,19 +1,21 @@
 //! The lines to a sink's end.
 
 use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
 
 use flowpipe_plugin::{Context, Error, Result};
 
 use crate::address::Address;
 use crate::config::IfExists;
 use crate::readiness::wait_writable;
-use crate::stream::{Listener, Stream, is_for_later, standard_output};
+use crate::stream::{Listener, Stream, is_for_later, open_to_write, standard_output};
 use crate::target_file::TargetFile;
+use crate::target_kind::TargetKind;
 
 /// What a pipe takes at once, if it takes anything.
 const PIPE_BUFFER: usize = 4096;
-/// Between two checks for a connection, in nanoseconds.
-const ACCEPT_EVERY_NS: i64 = 10_000_000;
+/// Between two checks for a reader, in nanoseconds.
+const CHECK_EVERY_NS: i64 = 10_000_000;
 
 /// An open end.
 pub struct Writer {
@@ -23,7 +25,12 @@ pub struct Writer {
 
 enum End {
     File(TargetFile),
-    Standard { stream: Stream, is_terminal: bool },
+    Standard {
+        stream: Stream,
+        is_terminal: bool,
+    },
+    /// A named pipe. `None`: nobody reads it.
+    Pipe(PathBuf, Option<Stream>),
     Connection(Option<Stream>),
     Listener(Listener, Option<Stream>),
 }
@@ -35,7 +42,7 @@ impl Writer {
     /// When it can't be opened.
     pub fn open(address: Address, if_exists: IfExists, listen: bool) -> Result<Self> {
         let end = match (&address, listen) {
-            (Address::File(path), _) => End::File(TargetFile::open(path, if_exists)?),
+            (Address::File(path), _) => End::at(path, if_exists)?,
             (Address::Standard(_), _) => End::Standard {
                 stream: standard_output()?,
                 is_terminal: io::stdout().is_terminal(),
@@ -53,7 +60,7 @@ impl Writer {
     /// another one.
     pub fn write_line(&mut self, line: &mut Vec<u8>, context: &mut Context<'_>) -> Result<()> {
         let written = match &mut self.end {
-            End::File(file) => Ok(file.write_line(line)?),
+            End::File(file) => file.write_line(line).map_err(Error::from),
             End::Standard {
                 stream,
                 is_terminal,
@@ -62,6 +69,15 @@ impl Writer {
                     escape_for_terminal(line);
                 }
                 write_all(stream, line, context)
+            }
+            End::Pipe(path, stream) => {
+                while stream.is_none() {
+                    *stream = open_to_write(path)?;
+                    if stream.is_none() {
+                        wait_for_reader(context)?;
+                    }
+                }
+                write_or_give_up(stream, line, context)
             }
             End::Connection(stream) => {
                 if stream.is_none() {
@@ -74,8 +90,7 @@ impl Writer {
                 while stream.is_none() {
                     *stream = listener.accept()?;
                     if stream.is_none() {
-                        let now_ns = context.host().now_ns();
-                        context.wait_until(now_ns.saturating_add(ACCEPT_EVERY_NS))?;
+                        wait_for_reader(context)?;
                     }
                 }
                 write_or_give_up(stream, line, context)
@@ -86,6 +101,34 @@ impl Writer {
             _ => error.context(format!("can't write to {}", self.address)),
         })
     }
+}
+
+impl End {
+    /// What a path leads to. A file is created if nothing is there.
+    fn at(path: &Path, if_exists: IfExists) -> Result<Self> {
+        Ok(match TargetKind::of(path)? {
+            TargetKind::File => Self::File(TargetFile::open(path, if_exists)?),
+            TargetKind::Pipe => Self::Pipe(path.to_owned(), None),
+            TargetKind::Device => {
+                let missing =
+                    || Error::bad_config(format!("there is no device at {}", path.display()));
+                Self::Standard {
+                    stream: open_to_write(path)?.ok_or_else(missing)?,
+                    // A confined stage can't find out whether it is one.
+                    is_terminal: true,
+                }
+            }
+        })
+    }
+}
+
+/// Waits a moment for a reader.
+///
+/// # Errors
+/// When the call is cancelled.
+fn wait_for_reader(context: &mut Context<'_>) -> Result<()> {
+    let now_ns = context.host().now_ns();
+    context.wait_until(now_ns.saturating_add(CHECK_EVERY_NS))
 }
 
 fn write_or_give_up(
