@@ -368,6 +368,40 @@ fn windows_by_count_overlap_or_leave_out() {
     assert!(windows(3, 1, 0).is_empty());
 }
 
+/// Each message is in a window, and in one only where windows do not overlap.
+#[test]
+fn other_windows_go_on_where_the_ones_before_ended() {
+    let window = |count: u64, step: u64| {
+        harness!(
+            Window,
+            json!({ "schema": "x.w/1", "count": count, "step": step })
+        )
+    };
+    let changed = |before: [u64; 2], messages: u64, after: [u64; 2]| {
+        let mut first = window(before[0], before[1]).unwrap();
+        for number in 0..messages {
+            send(&mut first, json!(number));
+        }
+        let mut stage = replaced(first, window(after[0], after[1]));
+        let mut all: Vec<_> = (messages..messages + 2)
+            .flat_map(|number| send(&mut stage, json!(number)))
+            .collect();
+        all.extend(stage.finish().unwrap().into_iter().map(|it| it.body));
+        all
+    };
+    assert_eq!(
+        changed([6, 6], 5, [2, 2]),
+        [json!([0, 1]), json!([2, 3]), json!([4, 5]), json!([6])]
+    );
+    // The windows before overlap: those of 0 to 5 are sent.
+    assert_eq!(changed([6, 2], 6, [2, 2]), [json!([6, 7])]);
+    assert_eq!(
+        changed([6, 6], 5, [1, 3]),
+        [json!([0]), json!([3]), json!([6])]
+    );
+    assert_eq!(changed([2, 2], 1, [3, 3]), [json!([0, 1, 2])]);
+}
+
 /// Sends a sound of these samples, of which a step has so many.
 fn send_sound(stage: &mut Harness, samples: &[i16], channels: u64) -> Result<Vec<Emitted>> {
     let shape = [samples.len() as u64 / channels, channels];
@@ -467,6 +501,23 @@ fn a_state_whose_buffers_have_other_bytes_is_an_error() {
         .unwrap()
         .to_string();
     assert!(error.contains("fewer bytes than its shape"), "{error}");
+}
+
+#[test]
+fn shorter_windows_have_what_no_longer_one_had() {
+    let window = |span_ms: u64| harness!(Window, json!({ "schema": "x.w/1", "span_ms": span_ms }));
+    let mut first = window(1_000).unwrap();
+    let now_ms = |stage: &Harness| stage.host().now_ns() / 1_000_000;
+    while now_ms(&first) % 1_000 > 200 {
+        sleep(5);
+    }
+    assert!(send(&mut first, json!(1)).is_empty());
+    sleep(1_010);
+    assert_eq!(send(&mut first, json!(2)), [json!([1])]);
+    let mut second = replaced(first, window(50));
+    sleep(60);
+    assert_eq!(send(&mut second, json!(3)), [json!([2])]);
+    assert_eq!(second.finish().unwrap()[0].body, json!([3]));
 }
 
 #[test]

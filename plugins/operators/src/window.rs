@@ -66,8 +66,8 @@ struct OpenWindow {
     skip: usize,
     /// By count: how many of the messages were in a window already.
     sent: usize,
-    /// By time: when the next window ends. `None`: no message has come.
-    end_ns: Option<i64>,
+    /// By time: when the next window starts at the earliest. `None`: no message has come.
+    start_ns: Option<i64>,
 }
 
 impl Stage for Window {
@@ -79,7 +79,7 @@ impl Stage for Window {
          is not sent.";
     const DETERMINISTIC: bool = true;
     const EFFECTS: Option<&'static [Effect]> = Some(&[]);
-    const STATE: &'static str = "window/2";
+    const STATE: &'static str = "window/3";
     type Config = WindowConfig;
 
     fn inputs() -> Vec<Port> {
@@ -128,7 +128,8 @@ impl Stage for Window {
                 ended.and(added)?;
             }
             // What no window had.
-            (Input::Finish, Kind::Count { .. }) => {
+            (Input::Finish, &Kind::Count { count, step }) => {
+                self.send_complete(count, step, context)?;
                 let OpenWindow { gathered, sent, .. } = std::mem::take(&mut self.state);
                 if gathered.len() > sent {
                     let window = gathered.iter().map(|(_, kept)| kept);
@@ -158,7 +159,14 @@ impl Stage for Window {
             return Ok(false);
         }
         self.state = serde_json::from_value(state)?;
-        self.state.bytes = self.state.gathered.bytes();
+        match self.kind {
+            // The window that has them was sent with another config, by which windows overlap.
+            Kind::Count { count, step } if step >= count => {
+                self.remove_first(self.state.sent);
+                self.state.sent = 0;
+            }
+            _ => self.state.bytes = self.state.gathered.bytes(),
+        }
         Ok(true)
     }
 }
@@ -245,15 +253,25 @@ impl Window {
             )));
         }
         self.add(0, message)?;
-        if self.state.gathered.len() < count {
-            return Ok(());
+        self.send_complete(count, step, context)
+    }
+
+    /// Sends the windows that have all their messages: several after a change to a smaller `count`.
+    fn send_complete(
+        &mut self,
+        count: usize,
+        step: usize,
+        context: &mut Context<'_>,
+    ) -> Result<()> {
+        while self.state.gathered.len() >= count {
+            let window = self.state.gathered.iter().take(count);
+            let window = JoinedMessage::of(window.map(|(_, kept)| kept), context.host());
+            self.state.skip = step.saturating_sub(self.state.gathered.len());
+            self.state.sent = count.saturating_sub(step);
+            self.remove_first(step);
+            window?.send(&self.schema, context)?;
         }
-        let window = self.state.gathered.iter().map(|(_, kept)| kept);
-        let window = JoinedMessage::of(window, context.host());
-        self.remove_first(step);
-        self.state.skip = step.saturating_sub(count);
-        self.state.sent = self.state.gathered.len();
-        window?.send(&self.schema, context)
+        Ok(())
     }
 
     /// Sends the windows that end at this time or before, or all.
@@ -269,10 +287,13 @@ impl Window {
             ((time_ns - span_ns).div_euclid(step_ns) + 1) * step_ns + span_ns
         }
         while let Some(&oldest_ns) = self.state.gathered.first() {
-            let end_ns = self
+            // With another step than before, a start may lie within a window: that one has only what no window had.
+            let start_ns = self
                 .state
-                .end_ns
-                .unwrap_or(i64::MIN)
+                .start_ns
+                .map(|it| it.div_euclid(step_ns) * step_ns);
+            let end_ns = start_ns
+                .map_or(i64::MIN, |it| it + span_ns)
                 .max(first_end(oldest_ns, span_ns, step_ns));
             if now_ns.is_some_and(|now_ns| end_ns > now_ns) {
                 return Ok(());
@@ -292,7 +313,7 @@ impl Window {
                 .take_while(|(time_ns, _)| *time_ns < next_start)
                 .count();
             self.remove_first(old);
-            self.state.end_ns = Some(end_ns + step_ns);
+            self.state.start_ns = Some(next_start);
             if let Some(window) = window {
                 window?.send(&self.schema, context)?;
             }

@@ -56,7 +56,7 @@ pub struct Run {
     /// with the feature otlp.
     #[arg(long, value_name = "URL")]
     pub otlp: Option<String>,
-    /// Act on nothing: log what the mouse would do, and don't move it.
+    /// Act on nothing: log what the mouse would do, and don't move it. Sinks write nothing, and no requests are sent.
     #[arg(long)]
     pub dry_run: bool,
     /// Hot reload: apply changes of the pipeline file and of plugin files while it runs. SIGHUP reloads once, also
