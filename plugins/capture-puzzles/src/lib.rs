@@ -6,8 +6,8 @@ use std::io::Read as _;
 use std::iter::Enumerate;
 use std::vec::IntoIter;
 
-use flowpipe_plugin::puzzle::message::{CHECK, FrameNote, Reading, SIGHTING, SeenBoard, Sighting};
-use flowpipe_plugin::puzzle::{Puzzle, text};
+use flowpipe_plugin::puzzle::message::{CHECK, SIGHTING, Sighting};
+use flowpipe_plugin::puzzle::text;
 use flowpipe_plugin::{
     Context, Effect, EffectKind, Error, Host, Input, JsonSchema, Next, Port, Result, Stage,
 };
@@ -27,9 +27,6 @@ struct Config {
     /// Leave out puzzles that can't be read, with a warning, instead of not starting or, for those of `puzzles`, failing.
     skip_bad: bool,
 }
-
-/// Frame pixels for one cell of the board that the sighting pretends to have seen.
-const CELL: f64 = 64.0;
 
 struct Puzzles {
     /// Those that have been read.
@@ -105,18 +102,14 @@ fn read(text: &str, name: &str, skip_bad: bool, sightings: &mut VecDeque<Sightin
     for entry in text::read(text) {
         match entry.puzzle {
             Ok((puzzle, _)) => {
-                sightings.push_back(sighting(puzzle, format!("{name}:{}", entry.line)));
+                let source = format!("{name}:{}", entry.line);
+                sightings.push_back(Sighting::of_text(puzzle, source));
             }
             Err(error) if skip_bad => flowpipe_plugin::tracing::warn!("{name}: {error}"),
             Err(error) => return Err(Error::bad_config(format!("{name}: {error}"))),
         }
     }
     Ok(())
-}
-
-fn sighting(puzzle: Puzzle, source: String) -> Sighting {
-    let seen = SeenBoard::untouched(puzzle, CELL);
-    Sighting::new(FrameNote::of(source), Reading::Board(Box::new(seen)))
 }
 
 flowpipe_plugin::export!(Puzzles);

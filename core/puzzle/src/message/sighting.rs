@@ -10,6 +10,9 @@ use crate::geometry::Geometry;
 use crate::puzzle::Puzzle;
 use crate::solution::Flow;
 
+/// The side of a cell in the picture that a puzzle of a text pretends to be in, in pixels.
+const TEXT_CELL: f64 = 64.0;
+
 /// What vision made of one frame.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -202,6 +205,13 @@ impl Sighting {
             reading,
             steps: Vec::new(),
         }
+    }
+
+    /// A puzzle that was read from a text, as if it was seen in a picture. `source`: where it is from.
+    #[must_use]
+    pub fn of_text(puzzle: Puzzle, source: impl Into<String>) -> Self {
+        let seen = SeenBoard::untouched(puzzle, TEXT_CELL);
+        Self::new(FrameNote::of(source), Reading::board(seen))
     }
 
     /// The same sighting, with the time of each step.

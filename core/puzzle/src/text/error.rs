@@ -7,7 +7,7 @@ use crate::colour;
 use crate::puzzle::PuzzleError;
 use crate::text::level::LevelProblem;
 use crate::text::puzzlink::LinkProblem;
-use crate::text::rule_words;
+use crate::text::{MAX_TEXT, rule_words};
 
 /// Why a text is no puzzle, and where.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -22,6 +22,18 @@ pub struct TextError {
     pub cell: Option<(usize, usize)>,
     /// What is wrong there.
     pub problem: TextProblem,
+}
+
+impl TextError {
+    /// A problem of a whole line.
+    pub(super) fn at_line(line: usize, problem: TextProblem) -> Self {
+        Self {
+            line,
+            column: 1,
+            cell: None,
+            problem,
+        }
+    }
 }
 
 /// What can be wrong in a puzzle's text.
@@ -70,6 +82,9 @@ pub enum TextProblem {
     /// The puzzles before it are more than are kept of a text of its length.
     #[error("not read, and nothing after it: these are too many puzzles for one text, split it")]
     TooMany,
+    /// A text that is longer than any puzzle's.
+    #[error("not read: the text of a puzzle has at most {} MiB", MAX_TEXT >> 20)]
+    TooLong,
     /// Rules without a grid.
     #[error("expected the rows of a grid after its rules")]
     NoRows,

@@ -6,6 +6,7 @@ use crate::colour::Colour;
 use crate::puzzle::{Puzzle, Rules};
 use crate::text::excerpt::excerpt;
 use crate::text::named::{self, Named};
+use crate::text::reader::too_long;
 use crate::text::rule_words;
 use crate::text::{Format, TextError, TextProblem, UnsupportedByFormat};
 
@@ -19,8 +20,12 @@ struct Written<'a> {
     column: usize,
 }
 
-/// Reads the numbered lines of one grid: the puzzle, and by colour number what the text calls it.
-pub(crate) fn read(lines: &[(usize, &str)]) -> Result<(Puzzle, Vec<String>), TextError> {
+/// Reads the numbered lines of one grid: the puzzle, and by colour number what the text calls it. `left_out`: how many
+/// more lines it has.
+pub(crate) fn read(
+    lines: &[(usize, &str)],
+    left_out: usize,
+) -> Result<(Puzzle, Vec<String>), TextError> {
     let (rules, lines) = match lines.split_first() {
         Some((&(number, first), rest)) if first.trim_start().starts_with(RULES) => {
             (read_rules(number, first, rest)?, rest)
@@ -39,14 +44,18 @@ pub(crate) fn read(lines: &[(usize, &str)]) -> Result<(Puzzle, Vec<String>), Tex
         .any(|(_, line)| line.trim().contains(char::is_whitespace));
     // A cell that was read takes many times its text: what is too large is not even begun.
     let cols = lines.first().map_or(0, |line| count(line.1, words));
+    let count_of_rows = lines.len() + left_out;
     let too_large = |cols| {
         whole(BoardError::TooLarge {
-            rows: lines.len(),
+            rows: count_of_rows,
             cols,
         })
     };
-    if lines.len().saturating_mul(cols) > Board::MAX_CELLS {
+    if count_of_rows.saturating_mul(cols) > Board::MAX_CELLS {
         return Err(too_large(cols));
+    }
+    if left_out > 0 {
+        return Err(too_long(start.0));
     }
     let mut rows: Vec<Vec<Written>> = Vec::with_capacity(lines.len());
     for &(number, line) in lines {
