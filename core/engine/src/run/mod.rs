@@ -86,6 +86,9 @@ pub struct Options {
     pub program: Option<Program>,
     /// The stages that other machines run, by index: see [`RunHandle::take_remote_ends`].
     pub elsewhere: BTreeSet<usize>,
+    /// The sources whose messages the caller makes, by index: it gives them to the [`remote::IncomingEdge`]s of these
+    /// stages. Their plugins are not created. The queues of their edges are those of the pipeline.
+    pub fed: BTreeSet<usize>,
     /// The machines of workers that are not here, by the index of the stage and of the worker.
     pub worker_machines: BTreeMap<(usize, usize), Arc<dyn WorkerMachine>>,
     /// How long stages may go on waiting, for a time or for somebody outside, once the run was asked to end.

@@ -64,14 +64,14 @@ impl Plan {
         let manifests: Vec<_> = manifests.iter().collect();
         check_edges(&pipeline, &manifests)?;
         let message_schemas = message_schemas::declared(&pipeline, &found)?;
-        let elsewhere = options.elsewhere.clone();
+        let elsewhere = &options.elsewhere | &options.fed;
         let Joined {
             ports,
             summaries: edges,
             to_others,
             from_others,
             divided,
-        } = join(&pipeline, &manifests, &elsewhere);
+        } = join(&pipeline, &manifests, &elsewhere, &options.fed);
         let services = Arc::new(Services {
             clock: options.clock,
             pool: Pool::new(pipeline.stages.len()),
@@ -104,7 +104,7 @@ impl Plan {
             fed_inputs::connect(replay.recording(), &pipeline, &stages, &found, catalogue);
         }
         let remote = RemoteEnds::new(&stages, to_others, from_others, divided);
-        // Other machines create these stages. Here their manifests are of use, and the checks of their messages.
+        // These stages are not created. Their manifests are of use, and the checks of their messages.
         for &stage in &elsewhere {
             found[stage].clear();
         }
@@ -275,8 +275,14 @@ struct Joined {
     divided: Vec<DividedCycle>,
 }
 
-/// Creates the edges and gives their ends to the stages. `elsewhere`: the stages that other machines run.
-fn join(pipeline: &Pipeline, manifests: &[&Manifest], elsewhere: &BTreeSet<usize>) -> Joined {
+/// Creates the edges and gives their ends to the stages. `elsewhere`: the stages that do not run here. `fed`: those whose
+/// messages the caller makes.
+fn join(
+    pipeline: &Pipeline,
+    manifests: &[&Manifest],
+    elsewhere: &BTreeSet<usize>,
+    fed: &BTreeSet<usize>,
+) -> Joined {
     let mut heads: Vec<Vec<_>> = manifests.iter().map(|_| Vec::new()).collect();
     let mut outputs: Vec<Vec<OutPort>> = manifests
         .iter()
@@ -295,7 +301,7 @@ fn join(pipeline: &Pipeline, manifests: &[&Manifest], elsewhere: &BTreeSet<usize
         let ends = (is_here(edge.from.stage), is_here(edge.to.stage));
         let (tail, head) = edge::edge(match ends {
             (true, false) => remote::queue_to(edge.queue),
-            (false, true) => remote::QUEUE_FROM,
+            (false, true) if !fed.contains(&edge.from.stage) => remote::QUEUE_FROM,
             _ => edge.queue,
         });
         let (from, to) = names(pipeline, manifests, edge);

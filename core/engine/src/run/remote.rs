@@ -147,7 +147,7 @@ pub(crate) const QUEUE_FROM: Queue = Queue {
 
 /// Checks that the stages of a pipeline can be on several machines.
 pub(crate) fn check(pipeline: &Pipeline, options: &Options) -> Result<(), StartError> {
-    let elsewhere: &BTreeSet<usize> = &options.elsewhere;
+    let elsewhere = &options.elsewhere | &options.fed;
     let Some(&last) = elsewhere.last() else {
         return Ok(());
     };

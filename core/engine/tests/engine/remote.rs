@@ -117,6 +117,37 @@ fn two_machines_do_what_one_does() {
 }
 
 #[test]
+fn a_caller_feeds_a_source() {
+    let (_, alone) = line().run();
+    let pipeline = line();
+    let (source, mut ends, _) = start(&pipeline, &[0]);
+    let watcher = Arc::new(Watcher::default());
+    let options = Options {
+        observers: vec![watcher.clone()],
+        fed: [0].into(),
+        ..Options::default()
+    };
+    let run = Run::start(pipeline.0.clone(), catalogue(), options);
+    let mut run = run.unwrap_or_else(|error| panic!("{error}"));
+    let to = run.take_remote_ends().incoming.remove(0);
+    let from = ends.outgoing.remove(0);
+    let reports = std::thread::scope(|scope| {
+        scope.spawn(move || carry(&from, to));
+        [finish(source), finish(run)]
+    });
+    for stage in 0..3 {
+        assert_eq!(seen(&alone, stage), seen(&watcher, stage), "{stage}");
+    }
+    assert!(reports.iter().all(|report| report.failure.is_none()));
+    // There is no such stage.
+    let options = Options {
+        fed: [3].into(),
+        ..Options::default()
+    };
+    assert!(Run::start(pipeline.0, catalogue(), options).is_err());
+}
+
+#[test]
 fn a_queue_that_drops_is_at_the_sender() {
     let mut pipeline = Builder::line(100, "pass", json!({}));
     pipeline.0.edges[0].queue = queue(3, WhenFull::DropOldest);
