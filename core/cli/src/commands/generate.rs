@@ -2,15 +2,14 @@
 
 use flowpipe_terminal::counted;
 use std::collections::{BTreeMap, HashSet};
+use std::hash::{BuildHasher as _, RandomState};
 use std::io::{BufWriter, Write};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use crossbeam_channel::{Receiver, Sender};
 use flowpipe_generate::{GenerateError, Generated, Generator, Random, Rating, Recipe};
-use flowpipe_puzzle::Terminal;
-use flowpipe_puzzle::board::Description;
+use flowpipe_puzzle::Puzzle;
 use flowpipe_puzzle::level::Tag;
 use flowpipe_puzzle::text::{self, Format, Sheet};
 
@@ -19,8 +18,8 @@ use crate::batch::generating;
 use crate::batch::task::GeneratorTask;
 use crate::exit::{Ended, Failure};
 
-/// The capacity of the queue of generated puzzles. Jobs wait while it is full.
-const AHEAD: usize = 64;
+/// How many puzzles are generated ahead of the next one that is printed. Jobs wait at this number.
+const AHEAD: u64 = 256;
 /// After this many duplicates in a row, the search for further puzzles ends.
 const REPEATS: usize = 500;
 
@@ -38,27 +37,64 @@ pub fn run(global: &Global, args: &Generate) -> Result<Ended, Failure> {
     }
     let most = usize::try_from(args.count).unwrap_or(usize::MAX);
     let jobs = args.jobs.map_or_else(processors, usize::from).min(most);
-    let next = Arc::new(AtomicU64::new(0));
-    let (sender, made) = crossbeam_channel::bounded(AHEAD);
+    let places = Arc::new(Places::default());
+    // It has room for all that are ahead.
+    let (sender, made) = crossbeam_channel::unbounded();
     for _ in 0..jobs {
-        let (sender, next, recipe) = (sender.clone(), Arc::clone(&next), recipe.clone());
+        let (sender, places, recipe) = (sender.clone(), Arc::clone(&places), recipe.clone());
         let seed = args.seed;
         // Jobs are not joined: one that generates a surplus puzzle ends with the program.
-        thread::spawn(move || work(&recipe, seed, &next, &sender));
+        thread::spawn(move || work(&recipe, seed, &places, &sender));
     }
     drop(sender);
-    print(&mut printer, &made)?;
+    print(&mut printer, &made, &places)?;
     Ok(Ended::Done)
+}
+
+/// Which puzzle is generated next.
+#[derive(Default)]
+struct Places {
+    state: Mutex<PlacesState>,
+    printed: Condvar,
+}
+
+#[derive(Default)]
+struct PlacesState {
+    next: u64,
+    printed: u64,
+}
+
+impl Places {
+    /// The next place. Waits while it is too far ahead.
+    fn take(&self) -> u64 {
+        let state = self.lock();
+        let is_ahead = |it: &mut PlacesState| it.next >= it.printed + AHEAD;
+        let waited = self.printed.wait_while(state, is_ahead);
+        let mut state = waited.unwrap_or_else(PoisonError::into_inner);
+        state.next += 1;
+        state.next - 1
+    }
+
+    /// One more is printed.
+    fn print(&self) {
+        self.lock().printed += 1;
+        self.printed.notify_one();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, PlacesState> {
+        // No code that holds the lock can panic.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// A puzzle and its place in the order.
 type Made = (u64, Result<Generated, GenerateError>);
 
 /// Generates puzzles until the receiver is gone.
-fn work(recipe: &Recipe, seed: u64, next: &AtomicU64, sender: &Sender<Made>) {
+fn work(recipe: &Recipe, seed: u64, places: &Places, sender: &Sender<Made>) {
     let mut generator = Generator::new();
     loop {
-        let place = next.fetch_add(1, Ordering::Relaxed);
+        let place = places.take();
         let generated = generator.generate(recipe, Random::seed_of(seed, place));
         if sender.send((place, generated)).is_err() {
             return;
@@ -67,7 +103,11 @@ fn work(recipe: &Recipe, seed: u64, next: &AtomicU64, sender: &Sender<Made>) {
 }
 
 /// Prints puzzles in the order of their places, until there are enough.
-fn print(printer: &mut PuzzlePrinter<'_>, made: &Receiver<Made>) -> Result<(), Failure> {
+fn print(
+    printer: &mut PuzzlePrinter<'_>,
+    made: &Receiver<Made>,
+    places: &Places,
+) -> Result<(), Failure> {
     let mut waiting = BTreeMap::new();
     let mut place = 0;
     while !printer.has_all() {
@@ -79,6 +119,7 @@ fn print(printer: &mut PuzzlePrinter<'_>, made: &Receiver<Made>) -> Result<(), F
             continue;
         };
         place += 1;
+        places.print();
         printer.add(generated)?;
     }
     Ok(())
@@ -89,7 +130,9 @@ struct PuzzlePrinter<'a> {
     args: &'a Generate,
     recipe: &'a Recipe,
     out: BufWriter<Box<dyn Write>>,
-    seen: HashSet<(Description, Vec<Terminal>)>,
+    /// A hash of each that was printed. It takes 16 bytes, and a puzzle a hundred times as many.
+    seen: HashSet<u128>,
+    hashers: [RandomState; 2],
     number: u64,
     /// Duplicates in a row.
     repeats: usize,
@@ -102,9 +145,20 @@ impl<'a> PuzzlePrinter<'a> {
             recipe,
             out: BufWriter::new(Box::new(flowpipe_terminal::plain_stdout())),
             seen: HashSet::new(),
+            hashers: Default::default(),
             number: 0,
             repeats: 0,
         }
+    }
+
+    /// 128 bits, which no two puzzles have in common.
+    fn hash(&self, puzzle: &Puzzle) -> u128 {
+        let content = (puzzle.board().description(), puzzle.terminals());
+        let halves = self
+            .hashers
+            .each_ref()
+            .map(|it| u128::from(it.hash_one(content)));
+        halves[0] << 64 | halves[1]
     }
 
     fn has_all(&self) -> bool {
@@ -120,11 +174,8 @@ impl<'a> PuzzlePrinter<'a> {
                 return Err(Failure::Run(error.to_string()));
             }
         };
-        let puzzle = &generated.puzzle;
-        if !self.seen.insert((
-            puzzle.board().description().clone(),
-            puzzle.terminals().to_vec(),
-        )) {
+        let hash = self.hash(&generated.puzzle);
+        if !self.seen.insert(hash) {
             self.repeats += 1;
             if self.repeats < REPEATS {
                 return Ok(false);
@@ -191,4 +242,22 @@ fn title(recipe: &Recipe, flows: usize, rating: Rating) -> String {
 
 fn processors() -> usize {
     thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jobs_wait_that_are_far_ahead() {
+        let places = Places::default();
+        assert!((0..AHEAD).all(|place| places.take() == place));
+        let (sender, taken) = crossbeam_channel::unbounded();
+        thread::scope(|scope| {
+            scope.spawn(|| sender.send(places.take()));
+            assert!(taken.try_recv().is_err());
+            places.print();
+            assert_eq!(taken.recv(), Ok(AHEAD));
+        });
+    }
 }
