@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use flowpipe_generate::{Generator, Kind, Recipe, Size};
 use flowpipe_puzzle::Puzzle;
+use flowpipe_puzzle::text::{self, TextError};
 
 use crate::bench::class::Class;
 use crate::exit::Failure;
@@ -29,20 +30,39 @@ const SIZES: [(usize, usize); 12] = [
 /// The size of generated boards of the other kinds.
 const KINDS_SIZE: (usize, usize) = (8, 8);
 
-/// The puzzles of files, at most `most` of each class, evenly spaced.
-pub fn of(puzzles: Vec<Puzzle>, most: usize) -> Corpus {
+/// The puzzles of texts, at most `most` of each class, evenly spaced. It reads the texts twice, and keeps no more puzzles
+/// than these.
+///
+/// # Errors
+/// For a text that contains no puzzles, or one that can't be read: its place among the texts, and in the latter case why.
+pub fn of(texts: &[String], most: usize) -> Result<Corpus, (usize, Option<TextError>)> {
+    let mut counts: BTreeMap<Class, usize> = BTreeMap::new();
+    for (place, text) in texts.iter().enumerate() {
+        let mut is_empty = true;
+        for entry in text::entries(text) {
+            let (puzzle, _) = entry.puzzle.map_err(|error| (place, Some(error)))?;
+            *counts.entry(Class::of(&puzzle)).or_default() += 1;
+            is_empty = false;
+        }
+        if is_empty {
+            return Err((place, None));
+        }
+    }
+    let mut seen: BTreeMap<Class, usize> = BTreeMap::new();
     let mut corpus = Corpus::new();
-    for puzzle in puzzles {
-        corpus.entry(Class::of(&puzzle)).or_default().push(puzzle);
-    }
-    for boards in corpus.values_mut() {
-        let all = boards.len();
+    for entry in texts.iter().flat_map(|text| text::entries(text)) {
+        let (puzzle, _) = entry.puzzle.map_err(|error| (0, Some(error)))?;
+        let class = Class::of(&puzzle);
+        let all = counts.get(&class).copied().unwrap_or_default();
         let kept = all.min(most);
-        *boards = (0..kept)
-            .map(|at| boards[at * all / kept].clone())
-            .collect();
+        let index = seen.entry(class.clone()).or_default();
+        let boards = corpus.entry(class).or_default();
+        if boards.len() < kept && boards.len() * all / kept == *index {
+            boards.push(puzzle);
+        }
+        *index += 1;
     }
-    corpus
+    Ok(corpus)
 }
 
 /// `most` generated boards of every class. The same seed gives the same boards.
@@ -60,12 +80,39 @@ pub fn generated(seed: u64, most: usize) -> Result<Corpus, Failure> {
             .collect::<Result<_, _>>()
             .map_err(|error| error.to_string())
     };
-    let mut puzzles = Vec::new();
-    for size in SIZES {
-        puzzles.extend(make(size, &[]).map_err(Failure::Run)?);
+    let sizes = SIZES.into_iter().map(|size| (size, None));
+    let kinds = Kind::ALL.into_iter().map(|kind| (KINDS_SIZE, Some(kind)));
+    let mut corpus = Corpus::new();
+    for (size, kind) in sizes.chain(kinds) {
+        for puzzle in make(size, kind.as_slice()).map_err(Failure::Run)? {
+            corpus.entry(Class::of(&puzzle)).or_default().push(puzzle);
+        }
     }
-    for kind in Kind::ALL {
-        puzzles.extend(make(KINDS_SIZE, &[kind]).map_err(Failure::Run)?);
+    Ok(corpus)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn boards_of_a_class_are_evenly_spaced() {
+        // Each is one cell longer; all are of one class.
+        let rows = |lengths: std::ops::Range<usize>| {
+            let rows = lengths.map(|it| format!("A{}A\n\n", ".".repeat(it)));
+            rows.collect::<String>()
+        };
+        let texts = [rows(0..6), rows(6..10)];
+        let corpus = of(&texts, 4).unwrap();
+        let kept: Vec<_> = corpus
+            .values()
+            .flatten()
+            .map(|it| it.board().cols() - 2)
+            .collect();
+        assert_eq!(kept, [0, 2, 5, 7]);
+        let all = of(&texts, 100).unwrap();
+        assert_eq!(all.values().flatten().count(), 10);
+        assert_eq!(of(&["AA".to_owned(), "\n".to_owned()], 4), Err((1, None)));
+        assert!(matches!(of(&["AA\n\nA?".to_owned()], 4), Err((0, Some(_)))));
     }
-    Ok(of(puzzles, most))
 }

@@ -2,9 +2,9 @@
 
 use flowpipe_terminal::counted;
 use std::io::Write as _;
+use std::path::PathBuf;
 
 use flowpipe_host::catalogue::Catalogue;
-use flowpipe_puzzle::{Puzzle, text};
 
 use crate::args::{Bench, Global};
 use crate::batch::worker_pool::WorkerPool;
@@ -25,7 +25,7 @@ pub fn run(global: &Global, args: &Bench) -> Result<Ended, Failure> {
     let corpus = if args.files.is_empty() {
         corpus::generated(args.seed, args.most)?
     } else {
-        corpus::of(read(&args.files)?, args.most)
+        read(&args.files, args.most)?
     };
     let catalogue = plugins::load(global);
     let mut rows: Vec<BenchRow> = Vec::new();
@@ -157,21 +157,15 @@ fn config<'a>(args: &'a Bench, solver: &str) -> Option<&'a str> {
     Some(config)
 }
 
-fn read(files: &[std::path::PathBuf]) -> Result<Vec<Puzzle>, Failure> {
-    let mut puzzles = Vec::new();
-    for file in files {
-        let path = file.display().to_string();
-        let text = puzzle_file::read_path(file)?;
-        let entries = text::read(&text);
-        if entries.is_empty() {
-            return Err(puzzle_file::no_puzzles(&path));
+fn read(files: &[PathBuf], most: usize) -> Result<Corpus, Failure> {
+    let texts = files.iter().map(|file| puzzle_file::read_path(file));
+    let texts: Vec<String> = texts.collect::<Result<_, _>>()?;
+    corpus::of(&texts, most).map_err(|(place, error)| {
+        let path = files.get(place).map(|it| it.display().to_string());
+        let path = path.unwrap_or_default();
+        match error {
+            None => puzzle_file::no_puzzles(&path),
+            Some(error) => Failure::BadText(format!("{path}: {error}")),
         }
-        for entry in entries {
-            match entry.puzzle {
-                Ok((puzzle, _)) => puzzles.push(puzzle),
-                Err(error) => return Err(Failure::BadText(format!("{path}: {error}"))),
-            }
-        }
-    }
-    Ok(puzzles)
+    })
 }
