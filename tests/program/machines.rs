@@ -75,6 +75,21 @@ impl Machine {
         Self(command.unwrap())
     }
 
+    /// Checks that it has not ended.
+    ///
+    /// # Panics
+    /// With what it has printed, when it has.
+    pub fn check_runs(&mut self) {
+        if let Some(status) = self.0.try_wait().unwrap() {
+            let ran = Ran::from(Output {
+                status,
+                stdout: read(self.0.stdout.take()),
+                stderr: read(self.0.stderr.take()),
+            });
+            panic!("it has ended: {ran:#?}");
+        }
+    }
+
     /// Waits for its end.
     pub fn end(mut self) -> Ran {
         let (stdout, stderr) = (self.0.stdout.take(), self.0.stderr.take());

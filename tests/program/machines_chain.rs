@@ -240,7 +240,7 @@ fn a_recording_of_a_chain_survives_the_death_of_any() {
         let growing = folder.path().join("a.mcap.partial");
         let args = ["-q", "--record", path.to_str().unwrap()];
         let mut machines = start_all(&file, "first", &args, Duration::ZERO);
-        recorded_from_solver(&growing);
+        recorded_from_solver(&growing, &mut machines);
         machines[number].0.kill().unwrap();
         machines[number].0.wait().unwrap();
         for (machine, name) in machines.into_iter().zip(MACHINES) {

@@ -65,9 +65,10 @@ fn nanoseconds(text: &str) -> i64 {
     (number.parse::<f64>().unwrap() * unit) as i64
 }
 
-/// Waits until a recording that grows has messages of the solver.
-pub fn recorded_from_solver(growing: &Path) {
+/// Waits until a recording that grows has messages of the solver, while these machines run.
+pub fn recorded_from_solver(growing: &Path, machines: &mut [Machine]) {
     wait_for("messages of the solver", || {
+        machines.iter_mut().for_each(Machine::check_runs);
         let recording = Recording::open(growing).ok()?;
         let solved = messages(&recording).get("/solver/out").copied();
         (solved? > 1).then_some(())
@@ -247,8 +248,9 @@ fn a_recording_ends_where_another_machine_died() {
     let path = folder.path().join("a.mcap");
     let text = path.to_str().unwrap();
     let desk = start(&file, "desk", &["-q", "--record", text]);
-    let mut rack = start(&file, "rack", &[]);
-    recorded_from_solver(&folder.path().join("a.mcap.partial"));
+    let mut machines = [desk, start(&file, "rack", &[])];
+    recorded_from_solver(&folder.path().join("a.mcap.partial"), &mut machines);
+    let [desk, mut rack] = machines;
     rack.0.kill().unwrap();
     rack.0.wait().unwrap();
     let ran = desk.end().expect(1);
