@@ -193,6 +193,8 @@ mod settings;
 mod silence;
 mod sink_image;
 mod solve;
+#[cfg(target_os = "linux")]
+mod solve_stream;
 mod solvers;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod startup;

@@ -1,4 +1,4 @@
-//! Reads whole files that the user names: bounded in size and time.
+//! Opens files that the user names, and reads whole ones: bounded in size and time.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -70,8 +70,11 @@ pub fn read_all(from: impl Read, most: u64) -> io::Result<Vec<u8>> {
 }
 
 /// Opens a file. Waits for a writer of a named pipe, up to [`WRITER_TIMEOUT`].
+///
+/// # Errors
+/// When it can't be opened.
 #[cfg(unix)]
-fn open(path: &Path) -> io::Result<Box<dyn Read>> {
+pub fn open(path: &Path) -> io::Result<Box<dyn Read + Send>> {
     use std::os::unix::fs::FileTypeExt as _;
 
     if std::fs::metadata(path)?.file_type().is_fifo() {
@@ -81,7 +84,7 @@ fn open(path: &Path) -> io::Result<Box<dyn Read>> {
 }
 
 #[cfg(unix)]
-fn pipe(path: &Path) -> io::Result<Box<dyn Read>> {
+fn pipe(path: &Path) -> io::Result<Box<dyn Read + Send>> {
     use std::time::Instant;
 
     use rustix::fs::{Mode, OFlags};
@@ -113,7 +116,7 @@ fn pipe(path: &Path) -> io::Result<Box<dyn Read>> {
 }
 
 #[cfg(not(unix))]
-fn open(path: &Path) -> io::Result<Box<dyn Read>> {
+pub fn open(path: &Path) -> io::Result<Box<dyn Read + Send>> {
     Ok(Box::new(File::open(path)?))
 }
 

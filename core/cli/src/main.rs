@@ -11,7 +11,7 @@
 //! - [`input`]: reads whole files, bounded. [`nearby`]: files with similar names. [`outputs`], [`pictures`]: write
 //!   files.
 //! - [`pipeline_test`]: runs the tests of a pipeline.
-//! - [`puzzle_file`]: reads puzzles. [`one_off`]: pipelines that the program builds itself; [`solver_run`]: one
+//! - [`puzzle_file`]: reads files of puzzles; [`puzzle_input`]: their puzzles, one by one. [`one_off`]: pipelines that the program builds itself; [`solver_run`]: one
 //!   that solves puzzles.
 //! - [`processes`]: child processes for isolated stages, and the one that reads manifests.
 //! - [`accepted`]: messages as the types that their checks have accepted.
@@ -65,6 +65,7 @@ mod plugins;
 mod processes;
 mod prometheus;
 mod puzzle_file;
+mod puzzle_input;
 mod quantile;
 mod record;
 mod recording_file;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use flowpipe_generate::{GenerateError, Generated, Generator, Random, Recipe};
 use flowpipe_host::catalogue::Catalogue;
-use flowpipe_machines::batch::{Decoded, Encoded, Job, MAX_BODY, Runner};
+use flowpipe_machines::batch::{Decoded, Encoded, Job, MAX_BODY, Runner, Supply};
 use flowpipe_puzzle::text;
 use flowpipe_terminal::eprintln;
 
@@ -40,12 +40,12 @@ pub fn run(
     let task = Task::Generate(task);
     let task = serde_json::to_value(task).map_err(|error| Failure::Run(error.to_string()))?;
     let decode = |_: &str, items: Range<u64>, body: &[u8], is_over: &dyn Fn() -> bool| {
-        decode(recipe, seed, items, body, is_over)
+        decode(recipe, seed, items, body, is_over).map(Some)
     };
     let job = Job {
         facts: &facts(&Catalogue::default(), [])?,
         task: &task,
-        items: None,
+        supply: &|| Supply::ENDLESS,
         encode: &encode,
         decode: &decode,
     };

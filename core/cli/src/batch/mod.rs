@@ -2,13 +2,14 @@
 //!
 //! # Layout
 //! - [`machines_file`]: the file of machines. [`worker_pool`]: the workers, as the command sees them that distributes.
-//! - [`task`]: what workers are asked to do. [`solving`]: puzzles and their answers, in both directions, with
-//!   `sent_effort`, what an answer cost; [`generating`]: generated puzzles.
+//! - [`task`]: what workers are asked to do. [`solving`]: puzzles ([`puzzle_store`]) and their answers, in both directions,
+//!   with `sent_effort`, what an answer cost; [`generating`]: generated puzzles.
 //! - [`serving`]: `flowpipe machine work`, the other end; [`memory_limit`]: how much memory it takes.
 
 pub mod generating;
 pub mod machines_file;
 pub mod memory_limit;
+pub mod puzzle_store;
 mod sent_effort;
 pub mod serving;
 pub mod solving;

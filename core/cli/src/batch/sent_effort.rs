@@ -12,22 +12,11 @@ use serde::{Deserialize, Deserializer};
 const MOST_NAMED: usize = 64;
 /// The most values of all series of an answer.
 const MOST_VALUES: usize = 1 << 20;
-/// About what an entry of a map takes besides its name.
-const ENTRY_BYTES: usize = 96;
 
 /// Whether an effort may be sent.
 pub fn may_be_sent(effort: &Effort) -> bool {
     let values: usize = effort.series.values().map(Vec::len).sum();
     effort.figures.len() <= MOST_NAMED && effort.series.len() <= MOST_NAMED && values <= MOST_VALUES
-}
-
-/// The bytes that an effort takes besides its own size.
-pub fn heap_bytes(effort: &Effort) -> usize {
-    let name = |name: &String| name.capacity() + ENTRY_BYTES;
-    let figures = effort.figures.keys().map(name);
-    let series = effort.series.iter();
-    let series = series.map(|(key, values)| name(key) + values.capacity() * size_of::<f64>());
-    figures.chain(series).sum()
 }
 
 /// Reads an effort that [may be sent](may_be_sent). No more of it is kept meanwhile.
@@ -189,7 +178,6 @@ mod tests {
         };
         let most = read(&series(4, MOST_VALUES / 4)).unwrap();
         assert!(may_be_sent(&most));
-        assert!(heap_bytes(&most) >= MOST_VALUES * size_of::<f64>());
         let more = read(&series(5, MOST_VALUES / 4)).unwrap_err();
         assert!(more.contains("more than 1048576 values"), "{more}");
         assert!(read(&series(MOST_NAMED + 1, 0)).is_err());

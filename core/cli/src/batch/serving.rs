@@ -19,6 +19,7 @@ use crate::batch::solving::{self, Outcome};
 use crate::batch::task::{PluginTask, SolverTask, Task};
 use crate::exit::Failure;
 use crate::one_off::OneOffError;
+use crate::solver_run::{PuzzleContent, PuzzleList, RunReply};
 use crate::{installed_facts, pipeline_file, plugins, solver_run};
 
 /// The longest texts of a task, in bytes.
@@ -229,12 +230,14 @@ impl SolvingRunner {
         // The first time is that of a cold start.
         let repeated = usize::from(self.alone.is_some());
         let first = lines.iter().take(repeated);
-        let lines: Vec<String> = first.chain(lines).map(|it| (*it).to_owned()).collect();
+        let texts = first.chain(lines).map(|it| (*it).to_owned());
+        let puzzles = PuzzleList::new(texts.map(PuzzleContent::Text));
         let mut outcomes: Vec<Outcome> = Vec::new();
-        outcomes.resize_with(lines.len(), Outcome::default);
+        outcomes.resize_with(repeated + lines.len(), Outcome::default);
         let mut took_too_much = false;
-        let ran = solver_run::run_lines(lines, &self.pipeline, 1, self.catalogue, |reply| {
-            if let Some((place, reply)) = reply
+        let (pipeline, catalogue) = (&self.pipeline, self.catalogue);
+        let ran = solver_run::run_prepared(&puzzles, pipeline, 1, catalogue, |reply| {
+            if let RunReply::Reply(place, reply) = reply
                 && let Some(outcome) = outcomes.get_mut(place)
             {
                 outcome.add(reply);

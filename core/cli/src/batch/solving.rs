@@ -8,20 +8,22 @@ use flowpipe_host::catalogue::Catalogue;
 use flowpipe_machines::batch::{Decoded, Encoded, Job, MAX_BODY, MAX_ITEMS};
 use flowpipe_puzzle::answer_check::check_answer;
 use flowpipe_puzzle::message::{Effort, Solved, Stroke, Verdict};
-use flowpipe_puzzle::solution::Solution;
 use flowpipe_puzzle::stroke_check::check_strokes;
 use flowpipe_puzzle::{Puzzle, text};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use crate::args::Global;
+use crate::batch::puzzle_store::PuzzleStore;
 use crate::batch::sent_effort;
 use crate::batch::task::{SolverTask, Task};
 use crate::batch::worker_pool::{PoolEvent, WorkerPool};
 use crate::exit::Failure;
 use crate::installed_facts::{facts, plugins_of};
 use crate::one_off::OneOffError;
-use crate::solver_run::{self, Reply, SolverOptions, SolverReply, StrokePlan};
+use crate::solver_run::{
+    self, Reply, SolverOptions, SolverReply, StrokePlan, plan_bytes, reply_bytes,
+};
 
 /// Puzzles are sent in texts of about this size.
 const TEXT_BYTES: usize = 1 << 20;
@@ -75,18 +77,6 @@ pub enum SolvingEvent {
     Idle,
 }
 
-impl SolvingEvent {
-    /// The event of a reply on this machine.
-    pub fn of(reply: Option<(usize, Reply)>) -> Self {
-        let Some((place, reply)) = reply else {
-            return Self::Idle;
-        };
-        let mut outcome = Outcome::default();
-        outcome.add(reply);
-        Self::Outcome(place, Box::new(outcome))
-    }
-}
-
 /// Runs puzzles through a solver on the workers of a file. Passes each outcome, with the index of its puzzle, to `each`,
 /// in the order of the puzzles, until `each` breaks.
 ///
@@ -95,7 +85,7 @@ impl SolvingEvent {
 pub fn run(
     file: &Path,
     global: &Global,
-    puzzles: &[&Puzzle],
+    puzzles: &dyn PuzzleStore,
     options: &SolverOptions<'_>,
     catalogue: &Catalogue,
     each: impl FnMut(SolvingEvent) -> ControlFlow<Result<(), Failure>>,
@@ -112,7 +102,7 @@ pub fn run(
 /// See [`OneOffError`].
 pub fn run_with(
     pool: &mut WorkerPool,
-    puzzles: &[&Puzzle],
+    puzzles: &dyn PuzzleStore,
     options: &SolverOptions<'_>,
     is_measured: bool,
     catalogue: &Catalogue,
@@ -128,7 +118,7 @@ pub fn run_with(
     let job = Job {
         facts: &facts(catalogue, plugins_of(&pipeline))?,
         task: &task,
-        items: Some(puzzles.len() as u64),
+        supply: &|| puzzles.supply(),
         encode: &encode,
         decode: &decode,
     };
@@ -154,10 +144,14 @@ fn range(items: &Range<u64>) -> Range<usize> {
     index(items.start)..index(items.end)
 }
 
-fn encode(puzzles: &[&Puzzle], items: Range<u64>) -> Encoded<Outcome> {
+fn encode(puzzles: &dyn PuzzleStore, items: Range<u64>) -> Encoded<Outcome> {
     let mut body = String::new();
     let mut count = 0;
-    for puzzle in puzzles.get(range(&items)).unwrap_or_default() {
+    let puzzles = puzzles.puzzles(range(&items));
+    if puzzles.is_empty() {
+        return Encoded::Delivered;
+    }
+    for puzzle in &puzzles {
         let line = text::write_line(puzzle);
         if count == 0 && line.len() > MAX_BODY {
             let reason = "the puzzle is too long to send".to_owned();
@@ -175,15 +169,18 @@ fn encode(puzzles: &[&Puzzle], items: Range<u64>) -> Encoded<Outcome> {
     Encoded::Items(body.into_bytes(), count)
 }
 
-/// Reads and validates what a worker has sent.
+/// Reads and validates what a worker has sent. `None`: another one was earlier, and the puzzles are gone.
 fn decode(
-    puzzles: &[&Puzzle],
+    puzzles: &dyn PuzzleStore,
     machine: &str,
     items: Range<u64>,
     body: &[u8],
     is_planned: bool,
-) -> Result<Decoded<Outcome>, String> {
-    let puzzles = puzzles.get(range(&items)).unwrap_or_default();
+) -> Result<Option<Decoded<Outcome>>, String> {
+    let puzzles = puzzles.puzzles(range(&items));
+    if puzzles.is_empty() {
+        return Ok(None);
+    }
     let machine: Arc<str> = machine.into();
     let mut outcomes = Vec::new();
     for line in body.split(|byte| *byte == b'\n') {
@@ -197,55 +194,16 @@ fn decode(
         let sent: SentOutcome = sent.map_err(|error| format!("a malformed answer: {error}"))?;
         outcomes.push(accept(puzzle, sent, is_planned, &machine)?);
     }
-    Ok(Decoded {
+    Ok(Some(Decoded {
         heap_bytes: outcomes.iter().map(heap_bytes).sum(),
         results: outcomes,
-    })
+    }))
 }
 
 /// The bytes that an outcome takes besides its own size.
 fn heap_bytes(outcome: &Outcome) -> usize {
-    let solver = match &outcome.solver {
-        None => 0,
-        Some(SolverReply::TimedOut(reason) | SolverReply::Failed(reason)) => reason.capacity(),
-        Some(SolverReply::Answer { solved, .. }) => {
-            let verdict = match &solved.answer {
-                Verdict::Solution {
-                    solution,
-                    others,
-                    count,
-                    ..
-                } => {
-                    let all = std::iter::once(solution).chain(others);
-                    let flows: usize = all.map(solution_bytes).sum();
-                    let digits = count.as_ref().map_or(0, |it| it.digits.capacity());
-                    flows + digits + others.capacity() * size_of::<Solution>()
-                }
-                Verdict::Unsolvable { reason, .. } => reason.as_ref().map_or(0, String::capacity),
-                Verdict::Unsupported { reason, .. } | Verdict::Unknown { reason, .. } => {
-                    reason.capacity()
-                }
-            };
-            verdict + sent_effort::heap_bytes(&solved.effort) + size_of_val(&**solved)
-        }
-    };
-    let plan = match &outcome.plan {
-        None => 0,
-        Some(Err(reason)) => reason.capacity(),
-        Some(Ok(plan)) => {
-            let each = plan.strokes.iter().map(|stroke| {
-                size_of_val(stroke) + size_of_val(&*stroke.cells) + size_of_val(&*stroke.points)
-            });
-            each.sum()
-        }
-    };
-    solver + plan
-}
-
-fn solution_bytes(solution: &Solution) -> usize {
-    let flows = solution.flows.iter();
-    let flows = flows.map(|flow| size_of_val(flow) + size_of_val(&*flow.cells));
-    flows.sum()
+    let solver = outcome.solver.as_ref().map_or(0, reply_bytes);
+    solver + outcome.plan.as_ref().map_or(0, plan_bytes)
 }
 
 /// Validates the outcome of a puzzle.

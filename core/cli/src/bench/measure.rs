@@ -12,7 +12,9 @@ use crate::batch::worker_pool::WorkerPool;
 use crate::bench::sample::{Sample, SampleOutcome};
 use crate::exit::Failure;
 use crate::one_off::OneOffError;
-use crate::solver_run::{self, Reply, SolverOptions, SolverReply};
+use crate::solver_run::{
+    self, PuzzleContent, PuzzleList, Reply, RunReply, SolverOptions, SolverReply,
+};
 
 /// After this many boards in a row without an answer, the rest of a class is skipped.
 const MAX_UNANSWERED: usize = 3;
@@ -27,11 +29,12 @@ pub fn measure(
     options: &SolverOptions<'_>,
     catalogue: &Catalogue,
 ) -> Result<Vec<Sample>, OneOffError> {
-    let puzzles: Vec<&Puzzle> = boards.first().into_iter().chain(boards).collect();
-    let mut samples = ClassSamples::new(puzzles.len());
+    let puzzles = boards.first().into_iter().chain(boards).cloned();
+    let mut samples = ClassSamples::new(puzzles.clone().count());
+    let puzzles = PuzzleList::new(puzzles.map(PuzzleContent::Read));
     solver_run::run(&puzzles, options, catalogue, |reply| match reply {
         // The board that is solved twice counts once.
-        Some((at, Reply::Solver(reply))) => samples.add(at, reply, at > 0),
+        RunReply::Reply(at, Reply::Solver(reply)) => samples.add(at, reply, at > 0),
         _ => ControlFlow::Continue(()),
     })?;
     Ok(samples.all.into_iter().skip(1).flatten().collect())
@@ -48,10 +51,9 @@ pub fn measure_on(
     catalogue: &Catalogue,
     notice: impl Fn(&str),
 ) -> Result<(Vec<Sample>, Vec<String>), OneOffError> {
-    let puzzles: Vec<&Puzzle> = boards.iter().collect();
-    let mut samples = ClassSamples::new(puzzles.len());
+    let mut samples = ClassSamples::new(boards.len());
     let mut machines = BTreeSet::new();
-    solving::run_with(pool, &puzzles, options, true, catalogue, |event| {
+    solving::run_with(pool, &boards, options, true, catalogue, |event| {
         match event {
             SolvingEvent::Outcome(at, outcome) => {
                 if let Some(reply) = outcome.solver {

@@ -9,6 +9,7 @@ use flowpipe_terminal::{Output, eprintln, escape_indented, escaped, plain_stdout
 
 use crate::args::{Convert, PuzzleFormat};
 use crate::exit::{Ended, Failure};
+use crate::puzzle_input::PuzzleInput;
 use crate::{outputs, puzzle_file};
 
 /// A puzzle that can't be read or written affects no other.
@@ -20,14 +21,12 @@ pub fn run(args: &Convert) -> Result<Ended, Failure> {
         PuzzleFormat::Json => Format::Json,
     };
     let mut ended = Ended::Done;
-    let input = puzzle_file::read_text(&args.file)?;
-    let mut entries = text::entries(&input).peekable();
-    if entries.peek().is_none() {
-        return Err(puzzle_file::no_puzzles(&args.file));
-    }
+    let mut input = PuzzleInput::open(&args.file)?;
+    let mut is_empty = true;
     // Opened with the first puzzle: without one, an existing file is kept.
     let mut writing: Option<PuzzleWriter<'_>> = None;
-    for entry in entries {
+    while let Some(entry) = input.next()? {
+        is_empty = false;
         match convert(&entry, format) {
             Ok(text) => {
                 let writing = match &mut writing {
@@ -49,7 +48,10 @@ pub fn run(args: &Convert) -> Result<Ended, Failure> {
         }
     }
     writing.map_or(Ok(()), PuzzleWriter::end)?;
-    Ok(ended)
+    match is_empty {
+        true => Err(puzzle_file::no_puzzles(&args.file)),
+        false => Ok(ended),
+    }
 }
 
 /// The output, written as puzzles are read.

@@ -1,27 +1,23 @@
 //! `flowpipe solve FILE|-`: solves puzzles given as text with a solver plugin, and plans their strokes with a planner.
 
 use flowpipe_config::reader::duration;
-use flowpipe_puzzle::Puzzle;
+use flowpipe_engine::run::StartError;
 
 use crate::args::{Global, Solve};
 use crate::batch::solving::{self, SolvingEvent};
 use crate::exit::{Ended, Failure};
 use crate::one_off::FlagValue;
-use crate::solve::answer::Answer;
+use crate::puzzle_input::PuzzleInput;
 use crate::solve::mode;
 use crate::solve::printer::AnswerPrinter;
-use crate::solver_run::{self, PlannerOptions, Reply, SolverOptions};
+use crate::solve::window::PuzzleWindow;
+use crate::solver_run::{self, PlannerOptions, RunReply, SolverOptions};
 use crate::{one_off, plugins, puzzle_file};
 
 pub fn run(global: &Global, args: &Solve) -> Result<Ended, Failure> {
-    let entries = puzzle_file::read(&args.file)?;
+    let input = PuzzleInput::open(&args.file)?;
     let catalogue = plugins::load(global);
     let config = mode::config(args, &catalogue)?;
-    let (indices, puzzles): (Vec<usize>, Vec<&Puzzle>) = entries
-        .iter()
-        .enumerate()
-        .filter_map(|(index, entry)| Some((index, &entry.puzzle.as_ref().ok()?.0)))
-        .unzip();
     // An invalid duration is an error of the pipeline, reported below.
     let timeout = args.timeout.as_deref().map(duration::parse);
     let timeout_us = match timeout {
@@ -52,30 +48,36 @@ pub fn run(global: &Global, args: &Solve) -> Result<Ended, Failure> {
             .map(|it| FlagValue::new("--timeout", it)),
         jobs: args.jobs.map_or_else(processors, usize::from),
     };
-    let mut printer = AnswerPrinter::new(global, args, &entries);
-    let mut each = |event: SolvingEvent| {
-        one_off::control_flow(match event {
-            SolvingEvent::Outcome(place, outcome) => indices.get(place).map_or(Ok(()), |index| {
-                let mut replies = outcome.replies();
-                replies.try_for_each(|reply| match reply {
-                    Reply::Solver(reply) => printer.add(*index, Answer::of(reply, timeout_us)),
-                    Reply::Planner(plan) => printer.add_plan(*index, plan),
-                })
-            }),
-            SolvingEvent::Notice(text) => printer.notice(&text),
-            SolvingEvent::Idle => printer.flush(),
-        })
-    };
+    let window = PuzzleWindow::read(input).map_err(StartError::Thread)?;
+    let mut printer = AnswerPrinter::new(global, args, &window);
     let result = match &args.machines {
-        Some(file) => solving::run(file, global, &puzzles, &options, &catalogue, each),
-        None => solver_run::run(&puzzles, &options, &catalogue, |reply| {
-            each(SolvingEvent::of(reply))
+        Some(file) => solving::run(file, global, &*window, &options, &catalogue, |event| {
+            one_off::control_flow(match event {
+                SolvingEvent::Outcome(place, outcome) => {
+                    let mut replies = outcome.replies();
+                    let added = replies.try_for_each(|it| printer.reply(place, it, timeout_us));
+                    added.and_then(|()| printer.complete(place))
+                }
+                SolvingEvent::Notice(text) => printer.notice(&text),
+                SolvingEvent::Idle => printer.idle(),
+            })
+        }),
+        None => solver_run::run(&*window, &options, &catalogue, |reply| {
+            one_off::control_flow(match reply {
+                RunReply::Reply(place, reply) => printer.reply(place, reply, timeout_us),
+                RunReply::Settled(place) => {
+                    printer.settle(place);
+                    Ok(())
+                }
+                RunReply::Idle => printer.idle(),
+            })
         }),
     };
     // Also where the command fails: these answers are there.
     let written = printer.flush();
+    let is_done = result.is_ok();
     // Without workers, the rest has no answer, which is not one of the solver.
-    let is_cut = args.machines.is_some() && result.is_err();
+    let is_cut = args.machines.is_some() && !is_done;
     let ended = one_off::ended(result, global, || {
         written?;
         match is_cut {
@@ -84,7 +86,12 @@ pub fn run(global: &Global, args: &Solve) -> Result<Ended, Failure> {
         }
     });
     catalogue.close();
-    ended
+    let ended = ended?;
+    match window.take_end() {
+        Some(Err(failure)) if is_done => Err(failure),
+        _ if is_done && window.count().0 == 0 => Err(puzzle_file::no_puzzles(&args.file)),
+        _ => Ok(ended),
+    }
 }
 
 fn processors() -> usize {

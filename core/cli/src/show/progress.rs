@@ -9,41 +9,58 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 /// Fewer puzzles than this get no bar.
 const MANY: usize = 20;
 
-/// The progress of a long list of puzzles, as a bar on standard error; hidden if that is not a terminal.
-pub struct PuzzleBar(ProgressBar);
+/// The progress of a long list of puzzles, as a line on standard error, and as a bar once it is known how many there are;
+/// hidden if that is not a terminal.
+pub struct PuzzleBar {
+    bar: ProgressBar,
+    is_shown: bool,
+    is_complete: bool,
+}
 
 impl PuzzleBar {
-    /// A bar for this many puzzles.
-    pub fn new(puzzles: usize) -> Self {
-        let target = if puzzles >= MANY {
-            target()
-        } else {
-            ProgressDrawTarget::hidden()
-        };
-        let bar = ProgressBar::with_draw_target(Some(puzzles as u64), target);
-        let template = "{bar:30} {pos} of {len} puzzles, {per_sec}, {eta} to go";
-        if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style);
+    /// Shows nothing yet.
+    pub fn new() -> Self {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        set_template(&bar, "{pos} puzzles, {per_sec}");
+        Self {
+            bar,
+            is_shown: false,
+            is_complete: false,
         }
-        Self(bar)
     }
 
-    /// Sets how many are done.
-    pub fn update(&self, done: usize) {
-        self.0.set_position(done as u64);
+    /// Sets how many are done, of those that there are so far. `is_complete`: these are all.
+    pub fn update(&mut self, done: usize, puzzles: usize, is_complete: bool) {
+        if puzzles >= MANY && !self.is_shown {
+            self.is_shown = true;
+            self.bar.set_draw_target(target());
+        }
+        if is_complete && !self.is_complete {
+            self.is_complete = true;
+            self.bar.set_length(puzzles as u64);
+            let template = "{bar:30} {pos} of {len} puzzles, {per_sec}, {eta} to go";
+            set_template(&self.bar, template);
+        }
+        self.bar.set_position(done as u64);
     }
 
     /// Prints something above the bar.
     pub fn above<T>(&self, print: impl FnOnce() -> T) -> T {
-        if self.0.is_hidden() {
+        if self.bar.is_hidden() {
             return print();
         }
-        self.0.suspend(print)
+        self.bar.suspend(print)
     }
 
     /// Removes the bar.
     pub fn end(&self) {
-        self.0.finish_and_clear();
+        self.bar.finish_and_clear();
+    }
+}
+
+fn set_template(bar: &ProgressBar, template: &str) {
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Matches the events of the pipelines to puzzles.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use flowpipe_host::message::Message;
 use flowpipe_host::problem::{Problem, ProblemKind};
@@ -8,7 +8,7 @@ use flowpipe_puzzle::message::{SOLVED, Stroke};
 use serde::Deserialize;
 
 use super::observer::{SolverEvent, SolverEventKind};
-use super::{PLANNER, ReadAnswer, Reply, SolverReply, StrokePlan};
+use super::{PLANNER, ReadAnswer, Reply, RunReply, SolverReply, StrokePlan};
 
 /// What is read of a plan.
 #[derive(Deserialize)]
@@ -19,26 +19,34 @@ struct ReadPlan {
 /// Finds the puzzle of each event.
 #[derive(Default)]
 pub struct ReplyMatcher {
-    /// The puzzles by pipeline and number of the answer: a planner's problem holds only that number.
-    places: HashMap<(usize, u64), usize>,
+    /// By pipeline: the numbers of its answers, with the places of their puzzles. Both rise. A planner's problem holds
+    /// only the number.
+    answers: HashMap<usize, VecDeque<(u64, usize)>>,
 }
 
 impl ReplyMatcher {
-    /// The place of a puzzle in its pipeline, from 0, and the reply to it.
-    pub fn reply(&mut self, event: SolverEvent) -> Option<(usize, Reply)> {
-        match event.kind {
+    /// What an event means.
+    pub fn reply(&mut self, event: SolverEvent) -> Option<RunReply> {
+        let (place, reply) = match event.kind {
+            SolverEventKind::Settled(place) => {
+                self.forget(event.lane, place);
+                return Some(RunReply::Settled(place));
+            }
+            SolverEventKind::Refused(place, reason) => {
+                (place, Reply::Solver(SolverReply::Failed(reason)))
+            }
             SolverEventKind::Message(message, took) if message.schema() == SOLVED => {
                 let solved = message.read::<ReadAnswer>().ok()?;
                 let place = place(sighting(&message)?)?;
-                let answer = (event.lane, message.lineage().sequence);
-                self.places.insert(answer, place);
+                let answers = self.answers.entry(event.lane).or_default();
+                answers.push_back((message.lineage().sequence, place));
                 let call = call_ns(&message)?;
                 let reply = SolverReply::Answer {
                     solved,
                     search_us: took.unwrap_or(call) as f64 / 1e3,
                     call_us: call as f64 / 1e3,
                 };
-                Some((place, Reply::Solver(reply)))
+                (place, Reply::Solver(reply))
             }
             SolverEventKind::Message(message, took) => {
                 let read: ReadPlan = serde_json::from_str(message.json()).ok()?;
@@ -47,10 +55,20 @@ impl ReplyMatcher {
                     plan_us: took.or(call_ns(&message))? as f64 / 1e3,
                 };
                 let place = place(sighting(&message)?)?;
-                Some((place, Reply::Planner(Ok(plan))))
+                (place, Reply::Planner(Ok(plan)))
             }
-            SolverEventKind::Problem(problem) => self.failure(event.lane, problem),
-        }
+            SolverEventKind::Problem(problem) => self.failure(event.lane, problem)?,
+            SolverEventKind::Ended(_) => return None,
+        };
+        Some(RunReply::Reply(place, reply))
+    }
+
+    /// Nothing more comes of a puzzle, and of those before it.
+    fn forget(&mut self, lane: usize, place: usize) {
+        let Some(answers) = self.answers.get_mut(&lane) else {
+            return;
+        };
+        while answers.pop_front_if(|(_, of)| *of <= place).is_some() {}
     }
 
     fn failure(&self, lane: usize, problem: Problem) -> Option<(usize, Reply)> {
@@ -60,7 +78,8 @@ impl ReplyMatcher {
             return None;
         }
         if problem.stage == PLANNER {
-            let place = *self.places.get(&(lane, sequence))?;
+            let mut answers = self.answers.get(&lane)?.iter();
+            let (_, place) = *answers.find(|(number, _)| *number == sequence)?;
             return Some((place, Reply::Planner(Err(problem.text))));
         }
         let place = place(sequence)?;

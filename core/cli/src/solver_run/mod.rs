@@ -1,26 +1,36 @@
 //! Runs puzzles through a solver plugin, and their solutions through a planner.
 //!
 //! It runs pipelines of two stages, `capture-puzzles` and the solver, or of three with the planner. The plugins are
-//! loaded, timed, cancelled and checked as in any other pipeline. Puzzles may be many and answered within microseconds,
-//! so that the rest costs more than the search: each text is written and read no more often than the plugin boundary
-//! needs.
+//! loaded, timed, cancelled and checked as in any other pipeline. The sightings of the first stage are made here
+//! ([`lane`]), of puzzles that come one by one ([`source`]): so a run has any number of them, and takes as much memory as
+//! the few that are in its queues. Puzzles may be answered within microseconds, so that the rest costs more than the
+//! search: each text is written and read no more often than the plugin boundary needs.
 
+mod lane;
+mod load;
 mod matcher;
 mod observer;
+mod size;
+mod source;
+mod stoppers;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::thread::ScopedJoinHandle;
 
 use flowpipe_config::pipeline::Pipeline;
 use flowpipe_config::reader::ConfigError;
-use flowpipe_engine::run::{Options, Run, RunHandle};
+use flowpipe_engine::run::StartError;
 use flowpipe_host::catalogue::Catalogue;
 use flowpipe_puzzle::message::{Solved, Stroke};
-use flowpipe_puzzle::{Puzzle, text};
+use lane::LaneContext;
+use load::LaneLoad;
 use matcher::ReplyMatcher;
-use observer::{SolverEvent, SolverObserver};
+use observer::{SolverEvent, SolverEventKind};
 use serde::de::IgnoredAny;
-use serde_json::{Value, json};
+pub use size::{plan_bytes, reply_bytes};
+pub use source::{GivenPuzzle, PuzzleContent, PuzzleList, PuzzleSource, share};
+use stoppers::Stoppers;
 
 use crate::exit::Failure;
 use crate::follow::follow_until;
@@ -29,7 +39,9 @@ use crate::{one_off, outputs};
 
 /// The capacity of each queue, in messages. With a short one both ends sleep often, and to wake them costs more than a
 /// quick solver takes.
-const QUEUE: usize = 48;
+const QUEUE: usize = 2 * BATCH;
+/// The most puzzles that a pipeline is given at once. It has two such batches.
+pub const BATCH: usize = 24;
 
 /// The planner's stage.
 const PLANNER: &str = "planner";
@@ -47,7 +59,7 @@ pub struct SolverOptions<'a> {
     pub planner: Option<PlannerOptions<'a>>,
     /// The timeout of one puzzle, and of one plan, as in a pipeline file.
     pub timeout: Option<FlagValue<'a>>,
-    /// The number of pipelines that run in parallel, each with its share of the puzzles.
+    /// The number of pipelines that run in parallel, and share the puzzles.
     pub jobs: usize,
 }
 
@@ -85,6 +97,16 @@ pub enum Reply {
     Planner(Result<StrokePlan, String>),
 }
 
+impl Reply {
+    /// Whether a plugin has failed: nothing more comes of the puzzle.
+    fn is_failure(&self) -> bool {
+        match self {
+            Self::Solver(reply) => !matches!(reply, SolverReply::Answer { .. }),
+            Self::Planner(plan) => plan.is_err(),
+        }
+    }
+}
+
 /// An answer. The puzzle in it is known, and the check has read it.
 pub type ReadAnswer = Solved<IgnoredAny>;
 
@@ -106,22 +128,32 @@ pub enum SolverReply {
     Failed(String),
 }
 
-/// Runs puzzles through a solver and passes each reply, with the index of its puzzle, to `each`, in the order of the
-/// replies, until `each` breaks, and `None` now and then while there are no replies. A plan follows its answer. A
-/// puzzle may get a second reply (a failure after its answer) or, where a stage failed, none.
+/// What comes of puzzles.
+#[derive(Debug)]
+pub enum RunReply {
+    /// A reply to the puzzle at a place. A plan follows its answer. A puzzle may get a second reply (a failure after its
+    /// answer) or, where a stage failed, none.
+    Reply(usize, Reply),
+    /// There are no more replies to the puzzle at a place, except for the failure of a plugin that hangs.
+    Settled(usize),
+    /// There are no replies at the moment.
+    Idle,
+}
+
+/// Runs puzzles through a solver and passes what comes of them to `each`, in the order of the replies, until `each`
+/// breaks.
 ///
 /// # Errors
 /// See [`OneOffError`].
 pub fn run(
-    puzzles: &[&Puzzle],
+    source: &dyn PuzzleSource,
     options: &SolverOptions<'_>,
     catalogue: &Catalogue,
-    each: impl FnMut(Option<(usize, Reply)>) -> ControlFlow<Result<(), Failure>>,
+    each: impl FnMut(RunReply) -> ControlFlow<Result<(), Failure>>,
 ) -> Result<(), OneOffError> {
     let pipeline = prepare(options, catalogue)?;
     outputs::note_inputs_of(&pipeline, catalogue);
-    let lines = puzzles.iter().map(|it| text::write_line(it)).collect();
-    run_lines(lines, &pipeline, options.jobs, catalogue, each)
+    run_prepared(source, &pipeline, options.jobs, catalogue, each)
 }
 
 /// The pipeline of a solver, and of a planner.
@@ -139,63 +171,93 @@ pub fn prepare(
     pipeline(options, catalogue).map_err(OneOffError::Config)
 }
 
-/// The same as [`run`] with the texts of puzzles and a pipeline that is prepared.
+/// The same as [`run`] with a pipeline that is prepared. `jobs`: how many run in parallel.
 ///
 /// # Errors
 /// See [`OneOffError`].
-pub fn run_lines(
-    lines: Vec<String>,
+pub fn run_prepared(
+    source: &dyn PuzzleSource,
     pipeline: &Pipeline,
     jobs: usize,
     catalogue: &Catalogue,
-    mut each: impl FnMut(Option<(usize, Reply)>) -> ControlFlow<Result<(), Failure>>,
+    mut each: impl FnMut(RunReply) -> ControlFlow<Result<(), Failure>>,
 ) -> Result<(), OneOffError> {
-    let jobs = jobs.clamp(1, lines.len().max(1));
-    let mut shares: Vec<Vec<Value>> = vec![Vec::new(); jobs];
-    for (lane, line) in (0..jobs).cycle().zip(lines) {
-        if let Some(share) = shares.get_mut(lane) {
-            share.push(line.into());
-        }
-    }
+    let loads: Vec<Arc<LaneLoad>> = (0..jobs.max(1)).map(|_| Arc::default()).collect();
+    let stoppers = Stoppers::default();
+    let context = LaneContext {
+        loads: &loads,
+        source,
+        pipeline,
+        catalogue,
+        stoppers: &stoppers,
+    };
     let (sender, events) = crossbeam_channel::unbounded();
-    let mut handles: Vec<RunHandle> = Vec::new();
-    for (lane, share) in shares.into_iter().enumerate() {
-        let mut pipeline = pipeline.clone();
-        let source = pipeline.stages.first_mut();
-        if let Some(source) = source.and_then(|it| it.contestants.first_mut()) {
-            source.config = json!({});
-            source.config["puzzles"] = share.into();
+    std::thread::scope(|scope| {
+        let mut ended = Ok(());
+        let mut threads = Vec::new();
+        for lane in 0..loads.len() {
+            let (context, sender) = (&context, sender.clone());
+            let thread = std::thread::Builder::new().name("flowpipe-puzzles".into());
+            let started = thread.spawn_scoped(scope, move || {
+                let kind = SolverEventKind::Ended(lane::run(lane, context, &sender));
+                // The receiver is gone once a reply broke the loop.
+                let _ = sender.send(SolverEvent { lane, kind });
+            });
+            match started {
+                Ok(thread) => threads.push(thread),
+                Err(error) => {
+                    source.close();
+                    ended = Err(StartError::Thread(error).into());
+                    break;
+                }
+            }
         }
-        let options = Options {
-            observers: vec![Arc::new(SolverObserver::new(lane, sender.clone()))],
-            ..Options::default()
-        };
-        handles.push(Run::start(pipeline, catalogue, options)?);
-    }
-    let mut ended = Ok(());
-    let mut matcher = ReplyMatcher::default();
-    let is_over = || handles.iter().all(RunHandle::is_over);
-    let _ = follow_until(is_over, &events, |event: Option<SolverEvent>| {
-        let reply = match event {
-            None => None,
-            Some(event) => {
-                let lane = event.lane;
-                let Some((place, reply)) = matcher.reply(event) else {
+        let mut matcher = ReplyMatcher::default();
+        let _ = follow_until(
+            || threads.iter().all(ScopedJoinHandle::is_finished),
+            &events,
+            |event: Option<SolverEvent>| {
+                let reply = match event {
+                    None => Some(RunReply::Idle),
+                    Some(SolverEvent {
+                        kind: SolverEventKind::Ended(result),
+                        ..
+                    }) => {
+                        if let Err(error) = result {
+                            // The others do what they have.
+                            source.close();
+                            if ended.is_ok() {
+                                ended = Err(error);
+                            }
+                        }
+                        None
+                    }
+                    Some(event) => {
+                        let lane = event.lane;
+                        let reply = matcher.reply(event);
+                        if let Some(RunReply::Reply(place, reply)) = &reply
+                            && reply.is_failure()
+                            && let Some(load) = loads.get(lane)
+                        {
+                            load.remove(*place);
+                        }
+                        reply
+                    }
+                };
+                let Some(reply) = reply else {
                     return ControlFlow::Continue(());
                 };
-                Some((place * jobs + lane, reply))
-            }
-        };
-        each(reply).map_break(|result| ended = result)
-    });
-    for handle in handles {
-        handle.abort();
-        let report = handle.wait();
-        if let (Some(failure), Ok(())) = (report.failure, &ended) {
-            ended = Err(Failure::Run(failure.to_string()));
-        }
-    }
-    Ok(ended?)
+                each(reply).map_break(|result| {
+                    if ended.is_ok() {
+                        ended = result.map_err(OneOffError::from);
+                    }
+                })
+            },
+        );
+        source.close();
+        stoppers.abort();
+        ended
+    })
 }
 
 /// The pipeline.

@@ -9,6 +9,7 @@ use flowpipe_host::problem::Problem;
 use flowpipe_puzzle::message::{SOLVED, STROKES};
 
 use super::ReadAnswer;
+use crate::one_off::OneOffError;
 
 /// The marks that the SDK sets around the work of a solver, and of a planner.
 const SOLVER: [&str; 2] = ["solving", "answered"];
@@ -28,6 +29,12 @@ pub enum SolverEventKind {
     Message(Arc<Message>, Option<i64>),
     /// A problem.
     Problem(Problem),
+    /// A puzzle, by its place, was not accepted.
+    Refused(usize, String),
+    /// Nothing more comes of a puzzle.
+    Settled(usize),
+    /// The pipeline has ended: nothing more comes of it.
+    Ended(Result<(), OneOffError>),
 }
 
 /// Sends the events of a pipeline.

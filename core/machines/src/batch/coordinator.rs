@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::agreement::{Difference, Facts};
 use crate::batch::remote::{Remote, drive};
-use crate::batch::schedule::Schedule;
+use crate::batch::schedule::{Schedule, Supply};
 
 /// How long the coordinator waits for results before it reports that there are none.
 const IDLE_INTERVAL: Duration = Duration::from_millis(20);
@@ -35,18 +35,20 @@ pub struct Job<'a, R> {
     pub facts: &'a Facts,
     /// What to do, for the workers.
     pub task: &'a Value,
-    /// The number of items. `None`: without an end.
-    pub items: Option<u64>,
+    /// How many items there are by now. It is asked again and again, until they are complete.
+    pub supply: &'a (dyn Fn() -> Supply + Sync),
     /// The items of a range, as they are sent.
     pub encode: &'a (dyn Fn(Range<u64>) -> Encoded<R> + Sync),
     /// The results of the first items of a range, from the bytes that this machine sent: at least one. They are untrusted:
-    /// the error says what is wrong. Once the last argument returns true, the job is over, and the results are not used.
+    /// the error says what is wrong. `None`: the results were delivered before, and the items are there no more. Once the
+    /// last argument returns true, the job is over, and the results are not used.
     pub decode: &'a Decode<'a, R>,
 }
 
 /// See [`Job::decode`].
-pub type Decode<'a, R> =
-    dyn Fn(&str, Range<u64>, &[u8], &dyn Fn() -> bool) -> Result<Decoded<R>, String> + Sync + 'a;
+pub type Decode<'a, R> = dyn Fn(&str, Range<u64>, &[u8], &dyn Fn() -> bool) -> Result<Option<Decoded<R>>, String>
+    + Sync
+    + 'a;
 
 /// Results as they were received.
 #[derive(Debug)]
@@ -64,6 +66,8 @@ pub enum Encoded<R> {
     Items(Vec<u8>, u64),
     /// The first item can't be sent; this is its result.
     Result(R),
+    /// The results were delivered before, and the items are there no more.
+    Delivered,
 }
 
 /// What happens during a job.
@@ -202,8 +206,8 @@ impl Workers {
         })
     }
 
-    /// Does a job: passes its results to `each`, in the order of the items, until `each` breaks or all are done. If no
-    /// worker is there for longer than `absence_timeout`, it fails.
+    /// Does a job: passes its results to `each`, in the order of the items, until `each` breaks or all are done. If there
+    /// are items and no worker is there for longer than `absence_timeout`, it fails.
     ///
     /// # Errors
     /// When no worker can do it.
@@ -215,7 +219,7 @@ impl Workers {
     ) -> Result<ControlFlow<B>, BatchError> {
         let shared = SharedJob {
             state: Mutex::new(State {
-                schedule: Schedule::new(job.items, self.remotes.len()),
+                schedule: Schedule::new((job.supply)(), self.remotes.len()),
                 notices: VecDeque::new(),
                 standings: vec![Standing::Awaited; self.remotes.len()],
                 is_over: false,
@@ -244,7 +248,7 @@ impl Workers {
             }
             let ended = started
                 .map_err(BatchError::from)
-                .and_then(|()| follow(&shared, &names, absence_timeout, &mut each));
+                .and_then(|()| follow(&shared, job, &names, absence_timeout, &mut each));
             shared.lock().is_over = true;
             ended
         })
@@ -270,6 +274,7 @@ impl Workers {
 /// Delivers what happens until the job is over. `names`: of the workers.
 fn follow<R, B>(
     shared: &SharedJob<R>,
+    job: &Job<'_, R>,
     names: &[String],
     absence_timeout: Duration,
     each: &mut impl FnMut(BatchEvent<R>) -> ControlFlow<B>,
@@ -278,7 +283,9 @@ fn follow<R, B>(
     let mut last_results = Some(Instant::now());
     let mut is_idle = false;
     loop {
+        let supply = (job.supply)();
         let mut state = shared.lock();
+        state.schedule.set_supply(supply);
         let event = if let Some(notice) = state.notices.pop_front() {
             BatchEvent::Notice(notice)
         } else if let Some((first, results)) = state.schedule.next_results() {
@@ -287,6 +294,11 @@ fn follow<R, B>(
         } else if state.schedule.is_finished() {
             return Ok(ControlFlow::Continue(()));
         } else {
+            if state.schedule.is_idle() {
+                // Nobody waits for a worker.
+                last_there = Instant::now();
+                last_results = Some(last_there);
+            }
             let standings = &state.standings;
             if standings.contains(&Standing::Working) {
                 last_there = Instant::now();

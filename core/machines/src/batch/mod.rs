@@ -21,5 +21,5 @@ pub use coordinator::{
     AbsentWorker, BatchError, BatchEvent, Decoded, Encoded, Job, Notice, Workers,
 };
 pub use protocol::MAX_BODY;
-pub use schedule::MAX_ITEMS;
+pub use schedule::{MAX_ITEMS, Supply};
 pub use worker::{AcceptedJob, RefusedJob, Runner, Work, WorkerEvent, WorkerSettings, serve};

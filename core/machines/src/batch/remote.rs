@@ -256,7 +256,9 @@ impl<R> Part<'_, R> {
         };
         while link.refusal(CHUNKS, 0, Duration::ZERO).is_none() {
             let now_us = self.shared.now_us();
+            let supply = (self.job.supply)();
             let mut state = self.shared.lock();
+            state.schedule.set_supply(supply);
             let Some(items) = state.schedule.give(self.id, now_us) else {
                 return;
             };
@@ -269,6 +271,9 @@ impl<R> Part<'_, R> {
                     state.schedule.answer(self.id, first, result);
                     drop(state);
                     self.shared.notify();
+                }
+                Encoded::Delivered => {
+                    self.shared.lock().schedule.take_back(self.id, first);
                 }
                 Encoded::Items(body, sent) => {
                     let mut state = self.shared.lock();
@@ -395,10 +400,14 @@ impl<R> Part<'_, R> {
         if is_over() {
             return Ok(());
         }
-        let Decoded {
+        let Some(Decoded {
             results,
             heap_bytes,
-        } = decoded.map_err(Offence)?;
+        }) = decoded.map_err(Offence)?
+        else {
+            self.shared.lock().schedule.take_back(self.id, first);
+            return Ok(());
+        };
         if results.is_empty() || results.len() as u64 > expected {
             let found = results.len();
             return Err(Offence(format!("{found} results for {expected} items")));

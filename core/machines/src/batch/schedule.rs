@@ -3,6 +3,9 @@
 //! The items are divided into chunks, each of which one worker has, and another one if it takes long and the other one
 //! has nothing to do. The first answer counts. Times are given by the owner, in microseconds.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -28,6 +31,32 @@ const SLOW_US: u64 = 1_000_000;
 /// The number of a worker.
 pub(crate) type WorkerId = usize;
 
+/// How many items of a job there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Supply {
+    /// So far. It never falls.
+    pub items: u64,
+    /// Whether these are all.
+    pub is_complete: bool,
+}
+
+impl Supply {
+    /// A job without an end.
+    pub const ENDLESS: Self = Self {
+        items: u64::MAX,
+        is_complete: false,
+    };
+
+    /// All items of a job are there.
+    #[must_use]
+    pub const fn all(items: u64) -> Self {
+        Self {
+            items,
+            is_complete: true,
+        }
+    }
+}
+
 /// A worker has answered what it was not given, or otherwise than it was asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Mismatch {
@@ -40,8 +69,7 @@ pub(crate) enum Mismatch {
 /// The state of a job.
 #[derive(Debug)]
 pub(crate) struct Schedule<R> {
-    /// How many items there are. `None`: without an end.
-    items: Option<u64>,
+    supply: Supply,
     /// The first item that is in no chunk yet.
     fresh: u64,
     /// The first item whose result is not delivered.
@@ -97,10 +125,10 @@ struct Measured {
 }
 
 impl<R> Schedule<R> {
-    /// A job of so many items, or without an end, for so many workers. None of them gets anything yet.
-    pub(crate) fn new(items: Option<u64>, workers: usize) -> Self {
+    /// A job of these items for so many workers. None of them gets anything yet.
+    pub(crate) fn new(supply: Supply, workers: usize) -> Self {
         Self {
-            items,
+            supply,
             fresh: 0,
             delivered: 0,
             chunks: BTreeMap::new(),
@@ -108,6 +136,14 @@ impl<R> Schedule<R> {
             is_full: false,
             workers: (0..workers).map(|_| WorkerState::default()).collect(),
         }
+    }
+
+    /// There are so many items now. Of two threads, the one that knows of fewer may be the later one.
+    pub(crate) fn set_supply(&mut self, supply: Supply) {
+        self.supply = Supply {
+            items: self.supply.items.max(supply.items),
+            is_complete: self.supply.is_complete || supply.is_complete,
+        };
     }
 
     /// A worker may have this number of chunks.
@@ -176,13 +212,18 @@ impl<R> Schedule<R> {
         if !self.has_room() || self.chunks.len() >= MOST_CHUNKS {
             return None;
         }
-        let left = self.items.map_or(u64::MAX, |items| items - self.fresh);
+        let left = self.supply.items.saturating_sub(self.fresh);
         let lanes: usize = self.workers.iter().map(|it| it.allowed).sum();
+        let lanes = lanes.max(1) as u64;
         let size = self.workers.get(worker)?.size();
-        // The last chunks are small, so that all workers end at about the same time. Smaller ones would cost more than
-        // their items.
-        let share = (left / lanes.max(1) as u64).max(size / LAST).max(1);
-        let items = size.min(share).min(left);
+        let share = match self.supply.is_complete {
+            // The last chunks are small, so that all workers end at about the same time. Smaller ones would cost more
+            // than their items.
+            true => (left / lanes).max(size / LAST),
+            // More items may come only when the first ones are delivered. Until then each worker has something to do.
+            false => self.supply.items.saturating_sub(self.delivered) / (2 * lanes),
+        };
+        let items = size.min(share.max(1)).min(left);
         if items == 0 {
             return None;
         }
@@ -343,9 +384,14 @@ impl<R> Schedule<R> {
         self.waiting
     }
 
+    /// Whether the results of all items are delivered that are there so far.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.delivered >= self.supply.items
+    }
+
     /// Whether all results are delivered.
     pub(crate) fn is_finished(&self) -> bool {
-        self.items == Some(self.delivered)
+        self.supply.is_complete && self.is_idle()
     }
 }
 

@@ -1,189 +1,26 @@
-//! The schedule with random events, and jobs on real links.
+//! Jobs on real links.
 
-use std::collections::BTreeSet;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::ops::ControlFlow;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use flowpipe_link::link::Link;
 use flowpipe_link::session::Event;
 use flowpipe_link::tcp::{TcpAcceptor, TcpDialer};
 use flowpipe_link::transport::{FailureReason, Transport};
-use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::coordinator::{BatchError, BatchEvent, Decoded, Encoded, Job, Notice, Reason, Workers};
 use super::protocol::{Answer, AnswerKind, BatchControl, CHUNKS, CONTROL, SentChunk};
 use super::remote::{start_link, take};
-use super::schedule::{ChunkAnswer, Mismatch, Schedule};
+use super::schedule::Supply;
 use super::worker::{AcceptedJob, RefusedJob, Runner, Work, WorkerEvent, WorkerSettings, serve};
 use crate::agreement::Facts;
 
 const ABSENCE_TIMEOUT: Duration = Duration::from_secs(30);
-
-/// An event of the schedule, of one of its workers.
-#[derive(Clone, Copy, Debug)]
-enum Step {
-    Give(usize),
-    /// The first of its chunks, of which it has done so many in a hundred.
-    Complete(usize, u64),
-    Release(usize),
-    Lose(usize),
-    Allow(usize, usize),
-}
-
-fn step(workers: usize) -> impl Strategy<Value = Step> {
-    let worker = 0..workers;
-    prop_oneof![
-        6 => worker.clone().prop_map(Step::Give),
-        6 => (worker.clone(), 1_u64..=100).prop_map(|(worker, part)| Step::Complete(worker, part)),
-        1 => worker.clone().prop_map(Step::Release),
-        1 => worker.clone().prop_map(Step::Lose),
-        3 => (worker, 1_usize..5).prop_map(|(worker, chunks)| Step::Allow(worker, chunks)),
-    ]
-}
-
-proptest! {
-    #[test]
-    fn whatever_happens_each_result_is_delivered_once_and_in_order(
-        items in 0_u64..300,
-        held in prop_oneof![Just(0), Just(40_usize << 20)],
-        steps in proptest::collection::vec(step(3), 0..400),
-    ) {
-        let mut schedule = Schedule::new(Some(items), 3);
-        let mut given: [BTreeSet<u64>; 3] = Default::default();
-        let mut delivered = Vec::new();
-        let mut now_us = 0;
-        // At the end one worker does what is left.
-        let last = (0..2_000).map(|turn| match turn % 3 {
-            0 => Step::Allow(0, 2),
-            1 => Step::Give(0),
-            _ => Step::Complete(0, 100),
-        });
-        let lose = (0..3).map(Step::Lose);
-        for step in steps.into_iter().chain(lose).chain(last) {
-            now_us += 300_000;
-            match step {
-                Step::Give(id) => if let Some(range) = schedule.give(id, now_us) {
-                    prop_assert!(range.end <= items && !range.is_empty());
-                    prop_assert!(given[id].insert(range.start), "twice to one worker");
-                },
-                Step::Complete(id, part) => if let Some(first) = given[id].pop_first() {
-                    let range = schedule.given(id, first).unwrap();
-                    let count = ((range.end - range.start) * part).div_ceil(100);
-                    let results: Vec<_> = (first..first + count).collect();
-                    // Some find no room.
-                    let heap_bytes = results.len() * held;
-                    let answer = ChunkAnswer { results, sent_bytes: 10, heap_bytes, took_us: 1_000 };
-                    schedule.complete(id, first, answer).unwrap();
-                },
-                Step::Release(id) => schedule.release(id),
-                Step::Lose(id) => { schedule.lose(id); given[id].clear(); },
-                Step::Allow(id, chunks) => schedule.allow(id, chunks),
-            }
-            while let Some((first, results)) = schedule.next_results() {
-                prop_assert_eq!(first, delivered.len() as u64);
-                delivered.extend(results);
-            }
-        }
-        prop_assert_eq!(delivered, (0..items).collect::<Vec<_>>());
-        prop_assert!(schedule.is_finished());
-    }
-}
-
-/// Results that take so many bytes.
-fn answer_of<R>(results: Vec<R>, bytes: usize) -> ChunkAnswer<R> {
-    ChunkAnswer {
-        results,
-        sent_bytes: bytes,
-        heap_bytes: bytes,
-        took_us: 1,
-    }
-}
-
-#[test]
-fn only_what_was_given_is_accepted() {
-    let mut schedule = Schedule::new(Some(10), 2);
-    schedule.allow(0, 2);
-    let given = schedule.give(0, 0).unwrap();
-    assert_eq!(given, 0..1);
-    let foreign = schedule.complete(1, 0, answer_of(vec![0], 1));
-    assert_eq!(foreign, Err(Mismatch::NotGiven));
-    let more = schedule.complete(0, 0, answer_of(vec![0, 1], 1));
-    assert_eq!(more, Err(Mismatch::Results { found: 2, asked: 1 }));
-    schedule.complete(0, 0, answer_of(vec![0], 1)).unwrap();
-    let twice = schedule.complete(0, 0, answer_of(vec![0], 1));
-    assert_eq!(twice, Err(Mismatch::NotGiven));
-}
-
-#[test]
-fn what_waits_for_a_slow_worker_is_bounded() {
-    let mut schedule = Schedule::new(None, 2);
-    schedule.allow(0, 1);
-    schedule.allow(1, 1);
-    assert_eq!(schedule.give(0, 0), Some(0..1));
-    let mut items = 0;
-    while let Some(range) = schedule.give(1, 0) {
-        let count = range.end - range.start;
-        items += count;
-        let results = vec![0; count as usize];
-        // A megabyte each.
-        let answer = answer_of(results, (count as usize) << 20);
-        schedule.complete(1, range.start, answer).unwrap();
-    }
-    assert!((60..80).contains(&items), "{items}");
-    // It gets what the slow one has, once that takes long.
-    assert_eq!(schedule.give(1, 10_000_000), Some(0..1));
-}
-
-#[test]
-fn two_silent_workers_do_not_keep_a_chunk_from_a_third_one() {
-    let mut schedule = Schedule::new(Some(1), 3);
-    (0..3).for_each(|id| schedule.allow(id, 1));
-    assert_eq!(schedule.give(0, 0), Some(0..1));
-    assert_eq!(schedule.give(1, 2_000_000), Some(0..1));
-    // The second one may just not have answered yet.
-    assert_eq!(schedule.give(2, 2_100_000), None);
-    assert_eq!(schedule.awaited(), [0, 1]);
-    assert_eq!(schedule.give(2, 4_000_000), Some(0..1));
-    schedule.complete(2, 0, answer_of(vec![7], 1)).unwrap();
-    assert_eq!(schedule.next_results(), Some((0, vec![7])));
-    assert!(schedule.is_finished());
-    assert_eq!(schedule.awaited(), [] as [usize; 0]);
-}
-
-#[test]
-fn answers_to_chunks_that_are_given_already_are_bounded_too() {
-    const EACH: usize = 16 << 20;
-    let mut schedule = Schedule::new(Some(60), 2);
-    schedule.allow(0, 1);
-    schedule.allow(1, 128);
-    assert_eq!(schedule.give(0, 0), Some(0..1));
-    let given: Vec<_> = std::iter::from_fn(|| schedule.give(1, 0)).collect();
-    assert_eq!(given.last(), Some(&(59..60)));
-    let answer = || answer_of(vec![()], EACH);
-    for range in &given {
-        schedule.complete(1, range.start, answer()).unwrap();
-        assert!(schedule.waiting() <= 64 << 20);
-    }
-    // What was dropped is done once there is room.
-    assert_eq!(schedule.give(1, 0), None);
-    schedule.complete(0, 0, answer()).unwrap();
-    let mut delivered = 0;
-    while !schedule.is_finished() {
-        while let Some((first, results)) = schedule.next_results() {
-            assert_eq!(first, delivered);
-            delivered += results.len() as u64;
-        }
-        while let Some(range) = schedule.give(1, 0) {
-            schedule.complete(1, range.start, answer()).unwrap();
-        }
-    }
-    assert_eq!(delivered, 60);
-}
 
 /// Doubles numbers. A task with `slow` takes a while.
 struct Doubling {
@@ -252,7 +89,7 @@ fn decode(
     items: std::ops::Range<u64>,
     body: &[u8],
     _: &dyn Fn() -> bool,
-) -> Result<Decoded<u64>, String> {
+) -> Result<Option<Decoded<u64>>, String> {
     let results: Vec<u64> = body
         .chunks_exact(8)
         .map(|it| u64::from_le_bytes(it.try_into().unwrap()))
@@ -262,10 +99,10 @@ fn decode(
         .zip(items)
         .all(|(result, item)| *result == 2 * item);
     is_right
-        .then_some(Decoded {
+        .then_some(Some(Decoded {
             results,
             heap_bytes: 0,
-        })
+        }))
         .ok_or_else(|| "a wrong result".to_owned())
 }
 
@@ -275,6 +112,25 @@ fn run(
     task: &Value,
     items: u64,
 ) -> (Result<ControlFlow<()>, BatchError>, Vec<u64>, Vec<Notice>) {
+    run_ahead(addresses, task, items, u64::MAX)
+}
+
+/// The same, with so many items at most whose results are not delivered. The others are not there.
+fn run_ahead(
+    addresses: &[SocketAddr],
+    task: &Value,
+    items: u64,
+    ahead: u64,
+) -> (Result<ControlFlow<()>, BatchError>, Vec<u64>, Vec<Notice>) {
+    let delivered = AtomicU64::new(0);
+    let first = || delivered.load(Ordering::SeqCst);
+    let supply = || {
+        let known = first().saturating_add(ahead).min(items);
+        Supply {
+            items: known,
+            is_complete: known == items,
+        }
+    };
     let names: Vec<_> = (0..addresses.len()).map(|it| format!("rack{it}")).collect();
     let addresses = addresses.to_vec();
     let connect = move |place: usize| -> io::Result<Box<dyn Transport>> {
@@ -284,9 +140,15 @@ fn run(
     let job = Job {
         facts: &facts("1"),
         task,
-        items: Some(items),
-        encode: &encode,
-        decode: &decode,
+        supply: &supply,
+        encode: &|items| match items.start < first() {
+            true => Encoded::Delivered,
+            false => encode(items),
+        },
+        decode: &|machine, items, body, is_over| match items.start < first() {
+            true => Ok(None),
+            false => decode(machine, items, body, is_over),
+        },
     };
     let (mut all, mut notices) = (Vec::new(), Vec::new());
     let ended = workers.run(&job, ABSENCE_TIMEOUT, |event| {
@@ -294,6 +156,7 @@ fn run(
             BatchEvent::Results { first, results } => {
                 assert_eq!(first, all.len() as u64);
                 all.extend(results);
+                delivered.store(all.len() as u64, Ordering::SeqCst);
             }
             BatchEvent::Notice(notice) => notices.push(notice),
             BatchEvent::Idle => {}
@@ -358,6 +221,20 @@ fn two_workers_do_a_job_and_then_another_one() {
 }
 
 #[test]
+fn few_items_are_ahead_of_their_results() {
+    let task = json!({ "what": "double", "us": 50 });
+    with_worker(0, "1", |first| {
+        with_worker(1, "1", |second| {
+            for ahead in [1, 7, 100] {
+                let (ended, all, _) = run_ahead(&[first, second], &task, 300, ahead);
+                assert!(ended.unwrap().is_continue());
+                assert_eq!(all, doubled(300), "{ahead}");
+            }
+        });
+    });
+}
+
+#[test]
 fn a_worker_that_runs_something_else_is_refused_with_what_differs() {
     let task = json!({ "what": "double" });
     let events = with_worker(0, "2", |address| {
@@ -410,7 +287,7 @@ fn a_machine_that_is_not_there_is_no_worker() {
     let job = Job {
         facts: &facts("1"),
         task: &Value::Null,
-        items: Some(5),
+        supply: &|| Supply::all(5),
         encode: &encode,
         decode: &decode,
     };
