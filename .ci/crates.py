@@ -16,11 +16,12 @@ ARROWS = {
     # The runtime. It moves messages and does not read them: no crate of it reaches `puzzle`.
     "sync": [],
     "process": [],
+    "confinement": [],
     "link": [],
     "zenoh": ["link"],
     "config": ["abi", "terminal"],
     "host": ["abi", "config", "sync"],
-    "isolation": ["abi", "config", "host", "process", "sync"],
+    "isolation": ["abi", "config", "confinement", "host", "process", "sync"],
     "engine": ["abi", "config", "host", "isolation", "process", "recording", "sync"],
     "machines": ["abi", "config", "engine", "host", "link", "sync"],
     "recorder": ["abi", "config", "engine", "host", "output", "recording", "sync"],
@@ -47,7 +48,8 @@ ARROWS = {
     "testing": [],
 }
 # What a plugin may depend on. It reaches `puzzle` and `abi` through `plugin`.
-FOR_PLUGINS = {"plugin", "search", "sat", "path", "jq", "game", "recording", "output", "process", "desktop", "guardian"}
+FOR_PLUGINS = {"plugin", "search", "sat", "path", "jq", "game", "recording", "output", "process", "confinement", "desktop",
+               "guardian"}
 # What only the whole-program tests and the program know.
 NOT_FOR_TESTS_OF_PLUGINS = {*RUNTIME, "cli"}
 # A domain of its own, and what it may reach of the project: crates that are published, and nothing of Flow Free.

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use flowpipe_process::supervised::{kill_with_thread, limit_memory};
 
 use crate::config::{Config, Source};
+use crate::confinement::confine;
 
 /// The kinds of files that ffmpeg may read. No playlists: they lead to other files and servers.
 const FILES: &str = "mov,matroska,avi,mpeg,mpegts,mpegvideo,m4v,ogg,flv,gif,yuv4mpegpipe,asf,ivf,nut,dv,h264,hevc,mjpeg";
@@ -29,15 +30,7 @@ pub fn command(config: &Config, source: Source<'_>) -> io::Result<Command> {
         .stderr(Stdio::piped());
     limit_memory(&mut command, MOST_MEMORY);
     kill_with_thread(&mut command);
-    #[cfg(all(
-        target_os = "linux",
-        any(
-            target_arch = "x86_64",
-            target_arch = "aarch64",
-            target_arch = "riscv64"
-        )
-    ))]
-    crate::confinement::confine(&mut command, &config.ffmpeg, source)?;
+    confine(&mut command, &config.ffmpeg, source)?;
     Ok(command)
 }
 

@@ -1,138 +1,16 @@
-//! What the process of ffmpeg may do: a fault of a decoder leads neither to other files nor to the network. Landlock and
-//! seccomp of Linux enforce that. Everything is prepared before the process is started: between fork and exec, no memory
-//! may be allocated.
+//! What the process of ffmpeg may do: a fault of a decoder leads neither to other files nor to the network.
 
-use std::collections::BTreeMap;
-use std::env::{self, consts::ARCH};
+use std::env;
 use std::io;
-use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::Command;
 
-use landlock::{
-    ABI, Access as _, AccessFs, AccessNet, BitFlags, Ruleset, RulesetAttr as _, RulesetCreated,
-    RulesetCreatedAttr as _, RulesetError, Scope, path_beneath_rules,
-};
-use seccompiler::{
-    BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition,
-    SeccompFilter, SeccompRule, TargetArch, apply_filter, sock_filter,
-};
+use flowpipe_confinement::{Access, Rules, SYSTEM};
 
 use crate::config::Source;
 
-/// The newest rules that are requested; older systems enforce the subset that they support.
-const RULES: ABI = ABI::V7;
-
-/// Where programs and their libraries are, and what these read to start.
-const SYSTEM: [&str; 16] = [
-    "/usr",
-    "/bin",
-    "/lib",
-    "/lib64",
-    "/opt",
-    "/nix/store",
-    "/gnu/store",
-    "/home/linuxbrew/.linuxbrew",
-    "/run/current-system",
-    "/etc/ld.so.cache",
-    "/etc/ld.so.preload",
-    "/etc/localtime",
-    "/proc/cpuinfo",
-    "/proc/meminfo",
-    "/proc/sys/vm",
-    "/sys/devices/system",
-];
-
-/// Devices that do nothing to the world.
-const DEVICES: [&str; 4] = ["/dev/null", "/dev/zero", "/dev/random", "/dev/urandom"];
-
-/// The last known call of the system: a later one may be another way to do what is denied.
-const LAST_KNOWN: u32 = 462;
-/// The same number on every architecture; some C libraries lack it.
-const FCHMODAT2: i64 = 452;
-
-/// What decoding needs none of: sockets, other processes, changes to files by their names, and what only an administrator
-/// may do.
-const DENIED: &[i64] = &[
-    libc::SYS_socket,
-    libc::SYS_socketpair,
-    libc::SYS_io_uring_setup,
-    libc::SYS_io_uring_enter,
-    libc::SYS_io_uring_register,
-    libc::SYS_mq_open,
-    libc::SYS_msgget,
-    libc::SYS_semget,
-    libc::SYS_shmget,
-    libc::SYS_add_key,
-    libc::SYS_keyctl,
-    libc::SYS_request_key,
-    libc::SYS_bpf,
-    libc::SYS_kcmp,
-    libc::SYS_perf_event_open,
-    libc::SYS_pidfd_getfd,
-    libc::SYS_process_madvise,
-    libc::SYS_process_vm_readv,
-    libc::SYS_process_vm_writev,
-    libc::SYS_ptrace,
-    libc::SYS_userfaultfd,
-    libc::SYS_chroot,
-    libc::SYS_fsopen,
-    libc::SYS_mount,
-    libc::SYS_mount_setattr,
-    libc::SYS_move_mount,
-    libc::SYS_open_by_handle_at,
-    libc::SYS_open_tree,
-    libc::SYS_pivot_root,
-    libc::SYS_setns,
-    libc::SYS_umount2,
-    libc::SYS_unshare,
-    libc::SYS_delete_module,
-    libc::SYS_finit_module,
-    libc::SYS_init_module,
-    libc::SYS_kexec_load,
-    libc::SYS_reboot,
-    libc::SYS_swapoff,
-    libc::SYS_swapon,
-    libc::SYS_fchmod,
-    libc::SYS_fchmodat,
-    FCHMODAT2,
-    libc::SYS_fchown,
-    libc::SYS_fchownat,
-    libc::SYS_fsetxattr,
-    libc::SYS_lsetxattr,
-    libc::SYS_setxattr,
-    libc::SYS_fremovexattr,
-    libc::SYS_lremovexattr,
-    libc::SYS_removexattr,
-    libc::SYS_utimensat,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_chmod,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_chown,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_lchown,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_utime,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_utimes,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_futimesat,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_iopl,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_ioperm,
-];
-
-/// Namespaces of its own, in which a process has all rights.
-const NAMESPACES: [i32; 7] = [
-    libc::CLONE_NEWCGROUP,
-    libc::CLONE_NEWIPC,
-    libc::CLONE_NEWNET,
-    libc::CLONE_NEWNS,
-    libc::CLONE_NEWPID,
-    libc::CLONE_NEWUSER,
-    libc::CLONE_NEWUTS,
-];
+/// Where programs are besides the system's folders.
+const PROGRAMS: [&str; 3] = ["/bin", "/opt", "/home/linuxbrew/.linuxbrew"];
 
 /// Confines the program that a command starts: it may read its source and what it needs to start, write to the pipes that
 /// it is given, and nothing else. What the system can't enforce is not enforced.
@@ -140,44 +18,17 @@ const NAMESPACES: [i32; 7] = [
 /// # Errors
 /// When the system refuses what it can do.
 pub fn confine(command: &mut Command, program: &str, source: Source<'_>) -> io::Result<()> {
-    let mut rules = Some(rules(program, source).map_err(io::Error::other)?);
-    let filters = match has_seccomp() {
-        true => filters().map_err(io::Error::other)?,
-        false => Vec::new(),
+    let folders = SYSTEM.into_iter().chain(PROGRAMS).map(PathBuf::from);
+    let mut access = Access {
+        executes: folders.chain(found(program)).collect(),
+        ..Access::default()
     };
-    let refused = || io::Error::from(io::ErrorKind::PermissionDenied);
-    let confine = move || {
-        if let Some(rules) = rules.take() {
-            rules.restrict_self().map_err(|_| refused())?;
-        }
-        for filter in &filters {
-            apply_filter(filter).map_err(|_| refused())?;
-        }
-        Ok(())
-    };
-    // SAFETY: between fork and exec it makes system calls alone, and allocates no memory.
-    unsafe { command.pre_exec(confine) };
+    match source {
+        Source::File(path) => access.reads.push(path.into()),
+        Source::Camera(path) => access.devices.push(path.into()),
+    }
+    Rules::only(&access)?.enforce_on(command);
     Ok(())
-}
-
-fn rules(program: &str, source: Source<'_>) -> Result<RulesetCreated, RulesetError> {
-    let read: BitFlags<AccessFs> = AccessFs::ReadFile | AccessFs::ReadDir;
-    let run = read | AccessFs::Execute;
-    let device = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::IoctlDev;
-    let (path, access) = match source {
-        Source::File(path) => (path, AccessFs::ReadFile.into()),
-        Source::Camera(path) => (path, device),
-    };
-    Ruleset::default()
-        .handle_access(AccessFs::from_all(RULES))?
-        .handle_access(AccessNet::from_all(RULES))?
-        .scope(Scope::Signal)?
-        .scope(Scope::AbstractUnixSocket)?
-        .create()?
-        .add_rules(path_beneath_rules(SYSTEM, run))?
-        .add_rules(path_beneath_rules(found(program), run))?
-        .add_rules(path_beneath_rules(DEVICES, read | AccessFs::WriteFile))?
-        .add_rules(path_beneath_rules([path], access))
 }
 
 /// The file of a program.
@@ -190,48 +41,8 @@ fn found(program: &str) -> Option<PathBuf> {
     files.find(|file| file.is_file())
 }
 
-fn has_seccomp() -> bool {
-    // SAFETY: this only asks.
-    unsafe { libc::prctl(libc::PR_GET_SECCOMP, 0, 0, 0, 0) >= 0 }
-}
-
-fn filters() -> Result<Vec<BpfProgram>, BackendError> {
-    let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
-        DENIED.iter().map(|call| (*call, Vec::new())).collect();
-    for flag in NAMESPACES {
-        let flag = u64::from(flag.cast_unsigned());
-        let is_set = SeccompCmpOp::MaskedEq(flag);
-        let condition = SeccompCondition::new(0, SeccompCmpArgLen::Dword, is_set, flag)?;
-        let of_clone = rules.entry(libc::SYS_clone).or_default();
-        of_clone.push(SeccompRule::new(vec![condition])?);
-    }
-    let denied = SeccompAction::Errno(libc::EPERM as u32);
-    let arch = TargetArch::try_from(ARCH)?;
-    let filter = SeccompFilter::new(rules, SeccompAction::Allow, denied, arch)?;
-    Ok(vec![known(), filter.try_into()?])
-}
-
-/// Calls beyond the last one are not there, and neither is `clone3`: its flags are in memory, which a filter can't read, and
-/// C libraries use `clone` in its place.
-fn known() -> BpfProgram {
-    // As the kernel's headers name them.
-    const LOAD: u16 = 0x20;
-    const JUMP_IF_GREATER: u16 = 0x25;
-    const JUMP_IF_EQUAL: u16 = 0x15;
-    const RETURN: u16 = 0x06;
-    const ALLOW: u32 = 0x7fff_0000;
-    const ERRNO: u32 = 0x0005_0000;
-    let step = |code, jt, jf, k| sock_filter { code, jt, jf, k };
-    vec![
-        step(LOAD, 0, 0, 0),
-        step(JUMP_IF_GREATER, 2, 0, LAST_KNOWN),
-        step(JUMP_IF_EQUAL, 1, 0, libc::SYS_clone3 as u32),
-        step(RETURN, 0, 0, ALLOW),
-        step(RETURN, 0, 0, ERRNO | libc::ENOSYS as u32),
-    ]
-}
-
 #[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use std::net::TcpListener;
     use std::path::Path;
@@ -323,5 +134,44 @@ mod tests {
         let args: Vec<&str> = [&picture[..], &[other_path.as_str()], &rest[..]].concat();
         let itself = run("ffmpeg", &args, Some(&other));
         assert_eq!(itself.stdout, b"abcd", "{itself:?}");
+    }
+
+    /// Tries calls in a confined process, which reports those that are not denied.
+    #[test]
+    fn a_program_is_denied_what_isolated_stages_are_denied() {
+        let program = env::current_exe().unwrap();
+        let program = program.to_str().unwrap();
+        let arguments = [
+            "confinement::tests::calls_are_denied",
+            "--exact",
+            "--ignored",
+        ];
+        let free = run(program, &arguments, None);
+        assert!(!free.status.success(), "{free:#?}");
+        let confined = run(program, &arguments, Some(Path::new("/dev/null")));
+        let stdout = String::from_utf8_lossy(&confined.stdout);
+        assert!(stdout.contains("1 passed"), "{confined:#?}");
+    }
+
+    #[test]
+    #[ignore = "started by another"]
+    fn calls_are_denied() {
+        let other = i64::from(std::os::unix::process::parent_id());
+        for (name, call, first) in [
+            ("mq_unlink", libc::SYS_mq_unlink, -1),
+            ("prlimit64", libc::SYS_prlimit64, other),
+            ("sched_setaffinity", libc::SYS_sched_setaffinity, other),
+            ("semop", libc::SYS_semop, -1),
+            ("setsid", libc::SYS_setsid, -1),
+            ("shmat", libc::SYS_shmat, -1),
+            ("socket", libc::SYS_socket, -1),
+            ("socketpair", libc::SYS_socketpair, -1),
+            ("utimensat", libc::SYS_utimensat, -1),
+        ] {
+            // SAFETY: the other arguments are invalid: the call does nothing.
+            let result = unsafe { libc::syscall(call, first, -1_i64, -1_i64, -1_i64) };
+            let error = io::Error::last_os_error().raw_os_error();
+            assert_eq!((result, error), (-1, Some(libc::EPERM)), "{name}");
+        }
     }
 }

@@ -9,14 +9,6 @@
 
 mod command;
 mod config;
-#[cfg(all(
-    target_os = "linux",
-    any(
-        target_arch = "x86_64",
-        target_arch = "aarch64",
-        target_arch = "riscv64"
-    )
-))]
 mod confinement;
 mod decoder;
 mod error;

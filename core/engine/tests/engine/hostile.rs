@@ -102,6 +102,8 @@ const DISPLAY: &[&str] = &[
     "connect-display",
     "connect-abstract",
     "share-memory",
+    "unlink-queue",
+    "use-semaphores",
     "leave-session",
     "leave-datagram-pair",
     "leave-raw-pair",

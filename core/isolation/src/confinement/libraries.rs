@@ -6,10 +6,12 @@
 //! out of reach. Folders and files that other users can write to are left out, as they are for plugins.
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::env;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use flowpipe_confinement::SYSTEM;
 use flowpipe_host::library::inspect::linking::{Linking, is_elf_library};
 use flowpipe_host::library::write_access;
 
@@ -30,10 +32,10 @@ pub(super) struct Libraries {
     pub unreadable: Vec<Unreadable>,
 }
 
-/// Finds what these libraries need. `system`: folders that are permitted anyway. `others`: other folders in which the
-/// loader looks for libraries; theirs are taken in, and may have folders of their own.
-pub(super) fn needed_by(libraries: &[PathBuf], system: &[&str], others: &[PathBuf]) -> Libraries {
-    let permitted = system.iter().map(Path::new);
+/// Finds what these libraries need. The libraries of folders in which the system's loader looks are taken in too, and may
+/// have folders of their own.
+pub(super) fn needed_by(libraries: &[PathBuf]) -> Libraries {
+    let permitted = SYSTEM.iter().map(Path::new);
     let permitted = permitted.filter_map(|it| it.canonicalize().ok()).collect();
     let mut search = Search {
         permitted,
@@ -43,7 +45,8 @@ pub(super) fn needed_by(libraries: &[PathBuf], system: &[&str], others: &[PathBu
         found: Libraries::default(),
     };
     // What the system's own libraries need lies in the system's folders.
-    let others = others.iter().filter_map(|it| it.canonicalize().ok());
+    let others = folders_of_loader().into_iter();
+    let others = others.filter_map(|it| it.canonicalize().ok());
     search.others = others.filter(|it| !search.is_permitted(it)).collect();
     for folder in &search.others {
         if write_access::check(folder).is_ok() {
@@ -181,4 +184,30 @@ fn libraries_in(folder: &Path) -> impl Iterator<Item = PathBuf> {
         .map(|entry| entry.path());
     let libraries = paths.filter(move |path| is_library(path) && is_elf_library(path));
     libraries.take(MOST_LIBRARIES)
+}
+
+/// Where else the system's loader looks for libraries.
+fn folders_of_loader() -> Vec<PathBuf> {
+    let named = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+    let named = env::split_paths(&named).filter(|path| path.is_absolute());
+    named
+        .chain(configured(Path::new("/etc/ld.so.conf")))
+        .chain(configured_in("/etc/ld.so.conf.d"))
+        .collect()
+}
+
+fn configured_in(folder: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries
+        .flat_map(|entry| configured(&entry.path()))
+        .collect()
+}
+
+fn configured(file: &Path) -> Vec<PathBuf> {
+    let text = fs::read_to_string(file).unwrap_or_default();
+    let folders = text
+        .lines()
+        .map(str::trim)
+        .filter(|line| line.starts_with('/'));
+    folders.map(PathBuf::from).collect()
 }

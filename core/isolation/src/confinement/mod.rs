@@ -2,47 +2,33 @@
 //! and seccomp enforce that on Linux.
 //!
 //! # Layout
-//! - `files`: which files it may read and write. `libraries`: which libraries.
-//! - `landlock`, `seccomp`, `capabilities`: the rules on Linux. `absent`: other systems, without rules.
+//! - `files`: which files it may read and write. `libraries`: which libraries. `display`: the display server.
+//! - `rules`: all of these, as rules of the system. `absent`: other systems, without rules.
 
+#[cfg(not(target_os = "linux"))]
 mod absent;
 #[cfg(target_os = "linux")]
-mod capabilities;
+mod display;
 mod files;
 #[cfg(target_os = "linux")]
-mod landlock;
-#[cfg(target_os = "linux")]
 mod libraries;
-#[cfg(all(
-    target_os = "linux",
-    any(
-        target_arch = "x86_64",
-        target_arch = "aarch64",
-        target_arch = "riscv64"
-    )
-))]
-mod seccomp;
+#[cfg(target_os = "linux")]
+mod rules;
 
 use std::fmt;
+use std::io;
 #[cfg(unix)]
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Once;
 
 #[cfg(not(target_os = "linux"))]
-use absent::landlock;
-#[cfg(not(all(
-    target_os = "linux",
-    any(
-        target_arch = "x86_64",
-        target_arch = "aarch64",
-        target_arch = "riscv64"
-    )
-)))]
-use absent::seccomp;
+use absent as rules;
 pub use files::Files;
 use flowpipe_config::effects::EffectKind;
 use flowpipe_config::manifest::Manifest;
+/// What [`confine`] can't enforce on this system, each as a sentence.
+pub use flowpipe_confinement::gaps;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -179,14 +165,12 @@ pub(crate) fn confine(
     confinement: &Confinement,
     libraries: &[PathBuf],
 ) -> Result<Vec<Unreadable>, String> {
-    let failed = |error: String| format!("its process can't be confined: {error}");
+    let failed = |error: io::Error| format!("its process can't be confined: {error}");
     if let Confinement::To(permissions) = confinement {
         permissions.writes.prepare();
     }
-    let unreadable = landlock::confine(confinement, libraries).map_err(failed)?;
-    #[cfg(target_os = "linux")]
-    capabilities::give_up().map_err(failed)?;
-    seccomp::confine(confinement).map_err(failed)?;
+    let (rules, unreadable) = rules::of(confinement, libraries).map_err(failed)?;
+    rules.enforce().map_err(failed)?;
     Ok(unreadable)
 }
 
@@ -198,13 +182,6 @@ pub fn warn_of_gaps() {
             tracing::warn!("isolated stages are not confined wholly: {gap}");
         }
     });
-}
-
-/// What [`confine`] can't enforce on this system, each as a sentence.
-#[must_use]
-pub fn gaps() -> Vec<String> {
-    let gaps = [landlock::gap(), seccomp::gap()];
-    gaps.into_iter().flatten().collect()
 }
 
 #[cfg(test)]

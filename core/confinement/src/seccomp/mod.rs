@@ -1,163 +1,38 @@
 //! Which calls of the system a process may use. What is not permitted fails with EPERM, as for whoever lacks the
 //! rights; calls that are not known here with ENOSYS, as on a system that does not have them.
 
+mod calls;
+
 use std::collections::BTreeMap;
 use std::env::consts::ARCH;
+use std::io;
+use std::path::Path;
 
 use seccompiler::{
-    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
-    SeccompRule, TargetArch, apply_filter, sock_filter,
+    BackendError, BpfProgram, Error as ApplyError, SeccompAction, SeccompCmpArgLen, SeccompCmpOp,
+    SeccompCondition, SeccompFilter, SeccompRule, TargetArch, apply_filter, sock_filter,
 };
 
-use crate::confinement::absent::seccomp::GAP;
-use crate::confinement::{Confinement, Files, Permissions, landlock};
+use crate::access::Access;
+use crate::seccomp::calls::{
+    ATTRIBUTES, ATTRIBUTES_OF_OPEN, COMMANDS, COPIES, PRIVILEGED, SCHEDULING, SESSIONS, SHARED,
+    VIEWS,
+};
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
-type Result<T> = std::result::Result<T, seccompiler::BackendError>;
+type Result<T> = std::result::Result<T, BackendError>;
+
+/// Filters of calls, in the order in which they are applied. None where the system has no seccomp.
+#[derive(Debug)]
+pub struct Filters(Vec<BpfProgram>);
 
 /// The last known call: a later one may be another way to do what is denied.
 const LAST_KNOWN: u32 = 462;
-/// The same number on every architecture; some C libraries lack it.
-const FCHMODAT2: i64 = 452;
-/// As that one.
-const QUOTACTL_FD: i64 = 443;
 /// On x86-64 there are other numbers for the same calls from here on.
 const LAST_POSSIBLE: u32 = 0x3fff_ffff;
 
-/// Calls that only an administrator needs, or that access other processes. They are always denied.
-const PRIVILEGED: &[i64] = &[
-    libc::SYS_acct,
-    libc::SYS_add_key,
-    libc::SYS_adjtimex,
-    libc::SYS_bpf,
-    libc::SYS_chroot,
-    libc::SYS_clock_adjtime,
-    libc::SYS_clock_settime,
-    libc::SYS_delete_module,
-    libc::SYS_fanotify_init,
-    libc::SYS_finit_module,
-    libc::SYS_fsconfig,
-    libc::SYS_fsmount,
-    libc::SYS_fsopen,
-    libc::SYS_fspick,
-    libc::SYS_init_module,
-    libc::SYS_io_uring_enter,
-    libc::SYS_io_uring_register,
-    libc::SYS_io_uring_setup,
-    libc::SYS_kcmp,
-    libc::SYS_kexec_load,
-    libc::SYS_kexec_file_load,
-    libc::SYS_keyctl,
-    libc::SYS_mount,
-    libc::SYS_mount_setattr,
-    libc::SYS_move_mount,
-    libc::SYS_open_by_handle_at,
-    libc::SYS_open_tree,
-    libc::SYS_perf_event_open,
-    libc::SYS_pidfd_getfd,
-    libc::SYS_pivot_root,
-    libc::SYS_process_madvise,
-    libc::SYS_process_vm_readv,
-    libc::SYS_process_vm_writev,
-    libc::SYS_ptrace,
-    libc::SYS_quotactl,
-    QUOTACTL_FD,
-    libc::SYS_reboot,
-    libc::SYS_request_key,
-    libc::SYS_setdomainname,
-    libc::SYS_sethostname,
-    libc::SYS_setns,
-    libc::SYS_settimeofday,
-    libc::SYS_swapoff,
-    libc::SYS_swapon,
-    libc::SYS_syslog,
-    libc::SYS_umount2,
-    libc::SYS_userfaultfd,
-    libc::SYS_vhangup,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_iopl,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_ioperm,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_modify_ldt,
-];
-
-/// Leaves the session or the process group, by which what a process left behind is found and ended, and a terminal
-/// protects itself from those in the background.
-const SESSIONS: &[i64] = &[libc::SYS_setpgid, libc::SYS_setsid];
-
-/// Copies of a process, which would outlive it. Threads are started by `clone`.
-const COPIES: &[i64] = &[
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_fork,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_vfork,
-];
-
-/// When and where threads run: by the argument that names the process. 0: the caller's own.
-const SCHEDULING: [(i64, u8); 6] = [
-    (libc::SYS_ioprio_set, 1),
-    (libc::SYS_sched_setaffinity, 0),
-    (libc::SYS_sched_setattr, 0),
-    (libc::SYS_sched_setparam, 0),
-    (libc::SYS_sched_setscheduler, 0),
-    (libc::SYS_setpriority, 1),
-];
-
 /// The process itself, for [`libc::SYS_ioprio_set`].
 const IOPRIO_WHO_PROCESS: i32 = 1;
-
-/// Other programs, and other views of the system.
-const COMMANDS: &[i64] = &[libc::SYS_execve, libc::SYS_execveat, libc::SYS_unshare];
-
-/// Calls that change files by their names without opening them. Landlock does not check them.
-const ATTRIBUTES: &[i64] = &[
-    libc::SYS_fchmodat,
-    FCHMODAT2,
-    libc::SYS_fchownat,
-    libc::SYS_lremovexattr,
-    libc::SYS_lsetxattr,
-    libc::SYS_removexattr,
-    libc::SYS_setxattr,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_chmod,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_chown,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_lchown,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_utime,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_utimes,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_futimesat,
-];
-
-/// The same for open files, which may have been opened to be read.
-const ATTRIBUTES_OF_OPEN: &[i64] = &[
-    libc::SYS_fchmod,
-    libc::SYS_fchown,
-    libc::SYS_fremovexattr,
-    libc::SYS_fsetxattr,
-    libc::SYS_utimensat,
-];
-
-/// Memory and queues that any process of the user finds by a number or a name.
-const SHARED: &[i64] = &[
-    libc::SYS_mq_open,
-    libc::SYS_mq_unlink,
-    libc::SYS_msgget,
-    libc::SYS_msgctl,
-    libc::SYS_msgsnd,
-    libc::SYS_msgrcv,
-    libc::SYS_semget,
-    libc::SYS_semctl,
-    libc::SYS_semop,
-    libc::SYS_semtimedop,
-    libc::SYS_shmat,
-    libc::SYS_shmctl,
-    libc::SYS_shmget,
-];
 
 /// Puts characters into the terminal's input, or takes the terminal over; changes what a file can be used for.
 const TIOCSTI: u64 = 0x5412;
@@ -185,34 +60,48 @@ const SOCK_KINDS: i32 = 0xf;
 /// Obsolete, and packets as they are.
 const SOCK_PACKET: i32 = 10;
 
-pub(super) fn confine(confinement: &Confinement) -> std::result::Result<(), String> {
-    let arch = TargetArch::try_from(ARCH).map_err(|error| error.to_string())?;
-    let (rules, last, absent) = match confinement {
-        Confinement::Loose => (loose(), LAST_POSSIBLE, None),
-        // Its flags are in memory, which a filter can't read: `clone` is used in its place.
-        Confinement::To(permissions) => (to(permissions), LAST_KNOWN, Some(libc::SYS_clone3)),
-    };
-    let rules = rules.and_then(|rules| compile(rules, arch));
-    let rules = rules.map_err(|error| error.to_string())?;
-    for program in [known(last, absent), rules] {
-        apply_filter(&program).map_err(|error| error.to_string())?;
-    }
-    Ok(())
+/// Everything but what only an administrator needs, and what changes other processes.
+pub fn loose() -> Result<Filters> {
+    filters(always()?, LAST_POSSIBLE, None)
 }
 
-/// What this system can't enforce.
-pub(super) fn gap() -> Option<String> {
+/// What a process with this access needs.
+pub fn only(access: &Access) -> Result<Filters> {
+    // Its flags are in memory, which a filter can't read: `clone` is used in its place.
+    filters(to(access)?, LAST_KNOWN, Some(libc::SYS_clone3))
+}
+
+fn filters(rules: Rules, last: u32, absent: Option<i64>) -> Result<Filters> {
+    Ok(Filters(match is_there() {
+        true => vec![known(last, absent), compile(rules)?],
+        false => Vec::new(),
+    }))
+}
+
+/// Confines this process. Neither allocates nor frees memory.
+pub fn enforce(filters: &Filters) -> io::Result<()> {
+    filters.0.iter().try_for_each(|filter| {
+        apply_filter(filter).map_err(|error| match error {
+            ApplyError::Prctl(error) | ApplyError::Seccomp(error) => error,
+            _ => io::Error::from_raw_os_error(libc::EPERM),
+        })
+    })
+}
+
+/// Whether the system has it.
+pub fn is_there() -> bool {
     // SAFETY: this only asks.
-    let is_there = unsafe { libc::prctl(libc::PR_GET_SECCOMP, 0, 0, 0, 0) } >= 0;
-    (!is_there).then(|| GAP.to_owned())
+    unsafe { libc::prctl(libc::PR_GET_SECCOMP, 0, 0, 0, 0) >= 0 }
 }
 
-fn compile(rules: Rules, arch: TargetArch) -> Result<BpfProgram> {
+fn compile(rules: Rules) -> Result<BpfProgram> {
+    let arch = TargetArch::try_from(ARCH)?;
     let denied = SeccompAction::Errno(libc::EPERM as u32);
     SeccompFilter::new(rules, SeccompAction::Allow, denied, arch)?.try_into()
 }
 
-fn loose() -> Result<Rules> {
+/// What is always denied.
+fn always() -> Result<Rules> {
     let mut rules = Rules::new();
     deny(&mut rules, PRIVILEGED);
     // Limits of other processes: no more memory, no more time.
@@ -246,12 +135,19 @@ fn loose() -> Result<Rules> {
     Ok(rules)
 }
 
-fn to(permissions: &Permissions) -> Result<Rules> {
-    let mut rules = loose()?;
-    deny(&mut rules, COMMANDS);
+fn to(access: &Access) -> Result<Rules> {
+    let mut rules = always()?;
+    deny(&mut rules, VIEWS);
+    let runs_programs = !access.executes.is_empty();
+    if !runs_programs {
+        deny(&mut rules, COMMANDS);
+    }
     // The guardian of the mouse is a copy, and starts its own session.
-    if !permissions.uses_display {
+    if !access.uses_display {
         deny(&mut rules, SESSIONS);
+    }
+    // A program may be a script, which starts another one.
+    if !access.uses_display && !runs_programs {
         deny(&mut rules, COPIES);
         let thread = u64::from(libc::CLONE_THREAD.cast_unsigned());
         let is_copy = argument(0, SeccompCmpOp::MaskedEq(thread), 0)?;
@@ -269,36 +165,32 @@ fn to(permissions: &Permissions) -> Result<Rules> {
             vec![argument(1, SeccompCmpOp::Eq, command)?],
         )?;
     }
-    match &permissions.writes {
-        Files::All => {}
-        // Also of files that may be written: one that is open may have been opened to be read.
-        Files::These(_) => {
-            deny(&mut rules, ATTRIBUTES);
-            deny(&mut rules, ATTRIBUTES_OF_OPEN);
-        }
+    // Also of files that may be written: one that is open may have been opened to be read.
+    if !access.writes.iter().any(|it| it == Path::new("/")) {
+        deny(&mut rules, ATTRIBUTES);
+        deny(&mut rules, ATTRIBUTES_OF_OPEN);
     }
-    if !permissions.uses_display {
+    if !access.uses_display {
         deny(&mut rules, SHARED);
     }
-    sockets(&mut rules, permissions)?;
+    sockets(&mut rules, access)?;
     Ok(rules)
 }
 
 /// Which kinds of sockets may be opened, and what may be done with them.
-fn sockets(rules: &mut Rules, permissions: &Permissions) -> Result<()> {
-    pairs(rules, permissions)?;
-    if !permissions.uses_network {
+fn sockets(rules: &mut Rules, access: &Access) -> Result<()> {
+    pairs(rules, access)?;
+    if !access.uses_network {
         around_connect(rules)?;
     }
     let mut allowed = Vec::new();
-    if permissions.uses_display {
+    if access.uses_display {
         allowed.push(libc::AF_UNIX);
     }
-    if permissions.uses_network || (permissions.uses_display && landlock::display_port().is_some())
-    {
+    if access.uses_network || access.display_port.is_some() {
         allowed.extend(INTERNET);
     }
-    if permissions.uses_network {
+    if access.uses_network {
         allowed.push(libc::AF_NETLINK);
     }
     if allowed.is_empty() {
@@ -320,7 +212,7 @@ fn sockets(rules: &mut Rules, permissions: &Permissions) -> Result<()> {
     )?;
     for domain in INTERNET {
         let domain = || number(0, SeccompCmpOp::Eq, domain);
-        if permissions.uses_network {
+        if access.uses_network {
             // Packets of any kind are an administrator's.
             for kind in [libc::SOCK_RAW, SOCK_PACKET] {
                 deny_where(rules, libc::SYS_socket, vec![domain()?, is_of_kind(kind)?])?;
@@ -343,15 +235,19 @@ fn sockets(rules: &mut Rules, permissions: &Permissions) -> Result<()> {
 }
 
 /// Pairs of sockets that reach only each other. A datagram socket can be connected to any socket in the file system, so
-/// a process that may not open Unix sockets gets none.
-fn pairs(rules: &mut Rules, permissions: &Permissions) -> Result<()> {
+/// a process that may not open Unix sockets gets none of these.
+fn pairs(rules: &mut Rules, access: &Access) -> Result<()> {
     let call = libc::SYS_socketpair;
+    if !access.makes_socket_pairs {
+        deny(rules, &[call]);
+        return Ok(());
+    }
     deny_where(
         rules,
         call,
         vec![number(0, SeccompCmpOp::Ne, libc::AF_UNIX)?],
     )?;
-    if permissions.uses_display {
+    if access.uses_display {
         return Ok(());
     }
     let any = || number(0, SeccompCmpOp::Eq, libc::AF_UNIX);
