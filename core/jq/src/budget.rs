@@ -1,6 +1,7 @@
 //! What an expression may use for one message, and the functions that count it.
 
 use std::cell::Cell;
+use std::iter::once_with;
 
 use jaq_core::box_iter::box_once;
 use jaq_core::data::HasLut;
@@ -15,6 +16,8 @@ use crate::error::Limit;
 pub const EACH: &str = "!each";
 /// Counts a round of a loop, or a new array or object.
 pub const ROUND: &str = "!round";
+/// Counts an update. What it copies is counted before.
+pub const UPDATED: &str = "!updated";
 /// Counts a value that an array or an object keeps, or that a function made, by its bytes.
 pub const HELD: &str = "!held";
 
@@ -26,9 +29,11 @@ pub const LONGEST_ARRAY: usize = 1_000_000;
 /// The bytes of an element of an array, and about those of a member of an object.
 pub const ELEMENT_BYTES: usize = size_of::<Val>();
 pub const MEMBER_BYTES: usize = 4 * ELEMENT_BYTES;
+/// The bytes of a reference to those of a text.
+const REFERENCE_BYTES: usize = 3 * ELEMENT_BYTES;
 /// So many bytes count as one more element. Of a value that is only passed on: so many bytes of a text, or elements of an
 /// array.
-const SIZE_OF_ELEMENT: usize = 256;
+pub const SIZE_OF_ELEMENT: usize = 256;
 /// The call is checked for cancellation so often, and after so many elements that counted at once.
 const POLL_EVERY: u64 = 128;
 const POLL_EVERY_ELEMENTS: u64 = 32;
@@ -125,7 +130,11 @@ impl<'a> Budget<'a> {
         self.count(&self.elements, self.limits.elements, add, Limit::Elements)
     }
 
-    fn held(&self, value: &Val) -> Result<(), End> {
+    /// Counts a value that is kept, by its bytes.
+    ///
+    /// # Errors
+    /// When a limit is reached, or the call is cancelled.
+    pub fn held(&self, value: &Val) -> Result<(), End> {
         size(value)?;
         self.take(bytes(value))
     }
@@ -135,10 +144,20 @@ impl<'a> Budget<'a> {
     }
 
     fn round(&self, value: &Val) -> Result<(), End> {
+        self.each(value)?;
+        self.count_round()
+    }
+
+    fn updated(&self, value: &Val) -> Result<(), End> {
+        size(value)?;
+        self.take(0)?;
+        self.count_round()
+    }
+
+    fn count_round(&self) -> Result<(), End> {
         if self.stack_start.abs_diff(stack_place()) > self.limits.stack {
             return Err(End::Limit(Limit::Depth));
         }
-        self.each(value)?;
         self.count(&self.rounds, self.limits.rounds, 1, Limit::Rounds)
     }
 
@@ -174,6 +193,20 @@ pub fn bytes(value: &Val) -> usize {
     }
 }
 
+/// The bytes of a copy of an array or object. Texts in it are copied as references to their bytes.
+pub fn copied_bytes(value: &Val) -> usize {
+    let is_text = |value: &&Val| matches!(value, Val::BStr(_) | Val::TStr(_));
+    let texts = match value {
+        Val::Arr(array) => array.iter().filter(is_text).count(),
+        Val::Obj(object) => {
+            let parts = object.iter().flat_map(|(key, member)| [key, member]);
+            parts.filter(is_text).count()
+        }
+        Val::BStr(_) | Val::TStr(_) | Val::Null | Val::Bool(_) | Val::Num(_) => 0,
+    };
+    bytes(value) + texts * REFERENCE_BYTES
+}
+
 /// The bytes of a text, or the elements of an array.
 ///
 /// # Errors
@@ -195,7 +228,7 @@ pub fn size(value: &Val) -> Result<usize, End> {
 }
 
 /// The functions that count. They pass on what they get, also as a path.
-pub fn functions() -> [Fun<Counted>; 3] {
+pub fn functions() -> [Fun<Counted>; 4] {
     macro_rules! counting {
         ($count:ident) => {
             Native::<Counted>::new(|cv| {
@@ -206,15 +239,20 @@ pub fn functions() -> [Fun<Counted>; 3] {
                 let counted = cv.0.data().$count(&cv.1.0);
                 box_once(cv.0.data().counted(counted, cv.1))
             })
-            .with_update(|cv, update| match cv.0.data().$count(&cv.1) {
-                Ok(()) => update(cv.1),
-                Err(end) => box_once(cv.0.data().halt(end)),
+            // Later: the caller has the value too until this returns, and would make it a shared one.
+            .with_update(|cv, update| {
+                let update = move || match cv.0.data().$count(&cv.1) {
+                    Ok(()) => update(cv.1),
+                    Err(end) => box_once(cv.0.data().halt(end)),
+                };
+                Box::new(once_with(update).flatten())
             })
         };
     }
     [
         (EACH, v(0), counting!(each)),
         (ROUND, v(0), counting!(round)),
+        (UPDATED, v(0), counting!(updated)),
         (HELD, v(0), counting!(held)),
     ]
 }

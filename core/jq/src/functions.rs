@@ -10,6 +10,7 @@ use jaq_core::{Error, Exn};
 use jaq_json::Val;
 
 use crate::budget::{self, Counted};
+use crate::copies;
 use crate::operations;
 use crate::value;
 
@@ -101,6 +102,7 @@ pub fn natives() -> impl Iterator<Item = Fun<Counted>> {
     all.map(|(name, arguments, native)| (searching(name).unwrap_or(name), arguments, native))
         .chain(std::iter::once(fromjson()))
         .chain(budget::functions())
+        .chain(copies::functions())
         .chain(operations::functions())
 }
 

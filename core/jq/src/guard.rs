@@ -8,22 +8,31 @@
 use jaq_core::load::lex::StrPart;
 use jaq_core::load::parse::{BinaryOp, Def, Pattern, Term};
 use jaq_core::ops::Math;
-use jaq_core::path::{Part, Path};
+use jaq_core::path::Part;
 
-use crate::budget::{EACH, HELD, ROUND};
+use crate::budget::{EACH, HELD, ROUND, UPDATED};
+use crate::copies::{ENTRIES, ITERATED, PART};
 use crate::error::CompileError;
 use crate::functions;
-use crate::operations::{EXPANDED, PRODUCT, QUOTIENT, SEARCHED, SUM, TEXT};
+use crate::operations::{EXPANDED, PRODUCT, QUOTIENT, SEARCHED, SUM, TEXT, WALKED};
+use crate::paths::{self, pipe};
 
 /// The most levels of an expression.
 const DEEPEST: usize = 200;
+/// A step of a path counts as so many of them: it becomes terms that count before and after it.
+const STEP_LEVELS: usize = 3;
 
-/// The functions whose input is counted before, since their output may be much larger.
-const COUNTED_BEFORE: [(&str, &str); 4] = [
+/// The functions whose input is counted before, since their output may be much larger, or small while they take long.
+const COUNTED_BEFORE: [(&str, &str); 9] = [
     ("tojson", TEXT),
     ("tobytes", TEXT),
     ("explode", EXPANDED),
     ("indices", EXPANDED),
+    ("keys_unsorted", ITERATED),
+    ("key_values", ENTRIES),
+    ("length", PART),
+    ("max_by_or_empty", WALKED),
+    ("min_by_or_empty", WALKED),
 ];
 
 type Guarded<T> = Result<T, CompileError>;
@@ -52,6 +61,8 @@ pub fn def(def: Def<&str>) -> Guarded<Def<&str>> {
 struct Guard<'s> {
     depth: usize,
     is_library: bool,
+    /// Whether the term may be a path to what is updated.
+    may_update: bool,
     /// The definitions around, and whether something in each calls it.
     around: Vec<(&'s str, bool)>,
 }
@@ -61,14 +72,10 @@ fn then<'s>(term: Term<&'s str>, count: &'static str) -> Term<&'s str> {
     pipe(term, Term::Call(count, Vec::new()))
 }
 
-fn pipe<'s>(left: Term<&'s str>, right: Term<&'s str>) -> Term<&'s str> {
-    Term::BinOp(left.into(), BinaryOp::Pipe(None), right.into())
-}
-
 impl<'s> Guard<'s> {
     fn def(&mut self, def: Def<&'s str>) -> Guarded<Def<&'s str>> {
         self.around.push((def.name, false));
-        let body = self.term(def.body);
+        let body = self.path(def.body);
         let calls_itself = self.around.pop().is_some_and(|(_, calls)| calls);
         let body = body?;
         let body = match calls_itself {
@@ -80,6 +87,23 @@ impl<'s> Guard<'s> {
 
     fn boxed(&mut self, term: Term<&'s str>) -> Guarded<Box<Term<&'s str>>> {
         Ok(Box::new(self.term(term)?))
+    }
+
+    /// A term that is no path of the one around it.
+    fn value(&mut self, term: Term<&'s str>) -> Guarded<Term<&'s str>> {
+        self.term_that(false, term)
+    }
+
+    /// A term that may be a path to what is updated.
+    fn path(&mut self, term: Term<&'s str>) -> Guarded<Term<&'s str>> {
+        self.term_that(true, term)
+    }
+
+    fn term_that(&mut self, may_update: bool, term: Term<&'s str>) -> Guarded<Term<&'s str>> {
+        let around = std::mem::replace(&mut self.may_update, may_update);
+        let counted = self.term(term);
+        self.may_update = around;
+        counted
     }
 
     fn term(&mut self, term: Term<&'s str>) -> Guarded<Term<&'s str>> {
@@ -94,12 +118,12 @@ impl<'s> Guard<'s> {
 
     fn inner(&mut self, term: Term<&'s str>) -> Guarded<Term<&'s str>> {
         Ok(match term {
-            Term::Recurse => then(Term::Recurse, EACH),
+            Term::Recurse => then(Term::Recurse, HELD),
             Term::Str(format, parts) => {
                 let is_plain = parts.iter().all(|part| !matches!(part, StrPart::Term(_)));
                 let parts = parts.into_iter().map(|part| {
                     Ok(match part {
-                        StrPart::Term(term) => StrPart::Term(then(self.term(term)?, TEXT)),
+                        StrPart::Term(term) => StrPart::Term(then(self.value(term)?, TEXT)),
                         other => other,
                     })
                 });
@@ -110,7 +134,7 @@ impl<'s> Guard<'s> {
                 }
             }
             Term::Arr(Some(inner)) => {
-                let inner = then(self.term(*inner)?, HELD);
+                let inner = then(self.value(*inner)?, HELD);
                 then(Term::Arr(Some(inner.into())), ROUND)
             }
             Term::Obj(entries) => {
@@ -123,11 +147,11 @@ impl<'s> Guard<'s> {
                 });
                 then(Term::Obj(entries.collect::<Guarded<_>>()?), ROUND)
             }
-            Term::Neg(inner) => Term::Neg(self.boxed(*inner)?),
+            Term::Neg(inner) => Term::Neg(self.value(*inner)?.into()),
             Term::BinOp(left, op, right) => self.operation(*left, op, *right)?,
             Term::Label(name, inner) => Term::Label(name, self.boxed(*inner)?),
             Term::Fold(name, stream, pattern, parts) => {
-                let stream = then(self.term(*stream)?, EACH);
+                let stream = then(self.value(*stream)?, EACH);
                 let pattern = self.pattern(pattern)?;
                 let mut counted = Vec::new();
                 for (index, part) in parts.into_iter().enumerate() {
@@ -139,12 +163,13 @@ impl<'s> Guard<'s> {
             }
             Term::TryCatch(inner, catch) => {
                 let inner = self.boxed(*inner)?;
-                Term::TryCatch(inner, catch.map(|it| self.boxed(*it)).transpose()?)
+                let catch = catch.map(|it| self.value(*it)).transpose()?;
+                Term::TryCatch(inner, catch.map(Box::new))
             }
             Term::IfThenElse(branches, otherwise) => {
                 let branches = branches
                     .into_iter()
-                    .map(|(condition, then)| Ok((self.term(condition)?, self.term(then)?)));
+                    .map(|(condition, then)| Ok((self.value(condition)?, self.term(then)?)));
                 let branches = branches.collect::<Guarded<_>>()?;
                 Term::IfThenElse(branches, otherwise.map(|it| self.boxed(*it)).transpose()?)
             }
@@ -157,32 +182,27 @@ impl<'s> Guard<'s> {
                 for (around, calls) in &mut self.around {
                     *calls |= *around == name;
                 }
-                let arguments = arguments.into_iter().map(|it| self.term(it));
+                let arguments = arguments.into_iter().map(|it| self.path(it));
                 let arguments = arguments.collect::<Guarded<_>>()?;
                 self.call(name, arguments)
             }
             Term::Path(inner, path) => {
-                let inner = self.boxed(*inner)?;
-                let is_part = path
-                    .0
-                    .iter()
-                    .any(|(part, _)| matches!(part, Part::Range(..)));
-                let parts = path.0.into_iter().map(|(part, opt)| {
+                if self.depth + STEP_LEVELS * path.0.len() > DEEPEST {
+                    return Err(CompileError::TooDeep(DEEPEST));
+                }
+                let inner = self.term(*inner)?;
+                let steps = path.0.into_iter().map(|(part, opt)| {
                     let part = match part {
-                        Part::Index(index) => Part::Index(self.term(index)?),
+                        Part::Index(index) => Part::Index(self.value(index)?),
                         Part::Range(from, to) => Part::Range(
-                            from.map(|it| self.term(it)).transpose()?,
-                            to.map(|it| self.term(it)).transpose()?,
+                            from.map(|it| self.value(it)).transpose()?,
+                            to.map(|it| self.value(it)).transpose()?,
                         ),
                     };
                     Ok((part, opt))
                 });
-                let path = Term::Path(inner, Path(parts.collect::<Guarded<_>>()?));
-                // A part of an array is a copy.
-                match is_part {
-                    true => then(path, HELD),
-                    false => path,
-                }
+                let steps = steps.collect::<Guarded<_>>()?;
+                paths::counted(inner, steps, self.may_update)
             }
             plain @ (Term::Id | Term::Num(_) | Term::Arr(None) | Term::Break(_) | Term::Var(_)) => {
                 plain
@@ -197,7 +217,7 @@ impl<'s> Guard<'s> {
             Term::Str(_, parts) => parts.iter().all(|part| !matches!(part, StrPart::Term(_))),
             _ => false,
         };
-        let term = self.term(term)?;
+        let term = self.value(term)?;
         Ok(if is_there { term } else { then(term, HELD) })
     }
 
@@ -213,10 +233,10 @@ impl<'s> Guard<'s> {
             return Term::BinOp(flags.into(), bind, search.into());
         }
         let call = Term::Call(name, arguments);
-        if !functions::is_counted(name) {
-            return call;
-        }
-        let call = then(call, HELD);
+        let call = match functions::is_counted(name) {
+            true => then(call, HELD),
+            false => call,
+        };
         match COUNTED_BEFORE.iter().find(|(known, _)| *known == name) {
             Some((_, before)) => pipe(Term::Call(before, Vec::new()), call),
             None => call,
@@ -229,8 +249,18 @@ impl<'s> Guard<'s> {
         op: BinaryOp<&'s str>,
         right: Term<&'s str>,
     ) -> Guarded<Term<&'s str>> {
-        let left = self.term(left)?;
-        let right = self.term(right)?;
+        let (left, right) = match op {
+            BinaryOp::Pipe(None) | BinaryOp::Comma | BinaryOp::Alt => {
+                (self.term(left)?, self.term(right)?)
+            }
+            BinaryOp::Pipe(Some(_)) => (self.value(left)?, self.term(right)?),
+            BinaryOp::Assign | BinaryOp::Update | BinaryOp::UpdateMath(_) | BinaryOp::UpdateAlt => {
+                (self.path(left)?, self.value(right)?)
+            }
+            BinaryOp::Math(_) | BinaryOp::Cmp(_) | BinaryOp::And | BinaryOp::Or => {
+                (self.value(left)?, self.value(right)?)
+            }
+        };
         Ok(match op {
             BinaryOp::Pipe(Some(pattern)) => {
                 let op = BinaryOp::Pipe(Some(self.pattern(pattern)?));
@@ -243,10 +273,10 @@ impl<'s> Guard<'s> {
                 let value = calculation(Term::Id, math, Term::Var(VARIABLE));
                 let update = Term::BinOp(left.into(), BinaryOp::Update, value.into());
                 let bind = BinaryOp::Pipe(Some(Pattern::Var(VARIABLE)));
-                Term::BinOp(right.into(), bind, then(update, ROUND).into())
+                Term::BinOp(right.into(), bind, then(update, UPDATED).into())
             }
             op @ (BinaryOp::Assign | BinaryOp::Update | BinaryOp::UpdateAlt) => {
-                then(Term::BinOp(left.into(), op, right.into()), ROUND)
+                then(Term::BinOp(left.into(), op, right.into()), UPDATED)
             }
             op => Term::BinOp(left.into(), op, right.into()),
         })
@@ -262,7 +292,7 @@ impl<'s> Guard<'s> {
             Pattern::Obj(entries) => {
                 let entries = entries
                     .into_iter()
-                    .map(|(key, pattern)| Ok((self.term(key)?, self.pattern(pattern)?)));
+                    .map(|(key, pattern)| Ok((self.value(key)?, self.pattern(pattern)?)));
                 Pattern::Obj(entries.collect::<Guarded<_>>()?)
             }
         })

@@ -3,15 +3,18 @@
 //! # Layout
 //! - [`expression`]: an expression, compiled and run. [`error`]: why that fails.
 //! - [`guard`]: counts in an expression, so that it can be ended. [`budget`]: what they count, and the limits.
-//!   [`operations`]: those that count before they make something large.
+//!   [`operations`]: those that count before they make something large. [`copies`]: those that count what is copied.
+//!   [`paths`]: paths, each step of which may copy.
 //! - [`functions`]: the functions that an expression can call. [`value`]: values from and to JSON.
 
 mod budget;
+mod copies;
 mod error;
 mod expression;
 mod functions;
 mod guard;
 mod operations;
+mod paths;
 mod value;
 
 #[cfg(test)]

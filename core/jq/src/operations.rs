@@ -8,7 +8,7 @@ use jaq_json::{Num, Rc, Val};
 
 use crate::budget::{
     self, Budget, Counted, ELEMENT_BYTES, End, LONGEST_ARRAY, LONGEST_NUMBER, LONGEST_TEXT,
-    MEMBER_BYTES,
+    MEMBER_BYTES, SIZE_OF_ELEMENT,
 };
 use crate::error::Limit;
 
@@ -22,6 +22,8 @@ pub const QUOTIENT: &str = "!quotient";
 pub const TEXT: &str = "!text";
 /// Passes on a value that is about to become an array, with an element for each byte or element.
 pub const EXPANDED: &str = "!expanded";
+/// Passes on a value that is about to be walked over, which counts as a stream of its elements.
+pub const WALKED: &str = "!walked";
 /// Passes on a text in which a regular expression with these flags is searched.
 pub const SEARCHED: &str = "!searched";
 
@@ -31,7 +33,7 @@ const PART_BYTES: usize = 4 * ELEMENT_BYTES;
 const MATCH_BYTES: usize = 256;
 
 /// The operations.
-pub fn functions() -> [Fun<Counted>; 6] {
+pub fn functions() -> [Fun<Counted>; 7] {
     macro_rules! operation {
         ($before:ident, $operator:tt) => {
             Native::<Counted>::new(|mut cv| {
@@ -57,6 +59,11 @@ pub fn functions() -> [Fun<Counted>; 6] {
         let counted = counted.and_then(|size| cv.0.data().take(size * ELEMENT_BYTES));
         box_once(cv.0.data().counted(counted, cv.1))
     });
+    let walked = Native::<Counted>::new(|cv| {
+        let counted = budget::size(&cv.1);
+        let counted = counted.and_then(|size| cv.0.data().take(size * SIZE_OF_ELEMENT));
+        box_once(cv.0.data().counted(counted, cv.1))
+    });
     let searched = Native::<Counted>::new(|mut cv| {
         let flags = cv.0.pop_var();
         let is_for_all = match &flags {
@@ -73,38 +80,36 @@ pub fn functions() -> [Fun<Counted>; 6] {
         (QUOTIENT, v(2), operation!(before_quotient, /)),
         (TEXT, v(0), text),
         (EXPANDED, v(0), expanded),
+        (WALKED, v(0), walked),
         (SEARCHED, v(1), searched),
     ]
 }
 
 /// An array or object that nothing else has grows in its place. Others are copied.
 fn before_sum(budget: &Budget<'_>, left: &Val, right: &Val) -> Result<(), End> {
-    let grown = |left: usize, right: usize, count: usize, each: usize| {
-        let fits = left + right <= LONGEST_ARRAY;
-        let copied = if count == 1 { right } else { left + right };
-        fits.then_some(copied * each)
+    let grown = |length: usize, count: usize| {
+        let copied = if count == 1 {
+            0
+        } else {
+            budget::copied_bytes(left)
+        };
+        (length <= LONGEST_ARRAY).then(|| copied + budget::copied_bytes(right))
     };
     let bytes = match (left, right) {
         (Val::BStr(left) | Val::TStr(left), Val::BStr(right) | Val::TStr(right)) => {
             let bytes = left.len() + right.len();
             (bytes <= LONGEST_TEXT).then_some(bytes)
         }
-        (Val::Arr(left), Val::Arr(right)) => grown(
-            left.len(),
-            right.len(),
-            Rc::strong_count(left),
-            ELEMENT_BYTES,
-        ),
+        (Val::Arr(left), Val::Arr(right)) => {
+            grown(left.len() + right.len(), Rc::strong_count(left))
+        }
         // The members of both may be the same.
         (Val::Obj(left), Val::Obj(right)) if left.len() + right.len() > LONGEST_ARRAY => {
             Some((left.len() + right.len()) * MEMBER_BYTES)
         }
-        (Val::Obj(left), Val::Obj(right)) => grown(
-            left.len(),
-            right.len(),
-            Rc::strong_count(left),
-            MEMBER_BYTES,
-        ),
+        (Val::Obj(left), Val::Obj(right)) => {
+            grown(left.len() + right.len(), Rc::strong_count(left))
+        }
         _ => Some(0),
     };
     budget.take(bytes.ok_or(End::Limit(Limit::Size))?)
