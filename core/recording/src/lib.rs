@@ -43,6 +43,7 @@ mod record;
 mod scan;
 mod topic;
 mod writer;
+mod written_layout;
 
 /// The version of the layout described above.
 pub const FORMAT: u32 = 1;
@@ -63,3 +64,4 @@ pub use payload::{Elements, Payload, PayloadKind};
 pub use reader::Recording;
 pub use topic::{CALLS, Topic};
 pub use writer::{Schemas, Writer};
+pub use written_layout::WrittenLayout;

@@ -1,10 +1,10 @@
 //! Pictures and buffers packed in memory, until the recorder decides whether to write them.
 
-use flowpipe_abi::Element;
 use serde::{Deserialize, Serialize};
 
 use crate::image::{Encoding, LONGEST_SIDE, Pixels};
-use crate::payload::{Elements, Payload, PayloadKind, layout};
+use crate::payload::{Elements, Payload, PayloadKind};
+use crate::written_layout::WrittenLayout;
 
 /// A picture or a buffer, packed without loss (LZ4).
 #[derive(Clone, Debug)]
@@ -21,14 +21,7 @@ pub enum PackedLayout {
     /// Of a picture.
     Picture(PackedPicture),
     /// Of a buffer.
-    Buffer {
-        /// The media type.
-        media_type: String,
-        /// The type of the elements.
-        element: String,
-        /// The elements of each dimension.
-        shape: Vec<u64>,
-    },
+    Buffer(WrittenLayout),
 }
 
 /// The layout of a packed picture.
@@ -107,7 +100,7 @@ impl PackedLayout {
     pub fn kind(&self) -> PayloadKind {
         match self {
             Self::Picture(_) => PayloadKind::Picture,
-            Self::Buffer { .. } => PayloadKind::Buffer,
+            Self::Buffer(_) => PayloadKind::Buffer,
         }
     }
 
@@ -119,14 +112,7 @@ impl PackedLayout {
                 height: pixels.height,
                 stride: pixels.stride,
             }),
-            Payload::Buffer(elements) => {
-                let info = elements.info();
-                Self::Buffer {
-                    media_type: info.media_type().unwrap_or_default().to_owned(),
-                    element: info.element().map_or("", Element::as_str).to_owned(),
-                    shape: info.shape().to_vec(),
-                }
-            }
+            Payload::Buffer(elements) => Self::Buffer(WrittenLayout::of(elements.info())),
         }
     }
 
@@ -144,14 +130,7 @@ impl PackedLayout {
                     && picture.width.max(picture.height) <= LONGEST_SIDE;
                 is_picture.then_some(length)
             }
-            Self::Buffer {
-                media_type,
-                element,
-                shape,
-            } => {
-                let info = layout(media_type, element, shape).ok()?;
-                usize::try_from(info.size).ok()
-            }
+            Self::Buffer(layout) => usize::try_from(layout.info().ok()?.size).ok(),
         }
     }
 
@@ -165,21 +144,14 @@ impl PackedLayout {
                 stride: picture.stride,
                 bytes,
             })),
-            Self::Buffer {
-                media_type,
-                element,
-                shape,
-            } => {
-                let info = layout(media_type, element, shape).ok()?;
-                Elements::new(&info, bytes).map(Payload::Buffer)
-            }
+            Self::Buffer(layout) => Elements::new(&layout.info().ok()?, bytes).map(Payload::Buffer),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use flowpipe_abi::BufferInfo;
+    use flowpipe_abi::{BufferInfo, Element};
 
     use super::*;
 
@@ -215,8 +187,8 @@ mod tests {
         assert!(packed.unpack(|unpacked| *unpacked == buffer).unwrap());
         let with_shape = |count: u64| {
             let mut layout = packed.layout().clone();
-            if let PackedLayout::Buffer { shape, .. } = &mut layout {
-                shape[0] = count;
+            if let PackedLayout::Buffer(buffer) = &mut layout {
+                buffer.shape[0] = count;
             }
             Packed::from_elsewhere(layout, packed.bytes().to_vec())
         };

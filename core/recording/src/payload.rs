@@ -1,6 +1,6 @@
 //! What a message carries besides its JSON: a picture or a buffer.
 
-use flowpipe_abi::{BufferInfo, Element, InvalidBuffer};
+use flowpipe_abi::BufferInfo;
 use prost::Message as _;
 use prost_types::field_descriptor_proto::{Label, Type};
 use serde::{Deserialize, Serialize};
@@ -8,6 +8,7 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use crate::image::Pixels;
 use crate::protobuf;
+use crate::written_layout::WrittenLayout;
 
 /// A picture or a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,11 +127,12 @@ impl<'a> Elements<'a> {
     }
 
     fn encode(&self, frame_id: &str, unix_ns: u64, buffer: &mut Vec<u8>) {
+        let layout = WrittenLayout::of(&self.info);
         let head = BufferHead {
             timestamp: Some(protobuf::timestamp(unix_ns)),
-            media_type: self.info.media_type().unwrap_or_default().to_owned(),
-            element: self.info.element().map_or("", Element::as_str).to_owned(),
-            shape: self.info.shape().to_vec(),
+            media_type: layout.media_type,
+            element: layout.element,
+            shape: layout.shape,
             frame_id: frame_id.to_owned(),
         };
         protobuf::encode(&head, self.bytes, buffer);
@@ -142,26 +144,17 @@ impl<'a> Elements<'a> {
             return Err("its layout is too long".to_owned());
         }
         let head = BufferHead::decode(head).map_err(|error| error.to_string())?;
-        let info = layout(&head.media_type, &head.element, &head.shape)
+        let layout = WrittenLayout {
+            media_type: head.media_type,
+            element: head.element,
+            shape: head.shape,
+        };
+        let info = layout
+            .info()
             .map_err(|error| format!("its layout is none of a buffer: {error}"))?;
         let bytes = bytes.ok_or("it has no elements")?;
         Self::new(&info, bytes).ok_or_else(|| format!("{} bytes are no buffer {info}", bytes.len()))
     }
-}
-
-/// The layout of a buffer that its parts describe.
-pub(crate) fn layout(
-    media_type: &str,
-    element: &str,
-    shape: &[u64],
-) -> Result<BufferInfo, InvalidBuffer> {
-    // No element has the number 0.
-    let element = element.parse();
-    BufferInfo::new(
-        media_type,
-        element.map_err(|_| InvalidBuffer::Element(0))?,
-        shape,
-    )
 }
 
 /// The schema of a buffer, as MCAP wants it.
@@ -183,6 +176,7 @@ pub(crate) fn buffer_descriptor() -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use flowpipe_abi::Element;
     use proptest::prelude::*;
 
     use super::*;

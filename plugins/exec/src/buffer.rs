@@ -3,7 +3,8 @@
 use std::io::Read as _;
 use std::path::PathBuf;
 
-use flowpipe_plugin::{Buffer, Error, Host, Result};
+use flowpipe_plugin::abi::BufferInfo;
+use flowpipe_plugin::{Buffer, Element, Error, Host, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::pixels::FrameFile;
@@ -35,14 +36,6 @@ impl BufferFile {
         })
     }
 
-    /// The bytes of the buffer that [`Self::load`] creates.
-    pub fn bytes(&self) -> u64 {
-        let element: Option<flowpipe_plugin::Element> = self.element.parse().ok();
-        let size = element.map_or(1, |element| element.size() as u64);
-        let counts = self.shape.iter();
-        counts.fold(size, |product, count| product.saturating_mul(*count))
-    }
-
     /// Reads the elements into a buffer of the host.
     ///
     /// # Errors
@@ -52,12 +45,26 @@ impl BufferFile {
         self.read(host).map_err(named)
     }
 
-    fn read(&self, host: Host) -> Result<Buffer> {
+    /// The bytes of the buffer that [`Self::load`] creates. 0: its layout is invalid, and none is created.
+    pub fn bytes(&self) -> u64 {
+        self.layout().map_or(0, |(_, info)| info.size)
+    }
+
+    /// The type of the elements, and the layout with its size.
+    fn layout(&self) -> Result<(Element, BufferInfo)> {
         let element = self.element.parse();
         let element = element
             .map_err(|known| Error::new(format!("the element {:?}: {known}", self.element)))?;
+        let info = BufferInfo::new(&self.media_type, element, &self.shape);
+        let info =
+            info.map_err(|error| Error::new(format!("this is no layout of a buffer: {error}")))?;
+        Ok((element, info))
+    }
+
+    fn read(&self, host: Host) -> Result<Buffer> {
+        let (element, info) = self.layout()?;
         let mut file = flowpipe_output::open_regular(&self.file)?;
-        let (needed, there) = (self.bytes(), file.metadata()?.len());
+        let (needed, there) = (info.size, file.metadata()?.len());
         if there < needed {
             return Err(Error::new(format!(
                 "it needs {needed} bytes, the file has {there}"

@@ -396,10 +396,7 @@ for line in sys.stdin:
         assert_eq!(arrived.as_slice::<u16>().unwrap(), [1, 2, 3]);
         for (wrong, why) in [
             (buffer("u16", &[4]), "it needs 8 bytes, the file has 6"),
-            (
-                buffer("u16", &[u64::MAX, 2]),
-                "it needs 18446744073709551615 bytes",
-            ),
+            (buffer("u16", &[u64::MAX, 2]), "no layout of a buffer"),
             (buffer("u16", &[0]), "is 0"),
             (buffer("u16", &[1; 9]), "9 dimensions"),
             (buffer("word", &[3]), "the element types are u8"),

@@ -2,8 +2,7 @@
 
 use std::io::Write as _;
 
-use flowpipe_abi::Element;
-use flowpipe_recording::{Entry, Limits, RecordedMessage, Recording};
+use flowpipe_recording::{Entry, Limits, RecordedMessage, Recording, WrittenLayout};
 use flowpipe_terminal::plain_stdout;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -24,15 +23,14 @@ struct MessageLine<'a> {
     body: Box<RawValue>,
     /// Of a buffer that was recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
-    buffer: Option<BufferLine<'a>>,
+    buffer: Option<BufferLine>,
 }
 
 /// What a message carries besides its body.
 #[derive(Serialize)]
-struct BufferLine<'a> {
-    media_type: &'a str,
-    element: &'a str,
-    shape: &'a [u64],
+struct BufferLine {
+    #[serde(flatten)]
+    layout: WrittenLayout,
     /// In bytes.
     size: u64,
 }
@@ -101,9 +99,7 @@ fn line(message: &RecordedMessage, recording: &Recording) -> serde_json::Result<
         at_ns: message.at_ns(),
         body,
         buffer: buffer.map(|info| BufferLine {
-            media_type: info.media_type().unwrap_or_default(),
-            element: info.element().map_or("", Element::as_str),
-            shape: info.shape(),
+            layout: WrittenLayout::of(info),
             size: info.size,
         }),
     })

@@ -41,11 +41,7 @@ pub fn difference(
     };
     let element = info.element()?;
     if !layout.allows(content) {
-        let found = json!({
-            "media_type": info.media_type(),
-            "element": element.as_str(),
-            "shape": info.shape(),
-        });
+        let found = json!(flowpipe_recording::WrittenLayout::of(info));
         return Some(TestFailure {
             expected: Some(json!(layout)),
             found: Some(found),
