@@ -166,7 +166,7 @@ fn frames_of_another_desktop_are_not_played() {
         ("screen", "monitor = 1, desktop = \"x11\""),
         // As the session decides.
         ("mouse", SWAY_MONITOR.mouse),
-        ("referee", "seconds = 5"),
+        ("referee", "seconds = 60"),
     ];
     let player = table.play_as(&ready("live.toml", &stages), &[], |command| {
         command.envs(other.variables());
