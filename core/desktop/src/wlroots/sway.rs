@@ -45,6 +45,8 @@ const GET_BINDING_STATE: u32 = 12;
 
 /// How long sway may take.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// The longest single wait for a part of an answer.
+const STEP: Duration = Duration::from_millis(100);
 /// The longest message, in bytes. A window takes about 2,000 of the tree.
 const LONGEST: usize = 16 << 20;
 
@@ -190,16 +192,16 @@ fn message(kind: u32, text: &str) -> io::Result<Vec<u8>> {
 
 fn exchange(stream: &mut UnixStream, kind: u32, text: &str) -> io::Result<Vec<u8>> {
     let question = message(kind, text)?;
-    let end = Instant::now() + PATIENCE;
     stream.write_all(&question)?;
+    let mut patience = Patience { left: PATIENCE };
     let mut header = [0; HEADER];
-    read_until(stream, &mut header, end)?;
+    patience.read(stream, &mut header)?;
     let header = Header::read(&header)?;
     if header.kind != kind {
         return Err(no_sway());
     }
     let mut answer = vec![0; header.length];
-    read_until(stream, &mut answer, end)?;
+    patience.read(stream, &mut answer)?;
     Ok(answer)
 }
 
@@ -225,25 +227,40 @@ fn read<T: for<'a> Deserialize<'a>>(answer: &[u8]) -> Result<T> {
     serde_json::from_slice(answer).map_err(|error| DesktopError::Lost(format!("sway: {error}")))
 }
 
-/// Reads until all is there, or until a time: an answer may come byte by byte.
-fn read_until(stream: &mut UnixStream, mut to: &mut [u8], end: Instant) -> io::Result<()> {
-    while !to.is_empty() {
-        let rest = end.saturating_duration_since(Instant::now());
-        if rest.is_zero() {
-            let why = format!("it has not answered for {PATIENCE:?}");
-            return Err(io::Error::new(ErrorKind::TimedOut, why));
+/// How long an answer may still take.
+struct Patience {
+    left: Duration,
+}
+
+impl Patience {
+    /// Reads until all is there, or until the time is over: an answer may come byte by byte.
+    fn read(&mut self, stream: &mut UnixStream, mut to: &mut [u8]) -> io::Result<()> {
+        while !to.is_empty() {
+            if self.left.is_zero() {
+                let why = format!("it has not answered for {PATIENCE:?}");
+                return Err(io::Error::new(ErrorKind::TimedOut, why));
+            }
+            stream.set_read_timeout(Some(self.left.min(STEP)))?;
+            let began = Instant::now();
+            let read = stream.read(to);
+            self.spend(began.elapsed());
+            match read {
+                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+                Ok(count) => to = &mut to[count..],
+                // The time is over, or a signal came.
+                Err(error)
+                    if [ErrorKind::Interrupted, ErrorKind::WouldBlock].contains(&error.kind()) => {}
+                Err(error) => return Err(error),
+            }
         }
-        stream.set_read_timeout(Some(rest))?;
-        match stream.read(to) {
-            Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
-            Ok(count) => to = &mut to[count..],
-            // The time is over, or a signal came.
-            Err(error)
-                if [ErrorKind::Interrupted, ErrorKind::WouldBlock].contains(&error.kind()) => {}
-            Err(error) => return Err(error),
-        }
+        Ok(())
     }
-    Ok(())
+
+    /// A wait took so long. Where it took longer than a step, this program stood still, as on a machine that stalls, and
+    /// sway may have done so too.
+    fn spend(&mut self, waited: Duration) {
+        self.left = self.left.saturating_sub(waited.min(STEP));
+    }
 }
 
 #[cfg(test)]
@@ -268,6 +285,17 @@ mod tests {
         });
         let error = exchange(&mut ours, GET_TREE, "").unwrap_err();
         assert_eq!(error.to_string(), "it has not answered for 2s");
+    }
+
+    #[test]
+    fn a_machine_that_stalls_does_not_end_the_wait() {
+        let mut patience = Patience { left: PATIENCE };
+        patience.spend(Duration::from_secs(3));
+        assert_eq!(patience.left, PATIENCE - STEP);
+        for _ in 0..20 {
+            patience.spend(STEP);
+        }
+        assert_eq!(patience.left, Duration::ZERO);
     }
 
     fn message(length: u32, kind: u32, text: &[u8]) -> Vec<u8> {
