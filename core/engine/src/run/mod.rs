@@ -105,6 +105,7 @@ impl Default for Options {
             replay: None,
             program: None,
             elsewhere: BTreeSet::new(),
+            fed: BTreeSet::new(),
             worker_machines: BTreeMap::new(),
             last_wait: Self::LAST_WAIT,
         }
