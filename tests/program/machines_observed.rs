@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Stdio;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use flowpipe_recording::{Entry, Recording};
 use flowpipe_tests::{Ran, flowpipe, run};
 use serde_json::Value;
 
 use crate::machines::{Machine, free_address, on_two, without_end};
-use crate::screen::wait_for;
 
 /// Starts a machine. `more`: more arguments.
 pub fn start(file: &str, machine: &str, more: &[&str]) -> Machine {
@@ -65,14 +64,28 @@ fn nanoseconds(text: &str) -> i64 {
     (number.parse::<f64>().unwrap() * unit) as i64
 }
 
+/// How long messages of a stage are awaited while all programs run. On a busy machine their start takes a minute.
+const LONGEST_WAIT: Duration = Duration::from_secs(300);
+
 /// Waits until a recording that grows has messages of the solver, while these machines run.
 pub fn recorded_from_solver(growing: &Path, machines: &mut [Machine]) {
-    wait_for("messages of the solver", || {
+    let began = Instant::now();
+    loop {
         machines.iter_mut().for_each(Machine::check_runs);
-        let recording = Recording::open(growing).ok()?;
-        let solved = messages(&recording).get("/solver/out").copied();
-        (solved? > 1).then_some(())
-    });
+        let reading = Instant::now();
+        let recording = Recording::open(growing).ok();
+        let solved = recording.and_then(|it| messages(&it).get("/solver/out").copied());
+        if solved > Some(1) {
+            return;
+        }
+        let waited = began.elapsed();
+        assert!(
+            waited < LONGEST_WAIT,
+            "no messages of the solver, and all machines run"
+        );
+        // To read it takes longer the more it has, and the programs need the processor too.
+        std::thread::sleep(reading.elapsed().max(Duration::from_millis(2)));
+    }
 }
 
 #[test]
