@@ -11,6 +11,7 @@ use flowpipe_puzzle::text;
 use flowpipe_terminal::eprintln;
 
 use crate::args::Global;
+use crate::batch::generated_samples::GeneratedSamples;
 use crate::batch::memory_limit::MemoryLimit;
 use crate::batch::task::{GeneratorTask, Task};
 use crate::batch::worker_pool::{PoolEvent, WorkerPool};
@@ -39,8 +40,9 @@ pub fn run(
     let seed = task.seed;
     let task = Task::Generate(task);
     let task = serde_json::to_value(task).map_err(|error| Failure::Run(error.to_string()))?;
-    let decode = |_: &str, items: Range<u64>, body: &[u8], is_over: &dyn Fn() -> bool| {
-        decode(recipe, seed, items, body, is_over).map(Some)
+    let received = Received::new(recipe, seed);
+    let decode = |machine: &str, items: Range<u64>, body: &[u8], is_over: &dyn Fn() -> bool| {
+        received.decode(machine, items, body, is_over).map(Some)
     };
     let job = Job {
         facts: &facts(&Catalogue::default(), [])?,
@@ -82,41 +84,77 @@ fn encode(items: Range<u64>) -> Encoded<Generation> {
     Encoded::Items(body, count)
 }
 
-/// Reads and verifies what a worker has generated. Where it found no puzzle, this machine looks for itself, until
-/// `is_over`: that takes at most some 20 s. It does so once an answer. What follows is given to a worker again.
-fn decode(
-    recipe: &Recipe,
+/// What the workers of a job have generated.
+struct Received<'a> {
+    recipe: &'a Recipe,
     seed: u64,
-    items: Range<u64>,
-    body: &[u8],
-    is_over: &dyn Fn() -> bool,
-) -> Result<Decoded<Generation>, String> {
-    let mut generator = Generator::new();
-    let mut made = Vec::new();
-    let mut places = items;
-    for line in body.split(|byte| *byte == b'\n') {
-        let place = places.next().ok_or("more puzzles than were asked for")?;
-        if line.is_empty() {
-            let found = generator.generate_until(recipe, Random::seed_of(seed, place), is_over);
-            if !matches!(found, Err(GenerateError::Cancelled)) {
-                made.push(found);
-            }
-            break;
+    samples: GeneratedSamples,
+}
+
+impl<'a> Received<'a> {
+    fn new(recipe: &'a Recipe, seed: u64) -> Self {
+        Self {
+            recipe,
+            seed,
+            samples: GeneratedSamples::default(),
         }
-        let line = std::str::from_utf8(line).map_err(|_| "a puzzle that is no text")?;
-        let mut entries = text::read(line);
-        let entry = entries.pop().filter(|_| entries.is_empty());
-        let (puzzle, _) = entry
-            .and_then(|entry| entry.puzzle.ok())
-            .ok_or("a line that is no puzzle")?;
-        let verified = generator.verify(recipe, puzzle);
-        made.push(Ok(verified.ok_or("a puzzle of another recipe")?));
     }
-    let cells = made.iter().flatten().map(|it| it.puzzle.board().len());
-    Ok(Decoded {
-        heap_bytes: cells.sum::<usize>() * CELL_BYTES,
-        results: made,
-    })
+
+    /// Reads and verifies what a worker has generated, and generates a sample of it again. Where it found no puzzle, this
+    /// machine looks for itself, until `is_over`: that takes at most some 20 s. It does each once an answer. What follows
+    /// is given to a worker again.
+    fn decode(
+        &self,
+        machine: &str,
+        items: Range<u64>,
+        body: &[u8],
+        is_over: &dyn Fn() -> bool,
+    ) -> Result<Decoded<Generation>, String> {
+        let mut generator = Generator::new();
+        let mut made = Vec::new();
+        let mut sent = Vec::new();
+        let mut places = items;
+        for line in body.split(|byte| *byte == b'\n') {
+            let place = places.next().ok_or("more puzzles than were asked for")?;
+            if line.is_empty() {
+                let found = generator.generate_until(self.recipe, self.seed_of(place), is_over);
+                if !matches!(found, Err(GenerateError::Cancelled)) {
+                    made.push(found);
+                }
+                break;
+            }
+            let line = std::str::from_utf8(line).map_err(|_| "a puzzle that is no text")?;
+            let mut entries = text::read(line);
+            let entry = entries.pop().filter(|_| entries.is_empty());
+            let (puzzle, _) = entry
+                .and_then(|entry| entry.puzzle.ok())
+                .ok_or("a line that is no puzzle")?;
+            let verified = generator.verify(self.recipe, puzzle);
+            let verified = verified.ok_or("a puzzle of another recipe")?;
+            sent.push((place, text::write_line(&verified.puzzle)));
+            made.push(Ok(verified));
+        }
+        if let Some((place, line)) = self.samples.choose(machine, &sent) {
+            let found = generator.generate_until(self.recipe, self.seed_of(*place), is_over);
+            let is_same = match found {
+                Ok(generated) => text::write_line(&generated.puzzle) == *line,
+                Err(error) => error == GenerateError::Cancelled,
+            };
+            if !is_same {
+                let why = "a puzzle that is not the one of its seed: others that it sent before may be wrong too";
+                return Err(why.to_owned());
+            }
+        }
+        let cells = made.iter().flatten().map(|it| it.puzzle.board().len());
+        Ok(Decoded {
+            heap_bytes: cells.sum::<usize>() * CELL_BYTES,
+            results: made,
+        })
+    }
+
+    fn seed_of(&self, place: u64) -> u64 {
+        Random::seed_of(self.seed, place)
+    }
 }
 
 /// Generates puzzles for another machine.
@@ -194,6 +232,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::args::PuzzleKind;
 
     fn task() -> GeneratorTask {
         GeneratorTask {
@@ -234,14 +273,80 @@ mod tests {
         // What follows is not even read.
         for rest in [&b""[..], b"\n", b"\n\n\n", b"\nnone\n"] {
             for (body, count) in [(rest.to_vec(), 1), ([&line, &b"\n"[..], rest].concat(), 2)] {
-                let decoded = decode(&recipe, 7, 0..8, &body, &|| false).unwrap();
+                let received = Received::new(&recipe, 7);
+                let decoded = received.decode("rack", 0..8, &body, &|| false).unwrap();
                 assert_eq!(decoded.results.len(), count, "{body:?}");
                 assert!(decoded.results.iter().all(Result::is_ok));
                 // Once the job is over, this machine generates nothing.
-                let decoded = decode(&recipe, 7, 0..8, &body, &|| true).unwrap();
+                let decoded = received.decode("rack", 0..8, &body, &|| true).unwrap();
                 assert_eq!(decoded.results.len(), count - 1, "{body:?}");
             }
         }
+    }
+
+    /// What an honest worker sends for the first places.
+    fn sent(task: &GeneratorTask, count: u64) -> Vec<u8> {
+        let memory = Arc::new(MemoryLimit::measured_by(None, || 0));
+        let runner = super::runner(task, memory).unwrap();
+        runner.run(&chunk(count), &|| false).unwrap()
+    }
+
+    #[test]
+    fn what_an_honest_worker_sends_is_accepted() {
+        use PuzzleKind::{Bridges, Hexes, Holes, Walls, Warps};
+        for (size, kinds) in [
+            // There are few different ones of this size.
+            (3, Vec::new()),
+            (6, Vec::new()),
+            (6, vec![Bridges]),
+            (5, vec![Hexes]),
+            (6, vec![Warps, Walls, Holes]),
+        ] {
+            let task = GeneratorTask {
+                cols: size,
+                rows: size,
+                kinds,
+                ..task()
+            };
+            let recipe = task.recipe().unwrap();
+            let body = sent(&task, 40);
+            // Each is in an answer of its own: those of a new worker are always generated again.
+            for (place, line) in (0..).zip(body.split(|byte| *byte == b'\n')) {
+                let received = Received::new(&recipe, 7);
+                let decoded = received.decode("rack", place..place + 1, line, &|| false);
+                assert!(decoded.is_ok(), "{task:?} {place} {decoded:?}");
+            }
+            let received = Received::new(&recipe, 7);
+            let decoded = received.decode("rack", 0..40, &body, &|| false).unwrap();
+            assert_eq!(decoded.results.len(), 40);
+        }
+    }
+
+    #[test]
+    fn puzzles_of_another_seed_are_refused() {
+        let recipe = task().recipe().unwrap();
+        let body = sent(&GeneratorTask { seed: 8, ..task() }, 8);
+        let decode = |received: &Received<'_>, machine: &str, body: &[u8]| {
+            let decoded = received.decode(machine, 0..8, body, &|| false);
+            decoded.map(|it| it.results.len())
+        };
+        let received = Received::new(&recipe, 7);
+        let error = decode(&received, "rack", &body).unwrap_err();
+        assert!(error.contains("not the one of its seed"), "{error}");
+        // What one worker has sent says nothing of another one.
+        assert_eq!(decode(&received, "tower", &sent(&task(), 8)), Ok(8));
+        assert!(decode(&received, "shelf", &body).is_err());
+    }
+
+    #[test]
+    fn one_puzzle_again_and_again_is_refused() {
+        let recipe = task().recipe().unwrap();
+        let received = Received::new(&recipe, 7);
+        let first = sent(&task(), 1);
+        // It is that of its place, and of no other one.
+        assert!(received.decode("rack", 0..1, &first, &|| false).is_ok());
+        let again = received.decode("rack", 1..2, &first, &|| false);
+        assert!(again.is_err(), "{again:?}");
     }
 
     #[test]
