@@ -3,7 +3,7 @@
 mod cycles;
 mod distribution;
 mod ended;
-mod line_budget;
+pub mod line_budget;
 mod notices;
 mod observed;
 mod observer;

@@ -17,7 +17,9 @@ use crate::batch::generating;
 use crate::batch::memory_limit::{LimitedWork, MemoryLimit};
 use crate::batch::solving::{self, Outcome};
 use crate::batch::task::{PluginTask, SolverTask, Task};
+use crate::batch::worker_pool::differences;
 use crate::exit::Failure;
+use crate::machines::line_budget::{LimitedNotices, shortened};
 use crate::one_off::OneOffError;
 use crate::solver_run::{PuzzleContent, PuzzleList, RunReply};
 use crate::{installed_facts, pipeline_file, plugins, solver_run};
@@ -256,23 +258,58 @@ impl SolvingRunner {
     }
 }
 
-/// Prints what happens.
-pub fn print(coordinator: &str, event: &WorkerEvent) {
+/// Prints what happens. The other machine can cause it as often as it likes.
+pub fn print(coordinator: &str) -> impl Fn(WorkerEvent) {
+    let notices = LimitedNotices::new(coordinator);
+    let machine = coordinator.to_owned();
+    move |event| {
+        if let Some(text) = notices.text(&text(&machine, &event)) {
+            eprintln!("{text}");
+        }
+    }
+}
+
+/// An event as a line.
+fn text(coordinator: &str, event: &WorkerEvent) -> String {
     let machine = escape(coordinator);
     match event {
-        WorkerEvent::Started => eprintln!("works for machine {machine}"),
+        WorkerEvent::Started => format!("works for machine {machine}"),
         WorkerEvent::Differs(found) => {
-            let found = found.iter().map(ToString::to_string);
-            let found = found.collect::<Vec<_>>().join("; ");
-            eprintln!("does not work for machine {machine}: {}", escape(&found));
+            let found = differences(found);
+            format!("does not work for machine {machine}: {}", escape(&found))
         }
         WorkerEvent::Refused(why) => {
-            eprintln!("does not work for machine {machine}: {}", escape(why));
+            let why = shortened(why);
+            format!("does not work for machine {machine}: {}", escape(&why))
         }
-        WorkerEvent::Ended => eprintln!("machine {machine} has ended its work"),
-        WorkerEvent::Dead => eprintln!("machine {machine} is dead"),
+        WorkerEvent::Ended => format!("machine {machine} has ended its work"),
+        WorkerEvent::Dead => format!("machine {machine} is dead"),
         WorkerEvent::Malformed => {
-            eprintln!("machine {machine} sent what is no task: it is disconnected");
+            format!("machine {machine} sent what is no task: it is disconnected")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use flowpipe_machines::Difference;
+
+    use super::*;
+
+    #[test]
+    fn what_a_coordinator_sends_is_shortened() {
+        let long = "x".repeat(100_000);
+        let difference = Difference::Missing {
+            machine: "desk".to_owned(),
+            what: long.clone(),
+        };
+        for event in [
+            WorkerEvent::Differs(vec![difference; 30]),
+            WorkerEvent::Refused(long),
+        ] {
+            let text = text("desk", &event);
+            assert!(text.len() < 5_000, "{}", text.len());
+            assert!(text.starts_with("does not work for machine desk: "));
         }
     }
 }

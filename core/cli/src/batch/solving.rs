@@ -20,6 +20,7 @@ use crate::batch::task::{SolverTask, Task};
 use crate::batch::worker_pool::{PoolEvent, WorkerPool};
 use crate::exit::Failure;
 use crate::installed_facts::{facts, plugins_of};
+use crate::machines::line_budget::shortened;
 use crate::one_off::OneOffError;
 use crate::solver_run::{
     self, Reply, SolverOptions, SolverReply, StrokePlan, plan_bytes, reply_bytes,
@@ -216,7 +217,7 @@ fn accept(
     let plan = match (sent.plan, &sent.solver) {
         (None, _) => None,
         (Some(_), _) if !is_planned => return Err("a plan that was not asked for".to_owned()),
-        (Some(Err(reason)), _) => Some(Err(reason)),
+        (Some(Err(reason)), _) => Some(Err(shortened(&reason))),
         (Some(Ok(plan)), Some(SentReply::Answer { answer, .. })) => {
             let Verdict::Solution { solution, .. } = answer else {
                 return Err("strokes without a solution".to_owned());
@@ -234,10 +235,10 @@ fn accept(
     };
     let solver = match sent.solver {
         None => None,
-        Some(SentReply::TimedOut(reason)) => Some(SolverReply::TimedOut(reason)),
-        Some(SentReply::Failed(reason)) => Some(SolverReply::Failed(reason)),
+        Some(SentReply::TimedOut(reason)) => Some(SolverReply::TimedOut(shortened(&reason))),
+        Some(SentReply::Failed(reason)) => Some(SolverReply::Failed(shortened(&reason))),
         Some(SentReply::Answer {
-            answer,
+            mut answer,
             effort,
             search_us,
             call_us,
@@ -245,6 +246,7 @@ fn accept(
             check_answer(puzzle, &answer).map_err(|error| error.to_string())?;
             check_time(search_us)?;
             check_time(call_us)?;
+            shorten_reason(&mut answer);
             // The name of the solver is that of the command.
             let solved = Solved::new("", answer, IgnoredAny).with_effort(effort);
             Some(SolverReply::Answer {
@@ -259,6 +261,19 @@ fn accept(
         plan,
         machine: machine.clone(),
     })
+}
+
+/// Each reason is printed.
+fn shorten_reason(answer: &mut Verdict) {
+    match answer {
+        Verdict::Solution { .. } | Verdict::Unsolvable { reason: None, .. } => {}
+        Verdict::Unsolvable {
+            reason: Some(reason),
+            ..
+        }
+        | Verdict::Unsupported { reason, .. }
+        | Verdict::Unknown { reason, .. } => *reason = shortened(reason),
+    }
 }
 
 fn check_time(us: f64) -> Result<(), String> {
@@ -390,7 +405,29 @@ impl Outcome {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    #[test]
+    fn reasons_of_workers_are_shortened() {
+        let read = text::read("AB\nAB\n").pop().unwrap();
+        let (puzzle, _) = read.puzzle.unwrap();
+        let long = "x".repeat(100_000);
+        for line in [
+            format!(r#"{{"solver":{{"Failed":"{long}"}},"plan":null}}"#),
+            format!(r#"{{"solver":{{"TimedOut":"{long}"}},"plan":null}}"#),
+            format!(r#"{{"solver":null,"plan":{{"Err":"{long}"}}}}"#),
+        ] {
+            let decoded = decode(&[&puzzle], "rack", 0..1, line.as_bytes(), true).unwrap();
+            assert!(decoded.heap_bytes < 10_000, "{}", decoded.heap_bytes);
+        }
+        let mut answer: Verdict =
+            serde_json::from_value(json!({ "verdict": "unknown", "reason": long })).unwrap();
+        shorten_reason(&mut answer);
+        let length = serde_json::to_string(&answer).unwrap().len();
+        assert!(length < 10_000, "{length}");
+    }
 
     #[test]
     fn of_a_chunk_no_more_is_read_than_a_coordinator_sends() {

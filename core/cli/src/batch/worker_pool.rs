@@ -1,5 +1,6 @@
 //! The workers of a file of machines, as the command sees them that distributes.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -7,6 +8,7 @@ use std::time::Duration;
 
 use flowpipe_config::reader::batch_machines::BatchMachines;
 use flowpipe_link::link::LinkFailure;
+use flowpipe_machines::Difference;
 use flowpipe_machines::batch::coordinator::Reason;
 use flowpipe_machines::batch::{AbsentWorker, BatchError, BatchEvent, Job, Notice, Workers};
 use flowpipe_terminal::{counted, escape};
@@ -15,16 +17,21 @@ use crate::args::Global;
 use crate::batch::machines_file;
 use crate::connection_advice::advice;
 use crate::exit::Failure;
+use crate::machines::line_budget::{LimitedNotices, shortened};
 use crate::transports;
 
 /// How long a job waits when no worker is there.
 const ABSENCE_TIMEOUT: Duration = Duration::from_secs(20);
+/// The most differences that are printed.
+const MOST_DIFFERENCES: usize = 20;
 
 /// The workers.
 pub struct WorkerPool {
     workers: Workers,
     /// The name of this machine.
     own: String,
+    /// By worker.
+    notices: BTreeMap<String, LimitedNotices>,
 }
 
 /// What happens during a job.
@@ -65,8 +72,15 @@ impl WorkerPool {
             transports::open(&machines, coordinator, other)
                 .map_err(|failure| io::Error::other(failure.to_string()))
         };
+        let notices = names.iter();
+        let notices = notices.map(|name| (name.clone(), LimitedNotices::new(name)));
+        let notices = notices.collect();
         let workers = Workers::start(&own, &names, Box::new(connect))?;
-        Ok(Self { workers, own })
+        Ok(Self {
+            workers,
+            own,
+            notices,
+        })
     }
 
     /// Does a job, as [`Workers::run`] does.
@@ -78,10 +92,18 @@ impl WorkerPool {
         job: &Job<'_, R>,
         mut each: impl FnMut(PoolEvent<R>) -> ControlFlow<B>,
     ) -> Result<ControlFlow<B>, Failure> {
+        let notices = &self.notices;
         let ended = self.workers.run(job, ABSENCE_TIMEOUT, |event| {
             each(match event {
                 BatchEvent::Results { first, results } => PoolEvent::Results(first, results),
-                BatchEvent::Notice(notice) => PoolEvent::Notice(text(&notice)),
+                BatchEvent::Notice(notice) => {
+                    let text = text(&notice);
+                    let limited = cause(&notice).and_then(|machine| notices.get(machine));
+                    match limited.map_or(Some(text.clone()), |it| it.text(&text)) {
+                        Some(text) => PoolEvent::Notice(text),
+                        None => PoolEvent::Idle,
+                    }
+                }
                 BatchEvent::Idle => PoolEvent::Idle,
             })
         });
@@ -116,6 +138,22 @@ fn absent(worker: &AbsentWorker, own: &str) -> String {
     }
 }
 
+/// What differs, as far as it is printed.
+pub fn differences(found: &[Difference]) -> String {
+    // Of what is not printed, nothing is formatted.
+    let found = found.iter().take(MOST_DIFFERENCES).map(ToString::to_string);
+    shortened(&found.collect::<Vec<_>>().join("; "))
+}
+
+/// The worker that a notice is about, if it may cause any number of them.
+fn cause(notice: &Notice) -> Option<&str> {
+    match notice {
+        Notice::Joined { machine, .. } | Notice::Disconnected { machine, .. } => Some(machine),
+        // A worker that does not take part causes no more. This machine counts the time.
+        Notice::Refused { .. } | Notice::Dropped { .. } | Notice::Stalled { .. } => None,
+    }
+}
+
 /// A notice as a line.
 fn text(notice: &Notice) -> String {
     match notice {
@@ -133,8 +171,7 @@ fn text(notice: &Notice) -> String {
             let machine = escape(machine);
             match reason {
                 Reason::Differs(found) => {
-                    let found = found.iter().map(ToString::to_string);
-                    let found = found.collect::<Vec<_>>().join("; ");
+                    let found = differences(found);
                     format!("machine {machine} does not take part: {}", escape(&found))
                 }
                 Reason::Failed(why) => {

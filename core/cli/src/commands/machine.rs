@@ -96,7 +96,7 @@ fn run_work(global: &Global, args: &MachineWork) -> Result<Ended, Failure> {
         coordinator: &coordinator.name,
         lanes,
     };
-    let print = |event| serving::print(&coordinator.name, &event);
+    let print = serving::print(&coordinator.name);
     // A signal ends the program.
     serve(settings, transport, &serving, &print, &|| false)?;
     Ok(Ended::Done)

@@ -1,14 +1,59 @@
 //! How many lines are printed of what another machine can cause again and again.
 
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
+
+use flowpipe_sync::lock;
+use flowpipe_terminal::{counted, escape};
 
 /// The most lines at once.
 const MOST: u64 = 20;
 /// After how long there may be one more.
 const INTERVAL: Duration = Duration::from_secs(10);
 
+/// The most characters of a text that another machine has sent.
+const LONGEST_TEXT: usize = 4_000;
+
+/// What is printed of another machine, which may cause it as often as it likes.
+pub struct LimitedNotices {
+    /// Its name, which is escaped.
+    machine: String,
+    budget: Mutex<LineBudget>,
+}
+
+impl LimitedNotices {
+    /// Nothing is printed yet of this machine.
+    pub fn new(machine: &str) -> Self {
+        Self {
+            machine: escape(machine).into_owned(),
+            budget: Mutex::new(LineBudget::new(Instant::now())),
+        }
+    }
+
+    /// What to print now for a notice. `None`: there were too many.
+    pub fn text(&self, notice: &str) -> Option<String> {
+        let withheld = lock(&self.budget).spend(Instant::now())?;
+        if withheld == 0 {
+            return Some(notice.to_owned());
+        }
+        let count = counted(usize::try_from(withheld).unwrap_or(usize::MAX), "notice");
+        Some(format!(
+            "machine {}: {count} were not printed, since there were too many\n{notice}",
+            self.machine
+        ))
+    }
+}
+
+/// The start of what another machine has sent, as far as it is printed.
+pub fn shortened(text: &str) -> String {
+    match text.char_indices().nth(LONGEST_TEXT) {
+        Some((end, _)) => format!("{} …", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
 /// Lines that may still be printed: at most 20 at once, and one more every 10 s.
-pub(super) struct LineBudget {
+struct LineBudget {
     left: u64,
     /// From when on the time counts for the next one.
     since: Instant,
@@ -16,7 +61,7 @@ pub(super) struct LineBudget {
 }
 
 impl LineBudget {
-    pub(super) fn new(now: Instant) -> Self {
+    fn new(now: Instant) -> Self {
         Self {
             left: MOST,
             since: now,
@@ -25,7 +70,7 @@ impl LineBudget {
     }
 
     /// Whether a line may be printed now: how many were not since the last one.
-    pub(super) fn spend(&mut self, now: Instant) -> Option<u64> {
+    fn spend(&mut self, now: Instant) -> Option<u64> {
         while self.left < MOST && now.saturating_duration_since(self.since) >= INTERVAL {
             self.left += 1;
             self.since += INTERVAL;
@@ -45,6 +90,26 @@ impl LineBudget {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_machine_is_printed_a_limited_number_of_times() {
+        let notices = LimitedNotices::new("rack\u{1b}");
+        let printed = (0..1_000).filter_map(|_| notices.text("it came"));
+        assert_eq!(printed.collect::<Vec<_>>(), ["it came"; MOST as usize]);
+        lock(&notices.budget).since -= INTERVAL;
+        let next = notices.text("it came").unwrap();
+        assert_eq!(
+            next,
+            "machine rack\\u001b: 980 notices were not printed, since there were too many\nit came"
+        );
+    }
+
+    #[test]
+    fn a_long_text_is_shortened() {
+        let text = "é".repeat(LONGEST_TEXT);
+        assert_eq!(shortened(&text), text);
+        assert_eq!(shortened(&format!("{text}x")), format!("{text} …"));
+    }
 
     #[test]
     fn what_comes_rarely_is_all_printed() {

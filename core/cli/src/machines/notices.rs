@@ -1,8 +1,8 @@
 //! What a machine prints of the others: which ones are missing, and what happens to them in the run.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use flowpipe_config::pipeline::{Machine, Pipeline};
@@ -16,12 +16,10 @@ use crate::connection_advice::advice;
 use crate::exit::Failure;
 use crate::machines::Ending;
 use crate::machines::cycles::IdleMachines;
-use crate::machines::line_budget::LineBudget;
+use crate::machines::line_budget::{LimitedNotices, shortened};
 
 /// When it is printed why another machine is not there yet.
 const NOTICE_AFTER: Duration = Duration::from_secs(4);
-/// The most characters of what differs between machines.
-const LONGEST_DIFFERENCES: usize = 4_000;
 /// Of how many messages of a machine it is printed why they are refused.
 const MOST_REFUSALS: usize = 20;
 /// The most characters of another machine's reason to end the run.
@@ -91,14 +89,6 @@ pub(super) fn refused(error: AgreementError) -> Failure {
     }
 }
 
-/// What other machines have sent, as far as it is printed.
-fn shortened(text: &str) -> String {
-    match text.char_indices().nth(LONGEST_DIFFERENCES) {
-        Some((end, _)) => format!("{} …", text.get(..end).unwrap_or_default()),
-        None => text.to_owned(),
-    }
-}
-
 /// What the notices of a bridge are about.
 pub(super) struct NoticeScope {
     pub pipeline: Pipeline,
@@ -122,6 +112,7 @@ pub(super) fn print(scope: NoticeScope) -> impl Fn(BridgeEvent) + Send + Sync {
         idle,
     } = scope;
     let machine = pipeline.machines.all.get(peer).map_or("?", |it| &it.name);
+    let budget = LimitedNotices::new(machine);
     let machine = escape(machine).into_owned();
     let its_ending = ending.clone();
     let lose = move |reason: Option<String>| {
@@ -132,16 +123,11 @@ pub(super) fn print(scope: NoticeScope) -> impl Fn(BridgeEvent) + Send + Sync {
         }
     };
     let refusals = AtomicUsize::new(0);
-    let budget = Mutex::new(LineBudget::new(Instant::now()));
-    let its_name = machine.clone();
     // A machine can connect as often as it likes.
-    let of_connection = move |text: &str| match lock(&budget).spend(Instant::now()) {
-        None => {}
-        Some(0) => eprintln!("{text}"),
-        Some(withheld) => eprintln!(
-            "machine {its_name}: {} of its connection were not printed, since there were too many\n{text}",
-            counted(usize::try_from(withheld).unwrap_or(usize::MAX), "notice")
-        ),
+    let of_connection = move |text: &str| {
+        if let Some(text) = budget.text(text) {
+            eprintln!("{text}");
+        }
     };
     move |event| match event {
         BridgeEvent::Connected => of_connection(&format!("connected to machine {machine}")),
