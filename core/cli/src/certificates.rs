@@ -109,7 +109,11 @@ pub fn write(machines: &[Machine], certificates: &Certificates) -> Result<(), Fa
     }
     let mut written: Vec<&Path> = Vec::new();
     for (path, content, is_private) in &files {
-        if let Err(error) = create(path, content, *is_private) {
+        let fill = |mut file: &File| {
+            file.write_all(content.as_bytes())?;
+            file.sync_all()
+        };
+        if let Err(error) = create(path, *is_private, fill) {
             for path in written {
                 // The first error is reported.
                 let _ = fs::remove_file(path);
@@ -121,7 +125,12 @@ pub fn write(machines: &[Machine], certificates: &Certificates) -> Result<(), Fa
     Ok(())
 }
 
-fn create(path: &Path, content: &str, is_private: bool) -> io::Result<()> {
+/// Creates a file and fills it. One that can't be filled is removed.
+fn create(
+    path: &Path,
+    is_private: bool,
+    fill: impl FnOnce(&File) -> io::Result<()>,
+) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
@@ -131,14 +140,19 @@ fn create(path: &Path, content: &str, is_private: bool) -> io::Result<()> {
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, if is_private { 0o600 } else { 0o644 });
     #[cfg(not(unix))]
     let _ = is_private;
-    let mut file = options.open(path).map_err(|error| match error.kind() {
+    let file = options.open(path).map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => io::Error::other(
             "it exists, and is not replaced: remove all certificates of the folder to create new ones",
         ),
         _ => error,
     })?;
-    file.write_all(content.as_bytes())?;
-    file.sync_all()
+    let filled = fill(&file);
+    drop(file);
+    if filled.is_err() {
+        // The first error is reported.
+        let _ = fs::remove_file(path);
+    }
+    filled
 }
 
 fn read(path: &Path, is_private: bool) -> io::Result<Vec<u8>> {
@@ -181,4 +195,23 @@ fn check_private(file: &File) -> io::Result<()> {
 #[cfg(not(unix))]
 fn check_private(_: &File) -> io::Result<()> {
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_cannot_be_filled_does_not_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("keys").join("desk.key");
+        let full = |_: &File| Err(io::Error::from(io::ErrorKind::StorageFull));
+        let error = create(&path, true, full).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+        assert!(!path.exists());
+        // What exists is not replaced, and not removed.
+        fs::write(&path, "before").unwrap();
+        assert!(create(&path, true, full).is_err());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "before");
+    }
 }
