@@ -126,6 +126,14 @@ mod tests {
                 vec!["1:1: unknown key `name`"],
             ),
             (
+                "[machines.a]\nlisten = \"tcp/127.0.0.1:0\"\n[machines.b]\n".to_owned(),
+                vec!["2:10: \"tcp/127.0.0.1:0\" is no address of a machine"],
+            ),
+            (
+                format!("{listens}[machines.ca]\n"),
+                vec!["4:11: no machine can have the name of the authority of certificates"],
+            ),
+            (
                 "[machines.a]\nlisten = \"tcp/1.2.3.4:5\"\n[machines.b]\nlisen = 1\n".to_owned(),
                 vec![
                     "2:10: \"tcp/1.2.3.4:5\" is no address of a machine",

@@ -195,7 +195,7 @@ fn check(written: &Written<'_, '_>, machines: &Machines, wires: &[Wire], finding
         if one == other {
             continue;
         }
-        if machines.opens(one, other).is_none() && reported.insert((one, other)) {
+        if !can_meet(written, machines, one, other) && reported.insert((one, other)) {
             let name = |machine: usize| machines.all[machine].name.clone();
             let problem = Problem::NobodyListens {
                 one: name(one),
@@ -204,17 +204,17 @@ fn check(written: &Written<'_, '_>, machines: &Machines, wires: &[Wire], finding
             findings.report(&written.machines[one].name.span(), problem);
         }
     }
-    for (stage, written) in written.stages.iter().enumerate() {
+    for (stage, its) in written.stages.iter().enumerate() {
         let distributor = of(stage);
-        for machine in written.machines.iter().flat_map(|it| it.get_ref()) {
+        for machine in its.machines.iter().flat_map(|it| it.get_ref()) {
             let Some(index) = machines.find(machine.get_ref()) else {
                 continue;
             };
             let pair = (distributor.min(index), distributor.max(index));
-            let is_linked = index == distributor || machines.opens(pair.0, pair.1).is_some();
+            let is_linked = index == distributor || can_meet(written, machines, pair.0, pair.1);
             if !is_linked && reported.insert(pair) {
                 let problem = Problem::NobodyListensToDistribute {
-                    stage: written.name.get_ref().clone(),
+                    stage: its.name.get_ref().clone(),
                     distributor: machines.all[distributor].name.clone(),
                     machine: machine.get_ref().clone(),
                 };
@@ -239,6 +239,15 @@ fn check(written: &Written<'_, '_>, machines: &Machines, wires: &[Wire], finding
             seen.extend(cycle);
         }
     }
+}
+
+/// Whether one of two machines listens. An address that is wrong is reported, and is one.
+fn can_meet(written: &Written<'_, '_>, machines: &Machines, one: usize, other: usize) -> bool {
+    let is_written = |machine: usize| {
+        let machine = written.machines.get(machine);
+        machine.is_some_and(|it| it.listen.is_some())
+    };
+    machines.opens(one, other).is_some() || is_written(one) || is_written(other)
 }
 
 /// Reports addresses of a machine that do not fit each other, and one that nobody can connect to.
@@ -284,7 +293,10 @@ fn address(written: Option<&Spanned<String>>, findings: &mut Findings) -> Option
     } else {
         let address = text.strip_prefix("tcp/").map(str::parse::<SocketAddr>);
         match address {
-            Some(Ok(address)) if address.ip().is_loopback() => Some(Address::Loopback(address)),
+            // Others do not find a port that the system chooses.
+            Some(Ok(address)) if address.ip().is_loopback() && address.port() != 0 => {
+                Some(Address::Loopback(address))
+            }
             _ => None,
         }
     };

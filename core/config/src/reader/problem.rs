@@ -117,6 +117,8 @@ pub enum Problem {
     BadStageName { name: String },
     #[error("{name:?} can't be the name of a machine")]
     BadMachineName { name: String },
+    #[error("no machine can have the name of the authority of certificates")]
+    MachineOfAuthority,
     #[error("{address:?} is no address of a machine")]
     BadAddress { address: String },
     #[error("a machine listens and is reached by one protocol")]
@@ -341,6 +343,7 @@ impl Problem {
             Self::BadMachineName { .. } => {
                 "letters of ASCII, digits, `-` and `_` make a name, at most 128 bytes of them"
             }
+            Self::MachineOfAuthority => "its files would be ca.pem and ca.key: choose another name",
             Self::BadAddress { .. } => {
                 "between machines \"tls/HOST:PORT\", on one machine also \"tcp/127.0.0.1:7447\""
             }

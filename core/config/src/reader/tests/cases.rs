@@ -432,6 +432,17 @@ machine = "desk"
 plugin = "vision-opencv"
 from = "screen"
 machine = "rack"
+#:: an address that is wrong, and no other one
+[machines.desk]
+listen = "tcp/localhost:7447"
+[machines.rack]
+[stages.screen]
+plugin = "capture-screen"
+machine = "desk"
+[stages.vision]
+plugin = "vision-opencv"
+from = "screen"
+machine = "rack"
 #:: of three machines, two that exchange messages do not listen
 [machines.desk]
 listen = "tcp/127.0.0.1:7447"

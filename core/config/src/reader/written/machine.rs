@@ -70,7 +70,10 @@ pub(super) fn read(
     findings: &mut Findings,
 ) -> Option<WrittenMachine> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    if name.is_empty() || name.len() > LONGEST_STAGE_NAME || !name.chars().all(is_plain) {
+    // The authority of certificates has a file of its own beside those of the machines.
+    if name.eq_ignore_ascii_case("ca") {
+        findings.report(&name_span, Problem::MachineOfAuthority);
+    } else if name.is_empty() || name.len() > LONGEST_STAGE_NAME || !name.chars().all(is_plain) {
         let name = name.to_owned();
         findings.report(&name_span, Problem::BadMachineName { name });
     }
