@@ -105,7 +105,19 @@ impl Transport for TcpDialer {
         stream.set_read_timeout(Some(ANSWER_TIMEOUT))?;
         stream.write_all(&greeting::encode(&self.name))?;
         let mut answer = [0];
-        stream.read_exact(&mut answer)?;
+        stream.read_exact(&mut answer).map_err(|error| {
+            // The systems have different errors and texts for it.
+            let is_late = matches!(
+                error.kind(),
+                io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
+            );
+            match is_late {
+                true => {
+                    io::Error::new(io::ErrorKind::TimedOut, "what listens there did not answer")
+                }
+                false => error,
+            }
+        })?;
         if answer != [greeting::EXPECTED] {
             let name = &self.name;
             let why = format!("the program that listens there expects no machine {name}");
@@ -297,6 +309,15 @@ mod tests {
             text,
             "the program that listens there expects no machine three"
         );
+    }
+
+    #[test]
+    fn an_answer_that_does_not_come_is_named() {
+        let silent = std::net::TcpListener::bind(LOOPBACK).unwrap();
+        let mut dialer = TcpDialer::new(silent.local_addr().unwrap(), "one").unwrap();
+        let error = dialer.connect(LONG).err().unwrap();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        assert_eq!(error.to_string(), "what listens there did not answer");
     }
 
     #[test]

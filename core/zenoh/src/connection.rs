@@ -31,7 +31,8 @@ impl RouteConnection {
 
     fn put(&self, message: &mut Vec<u8>) -> io::Result<()> {
         if self.channel.is_over() {
-            return Err(io::ErrorKind::NotConnected.into());
+            let why = "it was cut, or the other end has closed it";
+            return Err(io::Error::new(io::ErrorKind::NotConnected, why));
         }
         if !frame::has_packets(message) {
             return Ok(());
