@@ -127,6 +127,10 @@ fn a_machine_that_can_t_start_ends_the_run_of_the_other_one() {
     assert!(rack.stderr.contains("no-such-program"), "{rack:#?}");
     let words = "machine rack ends the run: it could not start";
     assert!(desk.stderr.contains(words), "{desk:#?}");
+    // It is not awaited until it counts as dead.
+    for text in ["is dead", "died"] {
+        assert!(!desk.stderr.contains(text), "{desk:#?}");
+    }
 }
 
 #[test]

@@ -64,10 +64,7 @@ pub struct OtherMachines {
 }
 
 /// The machines that this one is connected to, until the run starts here. If it does not, they learn that.
-struct StartingPeers {
-    own: usize,
-    peers: Vec<(usize, Peer)>,
-}
+struct StartingPeers(Vec<(usize, Peer)>);
 
 /// The other machines of an active run.
 pub struct Bridges {
@@ -93,10 +90,12 @@ pub struct Bridges {
 #[derive(Default)]
 struct Ending {
     has_lost: AtomicBool,
-    /// That a machine is dead, and which, or why one did not start.
+    /// That a machine is dead or did not start, and which.
     reason: OnceLock<String>,
     /// The other machine that has ended it.
     machine: OnceLock<usize>,
+    /// The machines that did not start, which were reported.
+    not_started: Mutex<BTreeSet<usize>>,
     /// Whether a machine is dead that had workers alone.
     has_lost_workers: AtomicBool,
     /// The machines that are dead and had workers alone, as far as this one knows.
@@ -228,7 +227,7 @@ impl OtherMachines {
             observations,
             router,
             observers,
-            peers: StartingPeers { own, peers },
+            peers: StartingPeers(peers),
             clock,
             clock_setting,
             sent: Vec::new(),
@@ -291,13 +290,7 @@ impl OtherMachines {
     /// Distributes stages: their workers on other machines, and those that this one has for others.
     pub fn distribute(&mut self, catalogue: &Catalogue, options: &mut Options) {
         let pipeline = (&self.pipeline, self.own);
-        distribution::distribute(
-            pipeline,
-            &mut self.peers.peers,
-            catalogue,
-            self.clock,
-            options,
-        );
+        distribution::distribute(pipeline, &mut self.peers.0, catalogue, self.clock, options);
     }
 
     /// The stages that they run.
@@ -317,7 +310,7 @@ impl OtherMachines {
         let mut bridges = BTreeMap::new();
         let machines = &self.pipeline.machines;
         let cycles = DividedCycles::new(std::mem::take(&mut ends.cycles), machines, self.own);
-        for (peer, link) in std::mem::take(&mut self.peers.peers) {
+        for (peer, link) in std::mem::take(&mut self.peers.0) {
             let is_peer = |stage: usize| machines.of_stages[stage] == peer;
             let own_ends = RemoteEnds {
                 outgoing: ends
@@ -360,8 +353,8 @@ impl OtherMachines {
 
 impl Drop for StartingPeers {
     fn drop(&mut self) {
-        for (_, peer) in &self.peers {
-            peer.abandon(self.own, "it could not start");
+        for (_, peer) in &self.0 {
+            peer.abandon("it could not start");
         }
     }
 }
@@ -466,10 +459,12 @@ impl Bridges {
             });
             dead.collect()
         });
-        for &machine in &dead {
+        let not_started = lock(&self.ending.not_started);
+        for &machine in dead.iter().filter(|it| !not_started.contains(*it)) {
             let name = escape(&all[machine].name);
             eprintln!("machine {name} died before the end");
         }
+        drop(not_started);
         EndedMachines {
             has_all: dead.is_empty()
                 && !self.ending.has_lost.load(Ordering::Relaxed)

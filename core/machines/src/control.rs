@@ -40,9 +40,11 @@ pub(crate) enum Control {
     Stop {
         /// The machine that has ended it.
         machine: usize,
-        /// That a machine is dead, and which, or why it did not start.
+        /// That a machine is dead or did not start, and which.
         reason: Option<String>,
     },
+    /// The run does not start on the sender, which takes part no longer, and why.
+    NotStarted { reason: String },
     /// A machine of the pipeline is dead that has workers alone: the run goes on.
     WorkersDied { machine: usize },
     /// A machine of the pipeline has been idle in a cycle: see [`flowpipe_engine::run::remote::DividedCycle`].

@@ -139,13 +139,10 @@ impl Peer {
         self.served = Some(served);
     }
 
-    /// The run does not start here, on the machine `own`. The other one learns that, if it takes it soon.
-    pub fn abandon(&self, own: usize, reason: &str) {
-        let stop = Control::Stop {
-            machine: own,
-            reason: Some(reason.to_owned()),
-        };
-        if self.send(&stop) {
+    /// The run does not start here. The other machine learns that, if it takes it soon.
+    pub fn abandon(&self, reason: &str) {
+        let reason = reason.to_owned();
+        if self.send(&Control::NotStarted { reason }) {
             // A machine that has no time for it sees that this one is dead.
             let _ = self.link.finish(ABANDON_TIMEOUT);
         }

@@ -300,6 +300,7 @@ impl Start<'_> {
             Control::Clock { .. }
             | Control::Gone { .. }
             | Control::Stop { .. }
+            | Control::NotStarted { .. }
             | Control::Idle { .. }
             | Control::WorkersDied { .. }
             // It means a program that was here before.

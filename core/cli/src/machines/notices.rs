@@ -138,6 +138,17 @@ pub(super) fn print(scope: NoticeScope) -> impl Fn(BridgeEvent) + Send + Sync {
                 "the connection to machine {machine} is lost{reason}"
             ));
         }
+        BridgeEvent::NotStarted { reason } => {
+            let reason: String = reason.chars().take(LONGEST_REASON).collect();
+            if !stopper.is_ending() {
+                eprintln!("machine {machine} ends the run: {}", escape(&reason));
+            }
+            lock(&ending.not_started).insert(peer);
+            // The first one counts.
+            let _ = ending.machine.set(peer);
+            lose(Some(reason));
+            stopper.stop_with_other_machine();
+        }
         // The run goes on while each stage has another worker.
         BridgeEvent::Died if !pipeline.machines.runs_stages(peer) => {
             lose(None);
@@ -152,7 +163,9 @@ pub(super) fn print(scope: NoticeScope) -> impl Fn(BridgeEvent) + Send + Sync {
         BridgeEvent::Died => {
             idle.report_death(peer);
             lose(Some(format!("machine {machine} is dead")));
-            eprintln!("machine {machine} is dead: the run ends");
+            if !lock(&ending.not_started).contains(&peer) {
+                eprintln!("machine {machine} is dead: the run ends");
+            }
             stopper.stop_with_other_machine();
         }
         BridgeEvent::Lost { edge, sequences } => {

@@ -42,6 +42,11 @@ pub enum BridgeEvent {
         /// Why, if it is known.
         reason: Option<String>,
     },
+    /// The run did not start on the other machine. [`Self::Died`] follows.
+    NotStarted {
+        /// Why.
+        reason: String,
+    },
     /// The program of the other machine is dead, or apart from this one for too long. Its stages take part no longer.
     Died,
     /// After [`Self::Died`]: messages that the other machine had and did not finish, or that waited for it.
@@ -81,7 +86,7 @@ pub enum BridgeEvent {
     Stopped {
         /// The machine that has ended it, as the other one says: it may be no machine of the pipeline.
         machine: usize,
-        /// That a machine is dead, and which, or why it did not start.
+        /// That a machine is dead or did not start, and which.
         reason: Option<String>,
     },
 }

@@ -114,6 +114,11 @@ pub(super) fn receive(shared: &Shared, early: Vec<Event>, mut arrivals: HashMap<
                     Some(Control::Stop { machine, reason }) => {
                         (shared.report)(BridgeEvent::Stopped { machine, reason });
                     }
+                    // Its program is about to end.
+                    Some(Control::NotStarted { reason }) => {
+                        (shared.report)(BridgeEvent::NotStarted { reason });
+                        shared.link.give_up();
+                    }
                     // It may learn later that all have started.
                     Some(Control::Missing { .. }) => {}
                     // It was restarted while this machine started.

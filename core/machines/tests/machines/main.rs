@@ -315,6 +315,27 @@ fn a_machine_that_is_not_there_is_named() {
     );
 }
 
+#[test]
+fn a_machine_that_does_not_start_ends_the_run_of_the_other_one() {
+    let pipeline = line(WITHOUT_END);
+    let machines = machines(2, None);
+    for agreed in agree(&machines, [facts(), facts()]) {
+        agreed.unwrap();
+    }
+    let [desk, rack] = machines;
+    // Without what the other one sends, it would wait for so long.
+    let desk = desk.start(&pipeline, &[0, 2], Duration::from_secs(3600));
+    rack.peer.abandon("its disk is full");
+    let events = || desk.events.lock().unwrap().clone();
+    common::until("the end", || events().contains(&BridgeEvent::Died));
+    let reason = "its disk is full".to_owned();
+    let not_started = BridgeEvent::NotStarted { reason };
+    assert!(events().contains(&not_started), "{:?}", events());
+    desk.run.stop();
+    finish(desk.run);
+    assert!(!desk.bridge.finish());
+}
+
 /// Waits until a count has not changed for a while.
 fn until_still(what: &str, count: impl Fn() -> u64) -> u64 {
     let (mut last, mut since) = (count(), Instant::now());
