@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use flowpipe_config::pipeline::{Machine, Pipeline};
 use flowpipe_engine::run::Stopper;
 use flowpipe_link::link::LinkFailure;
+use flowpipe_link::transport::FailureReason;
 use flowpipe_machines::{Absence, AgreementError, BridgeEvent, Missing};
 use flowpipe_sync::lock;
 use flowpipe_terminal::{counted, eprintln, escape};
@@ -123,6 +124,8 @@ pub(super) fn print(scope: NoticeScope) -> impl Fn(BridgeEvent) + Send + Sync {
         }
     };
     let refusals = AtomicUsize::new(0);
+    let own_name = pipeline.machines.all.get(own);
+    let own_name = own_name.map_or_else(String::new, |it| it.name.clone());
     // A machine can connect as often as it likes.
     let of_connection = move |text: &str| {
         if let Some(text) = budget.text(text) {
@@ -136,6 +139,17 @@ pub(super) fn print(scope: NoticeScope) -> impl Fn(BridgeEvent) + Send + Sync {
             let reason = reason.unwrap_or_default();
             of_connection(&format!(
                 "the connection to machine {machine} is lost{reason}"
+            ));
+        }
+        BridgeEvent::NotReconnected(LinkFailure { reason, text }) => {
+            let why = escape(&text);
+            let advice = match reason {
+                // It may be dead, which is reported next.
+                None | Some(FailureReason::Unreachable) => String::new(),
+                reason => format!(": {}", advice(reason, &own_name)),
+            };
+            of_connection(&format!(
+                "there is no connection to machine {machine} yet: {why}{advice}"
             ));
         }
         BridgeEvent::NotStarted { reason } => {

@@ -14,7 +14,7 @@ use std::time::Duration;
 use crossbeam_channel::Sender;
 use flowpipe_engine::run::remote::{OutgoingEdge, RemoteEnds};
 use flowpipe_link::clock_offset::Offset;
-use flowpipe_link::link::{Link, Traffic};
+use flowpipe_link::link::{Link, LinkFailure, Traffic};
 use flowpipe_link::session::MessageId;
 use flowpipe_sync::lock;
 
@@ -42,6 +42,8 @@ pub enum BridgeEvent {
         /// Why, if it is known.
         reason: Option<String>,
     },
+    /// There is no connection for a while, and why it can't be made again, when that is new.
+    NotReconnected(LinkFailure),
     /// The run did not start on the other machine. [`Self::Died`] follows.
     NotStarted {
         /// Why.

@@ -21,6 +21,9 @@ use crate::wire;
 /// After how long it is checked whether a stage has taken a message, at least and at most.
 const TAKEN_CHECK: [Duration; 2] = [Duration::from_micros(200), Duration::from_millis(10)];
 
+/// How long there is no connection before it is reported why.
+const FAILURE_AFTER: Duration = Duration::from_secs(2);
+
 /// Passes the messages of an edge on to its stage.
 pub(super) fn receive_edge(
     shared: &Shared,
@@ -84,7 +87,17 @@ pub(super) fn receive(shared: &Shared, early: Vec<Event>, mut arrivals: HashMap<
     let mut early = early.into_iter();
     let mut gone_since = (!shared.link.is_connected()).then(Instant::now);
     let mut has_finished = false;
+    let mut reported = shared.link.failure();
     while !shared.is_closing() {
+        if !has_finished && gone_since.is_some_and(|since| since.elapsed() >= FAILURE_AFTER) {
+            let failure = shared.link.failure();
+            if failure != reported {
+                reported.clone_from(&failure);
+                if let Some(failure) = failure {
+                    (shared.report)(BridgeEvent::NotReconnected(failure));
+                }
+            }
+        }
         // Also one whose run is over: it stays until it has everything, unless its run did not start.
         if gone_since.is_some_and(|since| since.elapsed() >= shared.reconnect_timeout) {
             gone_since = None;
@@ -100,6 +113,7 @@ pub(super) fn receive(shared: &Shared, early: Vec<Event>, mut arrivals: HashMap<
             }
             Some(Event::Disconnected(violation)) => {
                 gone_since = Some(Instant::now());
+                reported = shared.link.failure();
                 if !has_finished {
                     let reason = violation.map(|it| format!("the other machine {it}"));
                     let reason = reason.or_else(|| Some(shared.link.failure()?.text));
