@@ -18,6 +18,7 @@ mod kind {
     pub const ACK: u8 = 4;
     pub const PING: u8 = 5;
     pub const PONG: u8 = 6;
+    pub const OCCUPIED: u8 = 7;
 }
 
 mod tag {
@@ -40,6 +41,8 @@ pub(crate) enum Packet<B> {
     Hello(Hello),
     /// The answer to [`Packet::Hello`].
     Welcome(Welcome),
+    /// Instead of a welcome: another program is connected as this machine.
+    Occupied,
     /// An item of the reliable stream.
     Item(Numbered<B>),
     /// All items up to this number have arrived.
@@ -133,6 +136,7 @@ impl<B: AsRef<[u8]>> Packet<B> {
                 write.bytes(&welcome.incarnation.0.to_le_bytes());
                 write.long(welcome.received);
             }
+            Self::Occupied => write.byte(kind::OCCUPIED),
             Self::Item(numbered) => {
                 write.byte(kind::ITEM);
                 write.long(numbered.sequence);
@@ -198,6 +202,7 @@ impl<'a> Packet<&'a [u8]> {
                 incarnation: read.incarnation()?,
                 received: read.long()?,
             }),
+            kind::OCCUPIED => Self::Occupied,
             kind::ITEM => Self::Item(Numbered {
                 sequence: read.long()?,
                 received: read.long()?,

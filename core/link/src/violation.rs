@@ -30,6 +30,9 @@ pub enum Violation {
     /// An older program of the same name, which a newer one has replaced, is still there.
     #[error("was given up, or has been replaced by another program of its name")]
     Replaced,
+    /// It is connected to another program of this machine, which lives.
+    #[error("is connected to another program that runs as this machine")]
+    Occupied,
     /// A connection that is older than the current one.
     #[error("has opened a newer connection")]
     Stale,
@@ -94,6 +97,9 @@ impl Violation {
     /// Whether a new connection can't help.
     #[must_use]
     pub fn is_final(self) -> bool {
-        !matches!(self, Self::Gap { .. } | Self::Stale | Self::Silent { .. })
+        !matches!(
+            self,
+            Self::Gap { .. } | Self::Stale | Self::Silent { .. } | Self::Occupied
+        )
     }
 }

@@ -90,7 +90,11 @@ impl Peer {
             opens,
         } = peer;
         let is_local = transport.is_local();
-        let settings = Settings::new(opens, control::channels(edges));
+        let settings = Settings {
+            // A program that is started twice by mistake must not end the run.
+            keeps_peer: true,
+            ..Settings::new(opens, control::channels(edges))
+        };
         let link = Link::start(settings, transport, clock)?;
         link.limit_messages(CHANNEL, control::MESSAGE_BYTES);
         link.receive_on(CHANNEL, control::CAPACITY);

@@ -152,6 +152,9 @@ pub(super) fn print(scope: NoticeScope) -> impl Fn(BridgeEvent) + Send + Sync {
                 "there is no connection to machine {machine} yet: {why}{advice}"
             ));
         }
+        BridgeEvent::SecondProgram => of_connection(&format!(
+            "a second program connects as machine {machine}, and is refused: two programs have one --machine"
+        )),
         BridgeEvent::NotStarted { reason } => {
             let reason: String = reason.chars().take(LONGEST_REASON).collect();
             if !stopper.is_ending() {

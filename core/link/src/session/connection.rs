@@ -20,6 +20,10 @@ pub(crate) struct ConnectionState {
     /// What the peer has received: its answer to the hello of this end.
     resumes_after: Option<u64>,
     pub is_established: bool,
+    /// Another program is connected as the peer.
+    is_refused: bool,
+    /// The peer does not know yet that it is refused.
+    owes_refusal: bool,
     /// When something arrived last.
     heard_ns: i64,
     ping_due_ns: i64,
@@ -39,6 +43,8 @@ impl ConnectionState {
             welcome: None,
             resumes_after: None,
             is_established: false,
+            is_refused: false,
+            owes_refusal: false,
             heard_ns: now_ns,
             ping_due_ns: now_ns,
             pinged_ns: None,
@@ -49,7 +55,15 @@ impl ConnectionState {
 
     /// The peer, and what it has received, once both are known.
     pub(crate) fn handshake(&self) -> Option<(Hello, u64)> {
-        self.peer.zip(self.resumes_after)
+        let both = self.peer.zip(self.resumes_after);
+        both.filter(|_| !self.is_refused)
+    }
+
+    /// Another program is connected as the peer. This one receives that instead of a welcome, and closes the connection.
+    pub(crate) fn refuse(&mut self) {
+        self.welcome = None;
+        self.is_refused = true;
+        self.owes_refusal = true;
     }
 
     /// The number of the connection, which both ends know.
@@ -100,6 +114,9 @@ impl ConnectionState {
     pub(crate) fn next_greeting(&mut self) -> Option<Packet<Slice>> {
         if !std::mem::replace(&mut self.is_introduced, true) {
             return Some(Packet::Hello(self.own));
+        }
+        if std::mem::take(&mut self.owes_refusal) {
+            return Some(Packet::Occupied);
         }
         self.welcome.take().map(Packet::Welcome)
     }

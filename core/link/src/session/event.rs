@@ -22,6 +22,10 @@ pub enum Event {
     Connected,
     /// The link has no connection. Nothing is lost.
     Disconnected(Option<Violation>),
+    /// Another program connects as the peer, which is connected: it is refused. See [`Settings::keeps_peer`].
+    ///
+    /// [`Settings::keeps_peer`]: crate::session::Settings::keeps_peer
+    Occupied,
     /// The program of the peer is dead: it was replaced, or given up. All channels are as at the start.
     PeerLost,
     /// After [`Self::PeerLost`]: the dead program had these messages of a channel, and had not finished them.

@@ -13,7 +13,8 @@
 //!
 //! **Death.** A peer with another incarnation is a program that knows nothing of what was sent. Both streams start
 //! again. The owner learns which messages the dead one had ([`Event::Lost`]) and which it never had
-//! ([`Event::Unsent`]).
+//! ([`Event::Unsent`]). A session that keeps its peer ([`Settings::keeps_peer`]) refuses such a program while the one
+//! before is connected: two programs have the name of one machine.
 
 mod connection;
 mod event;
@@ -69,6 +70,8 @@ pub struct Settings {
     pub limits: Limits,
     /// Its times.
     pub timing: Timing,
+    /// Another program of the peer is refused while the one before is connected. Otherwise it replaces that one.
+    pub keeps_peer: bool,
 }
 
 /// A connection of a session.
@@ -143,6 +146,7 @@ impl Settings {
                 ..Limits::default()
             },
             timing: Timing::default(),
+            keeps_peer: false,
         }
     }
 }
@@ -423,8 +427,19 @@ impl Session {
                 if self.former.contains(&hello.incarnation) {
                     return Err(Violation::Replaced);
                 }
+                if self.keeps_other(hello.incarnation) {
+                    if let Some(connection) = self.connections.get_mut(&id) {
+                        connection.refuse();
+                    }
+                    // Once for all that come before it is read.
+                    if self.events.back() != Some(&Event::Occupied) {
+                        self.events.push_back(Event::Occupied);
+                    }
+                    return Ok(());
+                }
                 self.establish(id)
             }
+            Packet::Occupied => Err(Violation::Occupied),
             Packet::Welcome(welcome) => {
                 connection.welcome(welcome)?;
                 self.establish(id)
@@ -489,6 +504,12 @@ impl Session {
         self.outgoing.acknowledge(received, arrivals(epoch, events))
     }
 
+    /// Whether another program of the peer is connected and stays.
+    fn keeps_other(&self, incarnation: Incarnation) -> bool {
+        let is_other = self.peer != Some(incarnation);
+        self.settings.keeps_peer && self.current.is_some() && is_other
+    }
+
     /// Establishes a connection whose handshake is complete.
     fn establish(&mut self, id: ConnectionId) -> Result<(), Violation> {
         let connection = self.connections.get(&id).ok_or(Violation::Stale)?;
@@ -504,6 +525,9 @@ impl Session {
             if number <= self.newest {
                 return Err(Violation::Stale);
             }
+        } else if self.keeps_other(peer.incarnation) {
+            // Both began before one was connected.
+            return Err(Violation::Occupied);
         } else {
             self.lose_peer();
             self.peer = Some(peer.incarnation);

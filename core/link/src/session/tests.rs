@@ -53,6 +53,7 @@ fn settings(opens: bool, incarnation: u128) -> Settings {
             unacknowledged_bytes: 3 * MAX_FRAGMENT,
         },
         timing: Timing::default(),
+        keeps_peer: false,
     }
 }
 
@@ -509,4 +510,59 @@ fn the_clock_of_a_dead_peer_is_known_for_what_it_has_sent() {
     assert!(session.clock_of(of(1), network.now_ns).is_some());
     session.give_up();
     assert_eq!(session.clock_of(of(0), network.now_ns), None);
+}
+
+/// Moves packets between two ends of a connection until there are none. Returns why an end closed it.
+fn exchange(
+    one: (&mut Session, ConnectionId),
+    other: (&mut Session, ConnectionId),
+    now_ns: i64,
+) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    let mut packet = Vec::new();
+    let mut ends = [one, other];
+    let mut is_busy = true;
+    while std::mem::take(&mut is_busy) {
+        for _ in 0..2 {
+            let [(from, from_id), (to, to_id)] = &mut ends;
+            while from.transmit(*from_id, now_ns, &mut packet) == Transmit::Packet {
+                is_busy = true;
+                violations.extend(to.receive(*to_id, &packet, now_ns).err());
+            }
+            ends.reverse();
+        }
+    }
+    violations
+}
+
+#[test]
+fn a_second_program_of_a_peer_is_refused_while_the_first_one_is_connected() {
+    let mut desk = Session::new(
+        Settings {
+            keeps_peer: true,
+            ..settings(false, 1)
+        },
+        1,
+    );
+    let [mut first, mut second] = [2, 3].map(|it| Session::new(settings(true, it), 2));
+    let [here, there] = [desk.open(0), first.open(0)];
+    let violations = exchange((&mut desk, here), (&mut first, there), 0);
+    assert_eq!(violations, []);
+    assert!(first.is_connected());
+    for _ in 0..3 {
+        let [here, there] = [desk.open(0), second.open(0)];
+        let violations = exchange((&mut desk, here), (&mut second, there), 0);
+        assert_eq!(violations, [Violation::Occupied]);
+        assert!(!second.is_connected() && desk.is_connected());
+    }
+    let events: Vec<_> = std::iter::from_fn(|| desk.next_event()).collect();
+    assert_eq!(events, [Event::Connected, Event::Occupied]);
+    // That of the first one ends with it.
+    desk.close(here);
+    let [here, there] = [desk.open(0), second.open(0)];
+    let violations = exchange((&mut desk, here), (&mut second, there), 0);
+    assert_eq!(violations, []);
+    assert!(second.is_connected());
+    let events: Vec<_> = std::iter::from_fn(|| desk.next_event()).collect();
+    assert!(events.contains(&Event::PeerLost), "{events:?}");
 }

@@ -44,6 +44,8 @@ pub enum BridgeEvent {
     },
     /// There is no connection for a while, and why it can't be made again, when that is new.
     NotReconnected(LinkFailure),
+    /// Another program connects as the other machine, which is connected. It is refused.
+    SecondProgram,
     /// The run did not start on the other machine. [`Self::Died`] follows.
     NotStarted {
         /// Why.

@@ -153,6 +153,7 @@ pub(super) fn receive(shared: &Shared, early: Vec<Event>, mut arrivals: HashMap<
                     _ => shared.refuse(None, UNEXPECTED),
                 }
             }
+            Some(Event::Occupied) => (shared.report)(BridgeEvent::SecondProgram),
             Some(Event::Message { id, body }) => {
                 if let Some(sharing) = &shared.sharing
                     && sharing.receives()
