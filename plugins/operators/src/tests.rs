@@ -16,6 +16,8 @@ use crate::throttle::Throttle;
 use crate::ticks::Ticks;
 use crate::window::Window;
 
+mod windows;
+
 /// The bodies that a stage sends for a message.
 fn send(stage: &mut Harness, body: Value) -> Vec<Value> {
     let emitted = stage.send(0, "x.a/1", &body).unwrap();
@@ -340,68 +342,6 @@ fn a_window_that_is_too_large_is_dropped_and_the_next_one_starts() {
     assert!(send(&mut stage, json!(3)).is_empty());
 }
 
-#[test]
-fn windows_by_count_overlap_or_leave_out() {
-    let windows = |count: u64, step: u64, messages: u64| {
-        let mut stage = harness!(
-            Window,
-            json!({ "schema": "x.w/1", "count": count, "step": step })
-        )
-        .unwrap();
-        let mut all: Vec<_> = (0..messages)
-            .flat_map(|number| send(&mut stage, json!(number)))
-            .collect();
-        all.extend(stage.finish().unwrap().into_iter().map(|it| it.body));
-        all
-    };
-    assert_eq!(windows(2, 2, 5), [json!([0, 1]), json!([2, 3]), json!([4])]);
-    assert_eq!(
-        windows(3, 1, 5),
-        [json!([0, 1, 2]), json!([1, 2, 3]), json!([2, 3, 4])]
-    );
-    assert_eq!(
-        windows(3, 2, 6),
-        [json!([0, 1, 2]), json!([2, 3, 4]), json!([4, 5])]
-    );
-    assert_eq!(windows(1, 3, 7), [json!([0]), json!([3]), json!([6])]);
-    assert_eq!(windows(3, 1, 2), [json!([0, 1])]);
-    assert!(windows(3, 1, 0).is_empty());
-}
-
-/// Each message is in a window, and in one only where windows do not overlap.
-#[test]
-fn other_windows_go_on_where_the_ones_before_ended() {
-    let window = |count: u64, step: u64| {
-        harness!(
-            Window,
-            json!({ "schema": "x.w/1", "count": count, "step": step })
-        )
-    };
-    let changed = |before: [u64; 2], messages: u64, after: [u64; 2]| {
-        let mut first = window(before[0], before[1]).unwrap();
-        for number in 0..messages {
-            send(&mut first, json!(number));
-        }
-        let mut stage = replaced(first, window(after[0], after[1]));
-        let mut all: Vec<_> = (messages..messages + 2)
-            .flat_map(|number| send(&mut stage, json!(number)))
-            .collect();
-        all.extend(stage.finish().unwrap().into_iter().map(|it| it.body));
-        all
-    };
-    assert_eq!(
-        changed([6, 6], 5, [2, 2]),
-        [json!([0, 1]), json!([2, 3]), json!([4, 5]), json!([6])]
-    );
-    // The windows before overlap: those of 0 to 5 are sent.
-    assert_eq!(changed([6, 2], 6, [2, 2]), [json!([6, 7])]);
-    assert_eq!(
-        changed([6, 6], 5, [1, 3]),
-        [json!([0]), json!([3]), json!([6])]
-    );
-    assert_eq!(changed([2, 2], 1, [3, 3]), [json!([0, 1, 2])]);
-}
-
 /// Sends a sound of these samples, of which a step has so many.
 fn send_sound(stage: &mut Harness, samples: &[i16], channels: u64) -> Result<Vec<Emitted>> {
     let shape = [samples.len() as u64 / channels, channels];
@@ -501,64 +441,6 @@ fn a_state_whose_buffers_have_other_bytes_is_an_error() {
         .unwrap()
         .to_string();
     assert!(error.contains("fewer bytes than its shape"), "{error}");
-}
-
-#[test]
-fn shorter_windows_have_what_no_longer_one_had() {
-    let window = |span_ms: u64| harness!(Window, json!({ "schema": "x.w/1", "span_ms": span_ms }));
-    let mut first = window(1_000).unwrap();
-    let now_ms = |stage: &Harness| stage.host().now_ns() / 1_000_000;
-    while now_ms(&first) % 1_000 > 200 {
-        sleep(5);
-    }
-    assert!(send(&mut first, json!(1)).is_empty());
-    sleep(1_010);
-    assert_eq!(send(&mut first, json!(2)), [json!([1])]);
-    let mut second = replaced(first, window(50));
-    sleep(60);
-    assert_eq!(send(&mut second, json!(3)), [json!([2])]);
-    assert_eq!(second.finish().unwrap()[0].body, json!([3]));
-}
-
-#[test]
-fn windows_by_time_have_what_came_in_it() {
-    let stage = || harness!(Window, json!({ "schema": "x.w/1", "span_ms": 1_000 }));
-    let mut first = stage().unwrap();
-    // Windows start at multiples of their length by the clock.
-    let now_ms = |stage: &Harness| stage.host().now_ns() / 1_000_000;
-    while now_ms(&first) % 1_000 > 200 {
-        sleep(5);
-    }
-    assert!(send(&mut first, json!(1)).is_empty());
-    assert!(send(&mut first, json!(2)).is_empty());
-    sleep(1_010);
-    assert_eq!(send(&mut first, json!(3)), [json!([1, 2])]);
-    // Windows without messages are not sent.
-    sleep(2_050);
-    assert_eq!(send(&mut first, json!(4)), [json!([3])]);
-    assert_eq!(first.finish().unwrap()[0].body, json!([4]));
-    assert!(first.finish().unwrap().is_empty());
-    let mut overlapping = harness!(
-        Window,
-        json!({ "schema": "x.w/1", "span_ms": 300_000, "step_ms": 100_000 })
-    )
-    .unwrap();
-    assert!(send(&mut overlapping, json!(1)).is_empty());
-    let last = overlapping.finish().unwrap();
-    assert_eq!(last.len(), 3, "it is in three windows");
-    for config in [
-        json!({ "schema": "x.w/1" }),
-        json!({ "schema": "x.w/1", "count": 1, "span_ms": 1 }),
-        json!({ "schema": "x.w/1", "count": 1, "step_ms": 1 }),
-        json!({ "schema": "x.w/1", "span_ms": 10_000, "step_ms": 1 }),
-        json!({ "schema": "x", "count": 1 }),
-    ] {
-        assert_eq!(
-            refusal(harness!(Window, config.clone())).0,
-            abi::BAD_CONFIG,
-            "{config}"
-        );
-    }
 }
 
 /// What a join sends for a message of an input.
