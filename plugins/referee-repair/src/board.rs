@@ -183,7 +183,11 @@ impl Board {
             unseen: self.unseen,
             drawn: self.missing,
             was_asked_whole: self.never_asked == 0,
-            confidence,
+            // After clicks that clear, flows were seen missing: a game that is reliable proves nothing about them.
+            confidence: match self.asked.is_empty() {
+                true => (0.0, 0),
+                false => confidence,
+            },
         };
         match evidence.fate() {
             // Clicks that clear pipes were asked for because flows were seen missing.

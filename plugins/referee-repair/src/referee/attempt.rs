@@ -136,6 +136,7 @@ impl Session {
         };
         board.asked_at = now;
         (board.unseen, board.is_seen_after) = (None, false);
+        (board.complete, board.left_out) = (false, usize::MAX);
         board.fewest_since_asked = missing.len();
         let colours: Vec<Colour> = missing.iter().map(|flow| flow.colour).collect();
         let (needs, draw) = self.calibration.ask(&solution.flows, missing, &seen.drawn);

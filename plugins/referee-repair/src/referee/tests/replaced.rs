@@ -102,3 +102,89 @@ fn a_board_that_makes_way_while_its_last_flow_is_cleared_was_solved() {
     assert_eq!(table.played(20, 4), [""; 0]);
     assert_eq!(table.see(500, empty(2)), ["ask"]);
 }
+
+/// The outcome of an attempt that was refused before its first press.
+fn nothing_pressed() -> StrokeOutcome {
+    outcome(0).with_act_ns(0).with_refused("it is covered")
+}
+
+/// Displays a board until it is to be played again.
+fn until_played_again(table: &mut Table, seen: &Sighting) {
+    let mut asked = table.see(300, seen.clone());
+    for _ in 0..40 {
+        if asked == ["play"] {
+            return;
+        }
+        asked = table.see(100, seen.clone());
+    }
+    panic!("it is not played again: {asked:?}");
+}
+
+#[test]
+fn an_attempt_that_presses_nothing_does_not_solve_a_board_that_was_stopped() {
+    let mut table = stopped(2, Some(&[0, 1]));
+    until_played_again(&mut table, &sighting(3, &[0, 1], BoardState::Partial));
+    table.now += 10 * MS;
+    assert_eq!(table.outcome(&nothing_pressed()), [""; 0]);
+    assert_eq!(table.see(500, empty(2)), ["ask"]);
+}
+
+#[test]
+fn an_attempt_that_presses_nothing_does_not_solve_a_board_that_was_seen_unsolved() {
+    let mut table = Table::new(Config {
+        boards: Some(1),
+        ..Config::default()
+    });
+    table.see(1, empty(3));
+    assert_eq!(table.answer(1, 3), ["play"]);
+    assert_eq!(table.played(20, 3), [""; 0]);
+    until_played_again(&mut table, &sighting(3, &[0, 1], BoardState::Partial));
+    table.now += 10 * MS;
+    assert_eq!(table.outcome(&nothing_pressed()), [""; 0]);
+    assert_eq!(table.see(500, empty(2)), ["ask"]);
+}
+
+/// However reliable the game has been.
+#[test]
+fn a_board_of_which_no_flow_was_drawn_is_not_solved_by_clicks_that_clear() {
+    let folder = tempfile::tempdir().unwrap();
+    let games = Games::new(Some(folder.path().join("games.toml")));
+    let entry = crate::games::GameEntry {
+        profile: Some(Profile::Cells),
+        confidence: Some(1.0),
+        ..Default::default()
+    };
+    games.keep("window", &entry);
+    let config = Config {
+        boards: Some(20),
+        ..Config::default()
+    };
+    let mut table = Table::keeping(config, games);
+    for board in 0..8 {
+        let rows = 4 + board % 2;
+        table.see(1000, empty(rows));
+        table.answer(1, rows);
+        table.now += 20 * MS;
+        table.outcome(&outcome(rows).with_profile(Profile::Cells));
+        let all: Vec<usize> = (0..rows).collect();
+        table.see(300, sighting(rows, &all, BoardState::Solved));
+    }
+    table.see(1000, empty(3));
+    assert_eq!(table.answer(1, 3), ["play"]);
+    // Stopped in the first stroke.
+    table.now += 10 * MS;
+    table.outcome(&outcome(0).with_refused("the program stood still"));
+    let mut drawn = flows(3)[..1].to_vec();
+    drawn[0].cells.truncate(2);
+    let mut seen = sighting(3, &[], BoardState::Partial);
+    if let Reading::Board(board) = &mut seen.reading {
+        board.drawn = drawn;
+    }
+    for _ in 0..40 {
+        if !table.display(100, seen.clone()).is_empty() {
+            break;
+        }
+    }
+    table.played(20, 4);
+    assert_eq!(table.see(500, empty(2)), ["ask"]);
+}
