@@ -152,11 +152,10 @@ impl Checker {
         match self.hotkey.as_mut()?.is_pressed() {
             Ok(true) => Some(format!("{name} was pressed, the hotkey of actuator-mouse")),
             Ok(false) => None,
-            Err(error) => {
-                tracing::warn!("the hotkey {name} does not end the run any more: {error}");
-                self.hotkey = None;
-                None
-            }
+            // The run was begun with it.
+            Err(error) => Some(format!(
+                "the hotkey {name} of actuator-mouse would not end the run any more: {error}"
+            )),
         }
     }
 

@@ -98,6 +98,7 @@ impl SwayHotkey {
     fn unbind(&self) -> Result<()> {
         let unbind = self.commands("unbindsym", "");
         let active = self.sway.binding_mode()?;
+        let mut stays = None;
         for mode in &self.modes {
             // What is bound no more is no error.
             if *mode == active {
@@ -105,10 +106,16 @@ impl SwayHotkey {
             } else if [mode, &active].into_iter().all(|it| can_be_quoted(it)) {
                 let there = format!("mode \"{mode}\"; {unbind} mode \"{active}\"");
                 drop(self.sway.run(&there)?);
+            } else {
+                stays = Some(mode);
             }
         }
         // Another run, or this stage after a reload, may have bound the same key.
-        self.sway.send_tick(&self.command())
+        self.sway.send_tick(&self.command())?;
+        stays.map_or(Ok(()), |mode| {
+            let why = format!("the name of a binding mode can't be written in a command: {mode:?}");
+            Err(DesktopError::Lost(why))
+        })
     }
 
     /// What sway runs when the key is pressed: nothing. It names the key in the event.
