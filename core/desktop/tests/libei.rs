@@ -240,6 +240,8 @@ fn an_answer_comes_once_the_compositor_goes_on() {
         input.wait_for_answer().unwrap();
         input
     });
+    std::thread::sleep(Duration::from_millis(200));
+    assert!(!waiting.is_finished());
     drop(go_on);
     let _input = waiting.join().unwrap();
     assert!(eis.noted().contains(&"awake".to_owned()));

@@ -7,7 +7,7 @@ use crate::wlroots::{Outputs, follow_outputs_of_session};
 
 /// How the compositor describes them.
 trait Descriptions: Send {
-    /// As far as it has said until now.
+    /// As far as it has reported until now.
     fn known(&mut self) -> Result<Vec<CompositorMonitor>>;
     /// Waits for an answer.
     fn ask(&mut self) -> Result<()>;
