@@ -77,8 +77,8 @@ impl PuzzleInput {
         }
         let is_whole = self.line.pop_if(|last| *last == b'\n').is_some();
         if !is_whole && self.line.len() > MAX_TEXT {
-            let skipped = self.from.skip_until(b'\n');
-            skipped.map_err(|error| failure(&self.name, error))?;
+            self.skip_line()
+                .map_err(|error| failure(&self.name, error))?;
             self.reader.push_long_line();
             return Ok(());
         }
@@ -89,6 +89,19 @@ impl PuzzleInput {
             }
             Err(_) => Err(self.not_text()),
         }
+    }
+
+    /// Skips the rest of a line, which may have no end.
+    fn skip_line(&mut self) -> io::Result<()> {
+        let mut rest = self.from.by_ref().take(input::PUZZLES);
+        rest.skip_until(b'\n')?;
+        if rest.limit() == 0 {
+            let line = self.reader.lines() + 1;
+            let most = input::PUZZLES;
+            let text = format!("line {line} is longer than the {most} bytes that are read at most");
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, text));
+        }
+        Ok(())
     }
 
     /// The failure of a line that is not UTF-8.
@@ -134,6 +147,14 @@ mod tests {
         let mut input = input(text.as_bytes());
         let all = std::iter::from_fn(|| input.next().unwrap()).collect::<Vec<_>>();
         assert_eq!(all, flowpipe_puzzle::text::read(text));
+    }
+
+    #[test]
+    fn a_line_without_an_end_ends_the_input() {
+        let mut input = input(b"AA\n\n".chain(io::repeat(0)));
+        assert!(input.next().unwrap().unwrap().puzzle.is_ok());
+        let error = input.next().unwrap_err().to_string();
+        assert!(error.contains("line 3 is longer than"), "{error}");
     }
 
     #[test]
