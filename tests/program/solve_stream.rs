@@ -6,11 +6,12 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use flowpipe_tests::bounds::most_memory;
+use flowpipe_tests::bounds::{bounded, most_memory};
 use flowpipe_tests::{flowpipe, run, with_input};
 use serde_json::Value;
 
 use crate::batches::{Rack, machines};
+use crate::screen::wait_for;
 
 /// The most memory that the program may take, in bytes. What the tests offer it takes more.
 const MEMORY: u64 = 250 << 20;
@@ -276,4 +277,73 @@ fn a_line_that_is_too_long_is_a_puzzle_that_can_not_be_read() {
     assert_eq!(statuses, ["solved", "invalid", "solved"]);
     let reason = lines[1]["reason"].as_str().unwrap();
     assert!(reason.starts_with("line 3, column 1: not read"), "{reason}");
+}
+
+/// How long a run may take that must end before its puzzles. One that waits for them takes for ever.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Writes puzzles, and a solver in Python that executes `work` for each. Returns the paths of the puzzles and of the
+/// solver's config.
+fn with_solver(folder: &Path, puzzles: usize, work: &str) -> [String; 2] {
+    let script = folder.join("solver.py");
+    let text = format!(
+        "import json, sys, time\n\
+         for asked in map(json.loads, sys.stdin):\n\
+         \x20   answer = {{'id': asked['id']}}\n\
+         \x20   if 'puzzle' in asked:\n\
+         \x20       {work}\n\
+         \x20       answer['answer'] = {{'verdict': 'unsolvable'}}\n\
+         \x20   print(json.dumps(answer), flush=True)\n"
+    );
+    std::fs::write(&script, text).unwrap();
+    let path = folder.join("puzzles.txt");
+    std::fs::write(&path, "AB\nBA\n\n".repeat(puzzles)).unwrap();
+    let config = format!("{{ command = [\"python3\", {script:?}] }}");
+    [path.display().to_string(), config]
+}
+
+#[test]
+fn without_a_reader_nothing_more_is_solved() {
+    let folder = tempfile::tempdir().unwrap();
+    let [path, config] = with_solver(folder.path(), 400, "time.sleep(0.02)");
+    let args = ["solve", &path, "--json", "--jobs", "1"];
+    let solver = ["--solver", "solver-exec", "--config", &config];
+    let Piped {
+        mut program,
+        output,
+        ..
+    } = Piped::start(flowpipe(&[&args[..], &solver].concat()));
+    // By then the solver has a batch, and the next one waits.
+    assert_eq!(output.lines().take(40).map(Result::unwrap).count(), 40);
+    let ended = wait_for("end", || program.try_wait().unwrap());
+    assert_eq!(ended.code(), Some(0));
+}
+
+#[test]
+fn a_benchmark_skips_boards_that_were_given_to_the_solver() {
+    let folder = tempfile::tempdir().unwrap();
+    let [path, config] = with_solver(folder.path(), 400, "time.sleep(1000)");
+    let config = format!("solver-exec={config}");
+    let args = ["bench", &path, "--most", "400", "--timeout", "50ms"];
+    let solver = ["--json", "--solver", "solver-exec", "--config", &config];
+    let command = flowpipe(&[&args[..], &solver].concat());
+    let ran = bounded(command, u64::MAX, PATIENCE).orderly().ran.expect(0);
+    let row: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!((&row["boards"], &row["tried"]), (&400.into(), &3.into()));
+}
+
+/// Each hang takes as long as the watchdog waits, and many have to come before the stage ends.
+#[test]
+#[ignore = "takes most of a minute: `./x test full` runs it"]
+fn a_solver_that_always_hangs_ends_the_run() {
+    const PUZZLES: usize = 400;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("puzzles.txt");
+    std::fs::write(&path, "AA\n\n".repeat(PUZZLES)).unwrap();
+    let path = path.display().to_string();
+    let args = ["solve", &path, "--json", "--jobs", "1", "--timeout", "10ms"];
+    let solver = ["--solver", "misbehaving", "--config", "{ how = \"hang\" }"];
+    let command = flowpipe(&[&args[..], &solver].concat());
+    let ran = bounded(command, u64::MAX, PATIENCE).orderly().ran.expect(1);
+    assert_eq!(ran.stdout.lines().count(), PUZZLES);
 }

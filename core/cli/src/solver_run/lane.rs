@@ -59,7 +59,8 @@ pub fn run(
     let mut handle = Run::start(context.pipeline.clone(), context.catalogue, options)?;
     context.stoppers.add(handle.stopper());
     let edge = handle.take_remote_ends().incoming.pop();
-    let is_fed = edge.is_some_and(|edge| feed(lane, first, edge, context, events));
+    let has_ended = || handle.is_over();
+    let is_fed = edge.is_some_and(|edge| feed(lane, first, edge, context, events, has_ended));
     let report = handle.wait();
     match report.failure {
         Some(failure) => Err(Failure::Run(failure.to_string()).into()),
@@ -68,13 +69,14 @@ pub fn run(
     }
 }
 
-/// Gives puzzles to a pipeline. Returns whether it took all. The stream ends with the edge.
+/// Gives puzzles to a pipeline, until it has ended. Returns whether it took all. The stream ends with the edge.
 fn feed(
     lane: usize,
     first: Vec<GivenPuzzle>,
     mut edge: IncomingEdge,
     context: &LaneContext<'_>,
     events: &Sender<SolverEvent>,
+    has_ended: impl Fn() -> bool,
 ) -> bool {
     let Some(load) = context.loads.get(lane) else {
         return false;
@@ -93,7 +95,9 @@ fn feed(
             }
         }
         // Until the batch before it is done. So there is always one while this thread sleeps.
-        load.wait_for(count);
+        if !load.wait_for(count, &has_ended) {
+            return false;
+        }
         match context.source.take(context.loads.len()) {
             Some(next) => batch = next,
             None => return true,

@@ -2,6 +2,10 @@
 
 use std::collections::HashSet;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How often the end of the pipeline is polled during a wait.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The puzzles that were given to a pipeline, and of which more may come.
 #[derive(Default)]
@@ -15,6 +19,7 @@ struct LoadState {
     places: HashSet<usize>,
     /// The load that is waited for.
     awaited: Option<usize>,
+    is_closed: bool,
 }
 
 impl LaneLoad {
@@ -32,19 +37,52 @@ impl LaneLoad {
         }
     }
 
-    /// Waits until the pipeline has no more puzzles than these.
-    pub fn wait_for(&self, puzzles: usize) {
+    /// The pipeline is given no more puzzles.
+    pub fn close(&self) {
+        self.lock().is_closed = true;
+        self.has_fallen.notify_one();
+    }
+
+    /// Waits until the pipeline has no more puzzles than these. Returns whether it may be given more: it has not ended,
+    /// and the load is not closed.
+    pub fn wait_for(&self, puzzles: usize, has_ended: impl Fn() -> bool) -> bool {
         let mut state = self.lock();
-        while state.places.len() > puzzles {
+        while state.places.len() > puzzles && !state.is_closed {
+            // A plugin that hangs may keep a puzzle for ever.
+            if has_ended() {
+                return false;
+            }
             state.awaited = Some(puzzles);
-            let waited = self.has_fallen.wait(state);
-            state = waited.unwrap_or_else(PoisonError::into_inner);
+            let waited = self.has_fallen.wait_timeout(state, POLL_INTERVAL);
+            (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         }
         state.awaited = None;
+        !state.is_closed
     }
 
     fn lock(&self) -> MutexGuard<'_, LoadState> {
         // No code that holds the lock can panic.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_ends_with_the_puzzles_the_load_or_the_pipeline() {
+        let load = LaneLoad::default();
+        (0..3).for_each(|place| load.add(place));
+        std::thread::scope(|scope| {
+            let waits = scope.spawn(|| load.wait_for(2, || false));
+            load.remove(1);
+            assert!(waits.join().unwrap());
+            assert!(!load.wait_for(1, || true));
+            let waits = scope.spawn(|| load.wait_for(1, || false));
+            load.close();
+            assert!(!waits.join().unwrap());
+        });
+        assert!(!load.wait_for(2, || false));
     }
 }

@@ -256,6 +256,7 @@ pub fn run_prepared(
         );
         source.close();
         stoppers.abort();
+        loads.iter().for_each(|load| load.close());
         ended
     })
 }

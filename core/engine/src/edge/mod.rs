@@ -167,6 +167,10 @@ impl Tail {
     /// Updates the counters after a push, and wakes the receiver if it sleeps.
     fn queued(&self) {
         self.counters.note_length(self.ring.queue.len());
+        // After the push: either the receiver's clearing finds the message, or this load sees its flag.
+        if self.ring.receiver_gone.load(Ordering::SeqCst) {
+            self.ring.clear();
+        }
         self.ring.wake_up.pushed(|| {
             // Full: it is being woken already. Gone: the next send notices.
             let _ = self.items.try_send(());
@@ -203,6 +207,11 @@ impl Ring {
     /// Whether the buffer is larger than the capacity of the edge.
     fn is_wide(&self) -> bool {
         self.queue.capacity() > self.limit
+    }
+
+    /// Drops the queued messages: nobody takes them.
+    fn clear(&self) {
+        while self.queue.pop().is_some() {}
     }
 
     /// Pushes a message if there is room. Only the sender calls this.
@@ -302,9 +311,11 @@ impl Head {
 
 impl Drop for Head {
     fn drop(&mut self) {
-        self.ring.receiver_gone.store(true, Ordering::Relaxed);
+        self.ring.receiver_gone.store(true, Ordering::SeqCst);
         if !self.moved {
             self.counters.close();
+            // The sender may stay, and keep the buffer. The messages do not count as taken.
+            self.ring.clear();
         }
     }
 }
@@ -482,6 +493,38 @@ mod tests {
             drop(head);
             assert!(matches!(tail.send(message(2)), Sent::Gone), "{when_full:?}");
             assert_eq!(tail.counters.snapshot().outstanding(), 2);
+        }
+    }
+
+    #[test]
+    fn without_a_receiver_no_message_is_kept() {
+        let queue = Queue {
+            capacity: 4,
+            when_full: WhenFull::Block,
+        };
+        for _ in 0..200 {
+            let (tail, head) = edge(queue);
+            let receipt: Receipt = Arc::new(());
+            let item = || Item {
+                receipt: Some(receipt.clone()),
+                ..message(1)
+            };
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    // It may wait for room when the receiver goes.
+                    let mut is_there = true;
+                    while is_there {
+                        is_there = match tail.send(item()) {
+                            Sent::Queued { .. } => true,
+                            Sent::Full(item) => tail.wait(item),
+                            Sent::Gone => false,
+                        };
+                    }
+                });
+                while !matches!(head.try_take(), Received::Message(_)) {}
+                drop(head);
+            });
+            assert_eq!(Arc::strong_count(&receipt), 1);
         }
     }
 }
