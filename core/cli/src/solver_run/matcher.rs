@@ -19,7 +19,7 @@ struct ReadPlan {
 /// Finds the puzzle of each event.
 #[derive(Default)]
 pub struct ReplyMatcher {
-    /// By pipeline: the numbers of its answers, with the places of their puzzles. Both rise. A planner's problem holds
+    /// By pipeline: the numbers of its answers, which rise, with the places of their puzzles. A planner's problem holds
     /// only the number.
     answers: HashMap<usize, VecDeque<(u64, usize)>>,
 }
@@ -63,12 +63,11 @@ impl ReplyMatcher {
         Some(RunReply::Reply(place, reply))
     }
 
-    /// Nothing more comes of a puzzle, and of those before it.
+    /// Nothing more comes of a puzzle. The planner may still have answers to earlier ones.
     fn forget(&mut self, lane: usize, place: usize) {
-        let Some(answers) = self.answers.get_mut(&lane) else {
-            return;
-        };
-        while answers.pop_front_if(|(_, of)| *of <= place).is_some() {}
+        if let Some(answers) = self.answers.get_mut(&lane) {
+            answers.retain(|(_, of)| *of != place);
+        }
     }
 
     fn failure(&self, lane: usize, problem: Problem) -> Option<(usize, Reply)> {
@@ -106,4 +105,42 @@ fn sighting(message: &Message) -> Option<u64> {
 /// The place of the puzzle of a sighting: they are numbered from 1 in the order of the puzzles.
 fn place(sighting: u64) -> Option<usize> {
     usize::try_from(sighting.checked_sub(1)?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use flowpipe_host::problem::MessageId;
+
+    use super::*;
+
+    #[test]
+    fn a_plan_fails_after_a_later_puzzle_has_settled() {
+        let mut matcher = ReplyMatcher::default();
+        matcher
+            .answers
+            .insert(0, VecDeque::from([(1, 0), (2, 1), (3, 3)]));
+        let mut reply = |kind| matcher.reply(SolverEvent { lane: 0, kind });
+        // The solver has failed on this one.
+        reply(SolverEventKind::Settled(2));
+        reply(SolverEventKind::Settled(0));
+        let mut failed = |sequence| {
+            let problem = Problem {
+                kind: ProblemKind::Hang,
+                stage: PLANNER.to_owned(),
+                plugin: "planner-grid".to_owned(),
+                message: Some(MessageId {
+                    port: "in".to_owned(),
+                    sequence,
+                    frame: 0,
+                    source: None,
+                }),
+                text: "it hangs".to_owned(),
+            };
+            match reply(SolverEventKind::Problem(problem)) {
+                Some(RunReply::Reply(place, Reply::Planner(Err(_)))) => Some(place),
+                _ => None,
+            }
+        };
+        assert_eq!([1, 2, 3].map(&mut failed), [None, Some(1), Some(3)]);
+    }
 }
