@@ -205,6 +205,8 @@ pub fn run_prepared(
             });
             match started {
                 Ok(thread) => threads.push(thread),
+                // The lanes that have started do all the work.
+                Err(_) if !threads.is_empty() => break,
                 Err(error) => {
                     source.close();
                     ended = Err(StartError::Thread(error).into());
@@ -213,6 +215,7 @@ pub fn run_prepared(
             }
         }
         let mut matcher = ReplyMatcher::default();
+        let mut has_replied = false;
         let _ = follow_until(
             || threads.iter().all(ScopedJoinHandle::is_finished),
             &events,
@@ -235,6 +238,7 @@ pub fn run_prepared(
                     Some(event) => {
                         let lane = event.lane;
                         let reply = matcher.reply(event);
+                        has_replied |= matches!(reply, Some(RunReply::Reply(..)));
                         if let Some(RunReply::Reply(place, reply)) = &reply
                             && reply.is_failure()
                             && let Some(load) = loads.get(lane)
@@ -257,7 +261,13 @@ pub fn run_prepared(
         source.close();
         stoppers.abort();
         loads.iter().for_each(|load| load.close());
-        ended
+        match ended {
+            // Others have started, and their replies are there.
+            Err(OneOffError::Start(failure)) if has_replied => {
+                Err(Failure::Run(failure.to_string()).into())
+            }
+            _ => ended,
+        }
     })
 }
 
