@@ -30,8 +30,8 @@ pub struct WorkerPool {
     workers: Workers,
     /// The name of this machine.
     own: String,
-    /// By worker.
-    notices: BTreeMap<String, LimitedNotices>,
+    /// The names of the workers.
+    names: Vec<String>,
 }
 
 /// What happens during a job.
@@ -72,14 +72,11 @@ impl WorkerPool {
             transports::open(&machines, coordinator, other)
                 .map_err(|failure| io::Error::other(failure.to_string()))
         };
-        let notices = names.iter();
-        let notices = notices.map(|name| (name.clone(), LimitedNotices::new(name)));
-        let notices = notices.collect();
         let workers = Workers::start(&own, &names, Box::new(connect))?;
         Ok(Self {
             workers,
             own,
-            notices,
+            names,
         })
     }
 
@@ -92,7 +89,10 @@ impl WorkerPool {
         job: &Job<'_, R>,
         mut each: impl FnMut(PoolEvent<R>) -> ControlFlow<B>,
     ) -> Result<ControlFlow<B>, Failure> {
-        let notices = &self.notices;
+        // Each job causes some.
+        let notices = self.names.iter();
+        let notices = notices.map(|name| (name.as_str(), LimitedNotices::new(name)));
+        let notices: BTreeMap<&str, LimitedNotices> = notices.collect();
         let ended = self.workers.run(job, ABSENCE_TIMEOUT, |event| {
             each(match event {
                 BatchEvent::Results { first, results } => PoolEvent::Results(first, results),
