@@ -7,7 +7,8 @@ use std::sync::Mutex;
 use flowpipe_generate::Random;
 use flowpipe_sync::lock;
 
-/// About one of so many puzzles is generated again.
+/// Of answers with fewer puzzles than this, about one of so many puzzles is generated again; of each longer answer, one is.
+/// A worker decides how many puzzles its answers have.
 const INTERVAL: usize = 64;
 /// The most puzzles that are remembered of a worker.
 const MOST_SEEN: usize = 1 << 16;
@@ -45,8 +46,8 @@ impl GeneratedSamples {
         }
     }
 
-    /// Which one of an answer of a worker is generated again, if one is. `sent`: each place, and its puzzle as a line. Of
-    /// the first answer of a worker one is always, and so is a puzzle that it has sent before: few are the same.
+    /// Which one of an answer of a worker is generated again: one at most. `sent`: each place, and its puzzle as a line. Of
+    /// the first answer of a worker one is always, and so is the first one that it has sent before: few are the same.
     pub fn choose<'a>(
         &self,
         machine: &str,
