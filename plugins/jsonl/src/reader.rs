@@ -59,7 +59,7 @@ impl Reader {
         })
     }
 
-    /// Reads what is there, without waiting for it where the system can say that nothing is.
+    /// Reads what is there, without waiting for it where the system can report that nothing is.
     ///
     /// # Errors
     /// When the stream is broken. It has ended then.

@@ -5,7 +5,7 @@ use std::io;
 /// Whether there is something to read, or the end.
 ///
 /// # Errors
-/// When the system can't say.
+/// When the system can't report it.
 #[cfg(unix)]
 pub fn is_readable(of: &impl std::os::fd::AsFd) -> io::Result<bool> {
     const NO_TIME: rustix::event::Timespec = rustix::event::Timespec {

@@ -333,7 +333,7 @@ mod tests {
         let received = Received::new(&recipe, 7);
         let error = decode(&received, "rack", &body).unwrap_err();
         assert!(error.contains("not the one of its seed"), "{error}");
-        // What one worker has sent says nothing of another one.
+        // What one worker has sent does not count against another one.
         assert_eq!(decode(&received, "tower", &sent(&task(), 8)), Ok(8));
         assert!(decode(&received, "shelf", &body).is_err());
     }

@@ -40,7 +40,7 @@ pub struct Job<'a, R> {
     /// The items of a range, as they are sent.
     pub encode: &'a (dyn Fn(Range<u64>) -> Encoded<R> + Sync),
     /// The results of the first items of a range, from the bytes that this machine sent: at least one. They are untrusted:
-    /// the error says what is wrong. `None`: the results were delivered before, and the items are there no more. Once the
+    /// the error names what is wrong. `None`: the results were delivered before, and the items are there no more. Once the
     /// last argument returns true, the job is over, and the results are not used.
     pub decode: &'a Decode<'a, R>,
 }
