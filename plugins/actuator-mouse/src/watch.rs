@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use flowpipe_desktop::input::LateReports;
 use flowpipe_desktop::{Desktop, DesktopError, Hotkey};
-use flowpipe_plugin::{Ending, Error, Host, Result, tracing};
+use flowpipe_plugin::{Ending, Error, Host, Result};
 
 use crate::config::Config;
 use crate::guard::{Guard, Trouble};
