@@ -236,6 +236,11 @@ impl WindowState {
         self.places() - self.next_place
     }
 
+    /// Whether all puzzles were given to solvers, and no more are read.
+    fn is_exhausted(&self) -> bool {
+        self.available() == 0 && self.end.is_some()
+    }
+
     /// Whether it is full to this part.
     fn is_full(&self, numerator: usize, denominator: usize) -> bool {
         let part = |most: usize| most / denominator * numerator;
@@ -283,7 +288,7 @@ impl PuzzleSource for PuzzleWindow {
         let mut state = self.lock();
         loop {
             let available = state.available();
-            if state.is_closed || available == 0 && state.end.is_some() {
+            if state.is_closed || state.is_exhausted() {
                 return None;
             }
             let room = state.room_for_answers(pipelines);
@@ -291,6 +296,10 @@ impl PuzzleSource for PuzzleWindow {
                 let count = share(available, pipelines).min(room);
                 let first = state.next_place;
                 state.next_place += count;
+                if state.is_exhausted() && state.solvers_waiting > 0 {
+                    // For them there are none: nothing else wakes them.
+                    self.has_puzzles.notify_all();
+                }
                 let at = first - state.first_place;
                 let given = at..at + count;
                 return Some(
@@ -409,6 +418,24 @@ mod tests {
         }
         window.close();
         wait_until(&|it| it.end.is_some());
+    }
+
+    #[test]
+    fn who_takes_the_last_puzzle_wakes_those_that_wait() {
+        let window = window(&["AA"; 3]);
+        window.end(Ok(()));
+        assert_eq!(window.take(2).map(|it| it.len()), Some(1));
+        assert_eq!(window.take(2).map(|it| it.len()), Some(1));
+        std::thread::scope(|scope| {
+            // There is no room for one more answer.
+            let waiting = [(); 2].map(|()| scope.spawn(|| window.take(2)));
+            while window.lock().solvers_waiting < 2 {
+                std::thread::yield_now();
+            }
+            window.answered(0);
+            let taken = waiting.map(|it| it.join().unwrap().map_or(0, |it| it.len()));
+            assert_eq!(taken.iter().sum::<usize>(), 1);
+        });
     }
 
     #[test]
