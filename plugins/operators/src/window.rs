@@ -64,7 +64,7 @@ struct OpenWindow {
     bytes: usize,
     /// By count: how many messages are left out before the next window starts. Without a window yet, none.
     skip: usize,
-    /// By count: how many of the messages were in a window already.
+    /// How many of the messages, from the oldest on, were in a window already.
     sent: usize,
     /// By time: when the next window starts at the earliest. `None`: no message has come.
     start_ns: Option<i64>,
@@ -159,13 +159,16 @@ impl Stage for Window {
             return Ok(false);
         }
         self.state = serde_json::from_value(state)?;
-        match self.kind {
+        let is_overlapping = match self.kind {
+            Kind::Count { count, step } => step < count,
+            Kind::Time { span_ns, step_ns } => step_ns < span_ns,
+        };
+        if is_overlapping {
+            self.state.bytes = self.state.gathered.bytes();
+        } else {
             // The window that has them was sent with another config, by which windows overlap.
-            Kind::Count { count, step } if step >= count => {
-                self.remove_first(self.state.sent);
-                self.state.sent = 0;
-            }
-            _ => self.state.bytes = self.state.gathered.bytes(),
+            self.remove_first(self.state.sent);
+            self.state.sent = 0;
         }
         Ok(true)
     }
@@ -306,13 +309,13 @@ impl Window {
                 JoinedMessage::of(messages, context.host())
             });
             let next_start = end_ns + step_ns - span_ns;
-            let old = self
-                .state
-                .gathered
-                .iter()
-                .take_while(|(time_ns, _)| *time_ns < next_start)
-                .count();
+            let before = |end_ns: i64| {
+                let gathered = self.state.gathered.iter();
+                gathered.take_while(|it| it.0 < end_ns).count()
+            };
+            let (old, ended) = (before(next_start), before(end_ns));
             self.remove_first(old);
+            self.state.sent = ended.saturating_sub(old);
             self.state.start_ns = Some(next_start);
             if let Some(window) = window {
                 window?.send(&self.schema, context)?;

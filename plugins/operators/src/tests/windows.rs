@@ -64,6 +64,48 @@ fn other_windows_go_on_where_the_ones_before_ended() {
     assert_eq!(changed([2, 2], 1, [3, 3]), [json!([0, 1, 2])]);
 }
 
+/// Another instance with the state of this one, so many milliseconds later: by its clock, which starts with it, what
+/// this one did was before its start.
+fn later(ms: i64, mut old: Harness, new: Result<Harness>) -> Harness {
+    let (format, mut state) = old.save().unwrap();
+    let earlier = |time_ns: &mut Value| {
+        if let Some(time) = time_ns.as_i64() {
+            *time_ns = json!(time - ms * 1_000_000);
+        }
+    };
+    earlier(&mut state["start_ns"]);
+    for item in state["gathered"]["items"].as_array_mut().unwrap() {
+        earlier(&mut item[0]);
+    }
+    let mut new = new.unwrap();
+    assert!(new.load(&(format, state)).unwrap());
+    new
+}
+
+/// A window of a time that overlaps no other one has nothing of the windows before.
+#[test]
+fn what_overlapping_windows_had_is_not_sent_again() {
+    let window = |config: Value| harness!(Window, config);
+    let overlapping = json!({ "schema": "x.w/1", "span_ms": 300_000, "step_ms": 100_000 });
+    for (after, expected) in [
+        (json!({ "schema": "x.w/1", "span_ms": 100_000 }), json!([2])),
+        (json!({ "schema": "x.w/1", "count": 5 }), json!([2])),
+        (
+            json!({ "schema": "x.w/1", "count": 5, "step": 4 }),
+            json!([1, 2]),
+        ),
+    ] {
+        let mut first = window(overlapping.clone()).unwrap();
+        assert!(send(&mut first, json!(1)).is_empty());
+        let mut first = later(200_000, first, window(overlapping.clone()));
+        assert_eq!(send(&mut first, json!(2)), [json!([1]), json!([1])]);
+        let mut stage = replaced(first, window(after.clone()));
+        let rest = stage.finish().unwrap();
+        let rest: Vec<_> = rest.into_iter().map(|it| it.body).collect();
+        assert_eq!(rest, [expected], "{after}");
+    }
+}
+
 #[test]
 fn shorter_windows_have_what_no_longer_one_had() {
     let window = |span_ms: u64| harness!(Window, json!({ "schema": "x.w/1", "span_ms": span_ms }));
