@@ -266,6 +266,16 @@ impl Machines {
         (!workers.is_empty()).then_some(workers)
     }
 
+    /// Whether two stages, or workers of theirs, are on the same machine. If a file has no machines, all are.
+    #[must_use]
+    pub fn share(&self, one: usize, other: usize) -> bool {
+        let of = |stage: usize| {
+            let one = self.of_stages.get(stage).map(std::slice::from_ref);
+            self.workers(stage).or(one).unwrap_or_default()
+        };
+        self.all.is_empty() || of(one).iter().any(|it| of(other).contains(it))
+    }
+
     /// The names of the machines of a stage. `None`: it is on none.
     #[must_use]
     pub fn names(&self, stage: usize) -> Option<String> {

@@ -19,7 +19,7 @@ pub struct SourceConfig {
     #[serde(default)]
     #[schemars(length(min = 1))]
     pub path: Option<String>,
-    /// `true`: read standard input. One stage of a pipeline can, and none with `isolation = "process"`.
+    /// `true`: read standard input. One stage of a pipeline on one machine can, and none with `isolation = "process"`.
     #[serde(default)]
     #[schemars(extend("const" = true, "format" = "standard-input"))]
     pub stdin: Option<bool>,

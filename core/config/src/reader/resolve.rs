@@ -89,12 +89,12 @@ pub(super) fn resolve(
     let wires = wiring::wire(stages, &manifests, plugins, findings);
     pipeline.edges = wires.iter().map(|wire| wire.edge).collect();
     desktops::check(stages, &pipeline, given, findings);
-    shared_files::check(stages, &pipeline, given, findings);
-    standard_streams::check(stages, &pipeline, given, findings);
     for edges in cycle::blocking_cycles(stages.len(), &pipeline.edges) {
         report_cycle(&edges, &wires, &pipeline, findings);
     }
     pipeline.machines = machines::resolve(written, &pipeline.stages, &wires, findings);
+    shared_files::check(stages, &pipeline, given, findings);
+    standard_streams::check(stages, &pipeline, given, findings);
     if findings.is_empty() {
         wiring::check_reached(stages, &manifests, &pipeline.edges, findings);
     }

@@ -1,4 +1,5 @@
-//! Reports stages that write a file that another stage reads: it would be destroyed before it is read, or read without end.
+//! Reports stages that write a file that another stage on the same machine reads: it would be destroyed before it is read,
+//! or read without end.
 
 use super::Surroundings;
 use super::error::Findings;
@@ -22,8 +23,8 @@ struct NamedPath<'a> {
     key: GivenKey<'a>,
 }
 
-/// Reports each stage that writes what another one reads. Files that stages keep something in, which they both read and
-/// write, may be shared.
+/// Reports each stage that writes what another one on its machine reads. Files that stages keep something in, which they
+/// both read and write, may be shared.
 pub(super) fn check(
     written: &[WrittenStage<'_, '_>],
     pipeline: &Pipeline,
@@ -50,6 +51,7 @@ pub(super) fn check(
     for (writer, writes) in writers.iter().zip(&files) {
         let is_same = |(reader, reads): &(&&NamedPath<'_>, &Vec<FileIdentity>)| {
             reader.number != writer.number
+                && pipeline.machines.share(reader.number, writer.number)
                 && !(reader.is_both && writer.is_both)
                 && reads.iter().any(|it| writes.contains(it))
         };
@@ -196,5 +198,30 @@ mod tests {
             errors("path = \"a\"", "path = \"b\"", &[setting]),
             ["--set out.path=a: `out` writes the file \"a\" that `in` reads"]
         );
+    }
+
+    #[test]
+    fn each_machine_has_files() {
+        let errors = |reader: &str, writer: &str| {
+            let text = format!(
+                "[machines.a]\nlisten = \"tcp/127.0.0.1:7447\"\n[machines.b]\n\
+                 listen = \"tcp/127.0.0.1:7448\"\n[machines.c]\n\
+                 [stages.other]\nplugin = \"reader\"\nmachine = \"c\"\n\
+                 [stages.in]\nplugin = \"reader\"\nconfig = {{ path = \"f\" }}\n{reader}\n\
+                 [stages.out]\nplugin = \"writer\"\nfrom = [\"in\", \"other\"]\nconfig = {{ path = \"f\" }}\n{writer}\n"
+            );
+            let read = read_bytes("x.toml", text.as_bytes(), &known(), &[], &Letters);
+            let errors = read.err().unwrap_or_default();
+            errors.iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        let is_refused = |errors: &[String]| errors.iter().any(|it| it.contains("writes the file"));
+        let apart = errors("machine = \"a\"", "machine = \"b\"");
+        assert_eq!(apart, [""; 0]);
+        let workers = errors("machine = \"a\"", "machines = [\"b\", \"c\"]");
+        assert_eq!(workers, [""; 0]);
+        for writer in ["machine = \"a\"", "machines = [\"b\", \"a\"]"] {
+            let together = errors("machine = \"a\"", writer);
+            assert!(is_refused(&together), "{writer}: {together:?}");
+        }
     }
 }

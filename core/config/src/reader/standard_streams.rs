@@ -1,5 +1,5 @@
 //! Reports stages that can't have the stream that their config names: a standard stream or a Unix socket in a process of
-//! its own, and standard input that something else reads.
+//! its own, and standard input that something else on the same machine reads.
 
 use serde_json::Value;
 
@@ -42,6 +42,8 @@ impl Stream {
 
 /// A stream of a stage.
 struct Used<'a> {
+    /// The index of the stage.
+    number: usize,
     stage: &'a str,
     stream: Stream,
     is_isolated: bool,
@@ -63,10 +65,11 @@ pub(super) fn check(
         };
         it.key.report(problem, findings);
     }
-    let mut inputs = used
+    let inputs = used
         .iter()
         .filter(|it| it.stream == Stream::StandardInput && !it.is_isolated);
-    let Some(first) = inputs.next() else {
+    let inputs: Vec<_> = inputs.collect();
+    let Some(first) = inputs.first() else {
         return;
     };
     if findings.file().name() == STANDARD_INPUT {
@@ -75,7 +78,11 @@ pub(super) fn check(
             .key
             .report(Problem::PipelineFromInput { stage }, findings);
     }
-    for it in inputs {
+    for (at, it) in inputs.iter().enumerate() {
+        let shares = |other: &&&Used<'_>| pipeline.machines.share(other.number, it.number);
+        let Some(first) = inputs[..at].iter().find(shares) else {
+            continue;
+        };
         let problem = Problem::SecondInput {
             stage: it.stage.to_owned(),
             other: first.stage.to_owned(),
@@ -91,7 +98,7 @@ fn used<'a>(
     given: Surroundings<'a>,
 ) -> Vec<Used<'a>> {
     let mut used = Vec::new();
-    for (written, stage) in written.iter().zip(&pipeline.stages) {
+    for (number, (written, stage)) in written.iter().zip(&pipeline.stages).enumerate() {
         for contestant in &stage.contestants {
             let Some(manifest) = given.plugins.manifest(&contestant.plugin) else {
                 continue;
@@ -103,6 +110,7 @@ fn used<'a>(
                     && manifest.value(&contestant.config, key).is_some()
                 {
                     used.push(Used {
+                        number,
                         stage: &stage.name,
                         stream,
                         is_isolated: stage.isolation == Isolation::Process,
@@ -191,5 +199,32 @@ mod tests {
                  and name that"
             ]
         );
+    }
+
+    #[test]
+    fn each_machine_has_a_standard_input() {
+        let errors = |machines: [&str; 3]| {
+            let stage = |(at, machine): (usize, &str)| {
+                format!(
+                    "[stages.s{at}]\nplugin = \"lines\"\nmachine = \"{machine}\"\nconfig = {{ stdin = true }}\n"
+                )
+            };
+            let stages: String = machines.into_iter().enumerate().map(stage).collect();
+            let text = format!(
+                "[machines.a]\nlisten = \"tcp/127.0.0.1:7447\"\n[machines.b]\n[machines.c]\n{stages}"
+            );
+            let read = read_with("x.toml", &text, &known(), &[]);
+            let errors = read.err().unwrap_or_default();
+            errors.iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        assert_eq!(errors(["a", "b", "c"]), [""; 0]);
+        let second = errors(["a", "b", "b"]);
+        let words = "`s2` reads standard input, and so does `s1`";
+        assert!(second.iter().any(|it| it.contains(words)), "{second:?}");
+        let of_a = "so does `s0`";
+        assert!(!second.iter().any(|it| it.contains(of_a)), "{second:?}");
+        let unknown = errors(["a", "b", "x"]);
+        let words = "standard input";
+        assert!(!unknown.iter().any(|it| it.contains(words)), "{unknown:?}");
     }
 }
