@@ -104,7 +104,7 @@ fn a_board_that_makes_way_while_its_last_flow_is_cleared_was_solved() {
 }
 
 /// The outcome of an attempt that was refused before its first press.
-fn nothing_pressed() -> StrokeOutcome {
+fn nothing_pressed() -> Outcome {
     outcome(0).with_act_ns(0).with_refused("it is covered")
 }
 
