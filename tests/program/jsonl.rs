@@ -1,10 +1,11 @@
 //! Messages as JSON lines, in and out of the program.
 
 use std::io::{BufRead, BufReader, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::Stdio;
 
+use flowpipe_tests::signals::send_signal;
 use flowpipe_tests::{flowpipe, flowpipe_within, pipeline, project, run, with_input};
 use serde_json::{Value, json};
 
@@ -123,42 +124,51 @@ fn standard_streams_and_sockets_that_a_stage_can_not_have_are_refused() {
     );
 }
 
+/// A pipeline that prints the lines of each connection to a port of this machine.
+#[cfg(unix)]
+fn goes_on_listening(folder: &Path) -> (SocketAddr, String) {
+    let free = TcpListener::bind("127.0.0.1:0").unwrap();
+    let free = free.local_addr().unwrap();
+    let source =
+        format!("tcp = \"{free}\", listen = true, keep_listening = true, schema = \"x.a/1\"");
+    (free, passes(folder, "", &source, "stdout = true"))
+}
+
+/// Connects once somebody listens.
+#[cfg(unix)]
+fn connected(to: SocketAddr) -> TcpStream {
+    loop {
+        match TcpStream::connect(to) {
+            Ok(peer) => return peer,
+            Err(_) => std::thread::sleep(std::time::Duration::from_millis(20)),
+        }
+    }
+}
+
 /// What a page in a browser sends ends no pipeline that goes on listening.
 #[cfg(unix)]
 #[test]
 fn an_http_request_is_logged_and_the_next_connection_counts() {
     let folder = tempfile::tempdir().unwrap();
-    let free = TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap();
-    let source =
-        format!("tcp = \"{free}\", listen = true, keep_listening = true, schema = \"x.a/1\"");
-    let file = passes(folder.path(), "", &source, "stdout = true");
+    let (free, file) = goes_on_listening(folder.path());
     let mut child = flowpipe(&["run", &file])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let connected = || loop {
-        match TcpStream::connect(free) {
-            Ok(peer) => return peer,
-            Err(_) => std::thread::sleep(std::time::Duration::from_millis(20)),
-        }
-    };
-    let mut browser = connected();
+    let mut browser = connected(free);
     browser
         .write_all(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
         .unwrap();
     // Closed by the source.
     let mut rest = Vec::new();
     let _ = std::io::Read::read_to_end(&mut browser, &mut rest);
-    writeln!(connected(), "1").unwrap();
+    writeln!(connected(free), "1").unwrap();
     let mut line = String::new();
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
     stdout.read_line(&mut line).unwrap();
     assert_eq!(line, "1\n");
-    flowpipe_tests::signals::send_signal("INT", child.id());
+    send_signal("INT", child.id());
     let ended = child.wait_with_output().unwrap();
     let stderr = String::from_utf8_lossy(&ended.stderr);
     assert_eq!(ended.status.code(), Some(130), "{stderr}");
@@ -232,13 +242,7 @@ fn confined_stages_reach_the_files_and_addresses_of_their_configs() {
 #[test]
 fn lines_pass_at_once_and_a_stopped_run_ends() {
     let folder = tempfile::tempdir().unwrap();
-    let free = TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap();
-    let source =
-        format!("tcp = \"{free}\", listen = true, keep_listening = true, schema = \"x.a/1\"");
-    let file = passes(folder.path(), "", &source, "stdout = true");
+    let (free, file) = goes_on_listening(folder.path());
     let mut child = flowpipe(&["run", &file])
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -246,20 +250,12 @@ fn lines_pass_at_once_and_a_stopped_run_ends() {
         .unwrap();
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
     for number in 0..3 {
-        let mut peer = loop {
-            match TcpStream::connect(free) {
-                Ok(peer) => break peer,
-                Err(_) => std::thread::sleep(std::time::Duration::from_millis(20)),
-            }
-        };
-        writeln!(peer, "{number}").unwrap();
+        writeln!(connected(free), "{number}").unwrap();
         let mut line = String::new();
         stdout.read_line(&mut line).unwrap();
         assert_eq!(line, format!("{number}\n"));
     }
-    let id = i32::try_from(child.id()).unwrap();
-    let id = rustix::process::Pid::from_raw(id).unwrap();
-    rustix::process::kill_process(id, rustix::process::Signal::INT).unwrap();
+    send_signal("INT", child.id());
     assert_eq!(child.wait().unwrap().code(), Some(130));
 }
 

@@ -25,11 +25,7 @@ pub fn have_a_keyboard(input: &mut dyn InputDevice, window: &WaylandWindow, code
         input.press(Input::Key(code)).unwrap();
         input.release(Input::Key(code)).unwrap();
         std::thread::sleep(Duration::from_millis(50));
-        let events = window.take();
-        let mut pressed = events
-            .iter()
-            .map(|it| matches!(it, PointerEvent::KeyPressed(_)));
-        pressed.any(|it| it).then_some(())
+        window.took_a_key().then_some(())
     });
     // What was pressed last may be on its way.
     std::thread::sleep(Duration::from_millis(200));
@@ -59,17 +55,22 @@ pub fn press_key(
     })
 }
 
+/// What the window got, once the button is up.
+pub fn until_released(window: &WaylandWindow) -> Vec<PointerEvent> {
+    wait_for("a click", || {
+        let events = window.events();
+        let is_over = events.contains(&PointerEvent::Released(LEFT));
+        is_over.then_some(events)
+    })
+}
+
 /// Clicks at a place of the screen. Returns the pixel of the window that got the click.
 pub fn click(input: &mut dyn InputDevice, window: &WaylandWindow, at: [i32; 2]) -> [i32; 2] {
     let before = window.take();
     input.put(at).unwrap();
     input.press(Input::Button(1)).unwrap();
     input.release(Input::Button(1)).unwrap();
-    let events = wait_for("a click", || {
-        let events = window.events();
-        let is_there = events.contains(&PointerEvent::Released(LEFT));
-        is_there.then_some(events)
-    });
+    let events = until_released(window);
     let ends = [PointerEvent::Pressed(LEFT), PointerEvent::Released(LEFT)];
     assert!(events.ends_with(&ends), "{events:?}");
     // Some compositors do not report the same place again.

@@ -96,6 +96,12 @@ impl WaylandWindow {
         std::mem::take(&mut self.events.lock().expect("no test panics with it"))
     }
 
+    /// Whether a key was pressed since the last question. Forgets what happened.
+    pub fn took_a_key(&self) -> bool {
+        let is_key = |it: &PointerEvent| matches!(it, PointerEvent::KeyPressed(_));
+        self.take().iter().any(is_key)
+    }
+
     /// All that happened, without forgetting it.
     pub fn events(&self) -> Vec<PointerEvent> {
         self.events.lock().expect("no test panics with it").clone()

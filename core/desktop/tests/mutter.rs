@@ -22,7 +22,7 @@ use flowpipe_desktop::input::{Input, InputDevice, LateReports, PlaceReports};
 use flowpipe_desktop::{Desktop, Grabber, Rect};
 use look::{Look, look};
 use mutter::{CONNECTOR, Mutter};
-use wayland_click::{click, have_a_keyboard, press_key, wait_for};
+use wayland_click::{click, have_a_keyboard, press_key, until_released, wait_for};
 use wayland_window::{LEFT, PointerEvent, WaylandWindow};
 
 const RED: [u8; 3] = [200, 10, 20];
@@ -513,11 +513,7 @@ fn a_press_is_where_the_pointer_was_put_whoever_moved_it_since() {
     red.take();
     input.press(Input::Button(1)).unwrap();
     input.release(Input::Button(1)).unwrap();
-    let events = wait_for("a click", || {
-        let events = red.events();
-        let is_over = events.contains(&PointerEvent::Released(LEFT));
-        is_over.then_some(events)
-    });
+    let events = until_released(&red);
     let is_pressed = |event: &PointerEvent| *event == PointerEvent::Pressed(LEFT);
     let before = events.iter().take_while(|it| !is_pressed(it));
     let Some(PointerEvent::At(x, y)) = before.last() else {

@@ -20,7 +20,7 @@ use flowpipe_desktop::input::{Input, PlaceReports};
 use flowpipe_desktop::{Capture, Desktop, Grabber, Rect, WindowId};
 use made_up_compositor::{Endless, Flaws, MadeUpCompositor};
 use sway::Sway;
-use wayland_click::{click, press_key, wait_for};
+use wayland_click::{click, press_key, until_released, wait_for};
 use wayland_window::{LEFT, PointerEvent, WaylandWindow};
 
 const RED: [u8; 3] = [200, 10, 20];
@@ -228,11 +228,7 @@ fn a_press_is_where_the_pointer_was_put_whoever_moved_it_since() {
     red.take();
     input.press(Input::Button(1)).unwrap();
     input.release(Input::Button(1)).unwrap();
-    let events = wait_for("a click", || {
-        let events = red.events();
-        let is_over = events.contains(&PointerEvent::Released(LEFT));
-        is_over.then_some(events)
-    });
+    let events = until_released(&red);
     let click = [
         PointerEvent::At(57.5, 83.5),
         PointerEvent::Pressed(LEFT),

@@ -14,10 +14,8 @@ use wayland_client::protocol::wl_display;
 use wayland_client::{Connection, EventQueue};
 
 use crate::lost::Lost;
+use crate::watch::PATIENCE;
 use crate::{counted, watch};
-
-/// How long the compositor may take.
-const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Waits until the compositor has done all that was sent, and handles the events that come until then.
 ///

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use rustix::net::{Shutdown, shutdown};
 
-/// How long a read may take.
+/// How long the compositor may take to answer, and a read to end.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The reads of this process.

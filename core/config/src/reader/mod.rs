@@ -30,6 +30,7 @@ mod given_key;
 pub mod grammar;
 mod json;
 pub mod keywords;
+mod known_contestants;
 mod machines;
 mod named_files;
 mod nul;

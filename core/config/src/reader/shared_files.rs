@@ -4,18 +4,16 @@
 use super::Surroundings;
 use super::error::Findings;
 use super::given_key::GivenKey;
+use super::known_contestants::{KnownContestant, known_contestants};
 use super::named_files::FileIdentity;
 use super::problem::Problem;
 use super::written::stage::WrittenStage;
-use crate::manifest::Manifest;
 use crate::manifest::effects::{EffectKind, PathUse};
-use crate::pipeline::{Contestant, Pipeline};
+use crate::pipeline::Pipeline;
 
 /// A path in the config of a stage.
 struct NamedPath<'a> {
-    /// The index of the stage.
-    number: usize,
-    stage: &'a str,
+    of: KnownContestant<'a>,
     path: &'a str,
     used: PathUse,
     /// The stage both reads and writes it.
@@ -31,15 +29,8 @@ pub(super) fn check(
     given: Surroundings<'_>,
     findings: &mut Findings,
 ) {
-    let mut paths = Vec::new();
-    for (number, (written, stage)) in written.iter().zip(&pipeline.stages).enumerate() {
-        for contestant in &stage.contestants {
-            if let Some(manifest) = given.plugins.manifest(&contestant.plugin) {
-                let place = (number, stage.name.as_str());
-                add(place, contestant, manifest, written, given, &mut paths);
-            }
-        }
-    }
+    let contestants = known_contestants(written, pipeline, given);
+    let paths: Vec<_> = contestants.flat_map(named_paths).collect();
     let leads_to = |it: &NamedPath<'_>| given.files.leads_to(it.path, it.used);
     let (writers, readers): (Vec<_>, Vec<_>) =
         paths.iter().partition(|it| it.used == PathUse::Written);
@@ -50,16 +41,16 @@ pub(super) fn check(
     let read: Vec<_> = readers.iter().map(|it| leads_to(it)).collect();
     for (writer, writes) in writers.iter().zip(&files) {
         let is_same = |(reader, reads): &(&&NamedPath<'_>, &Vec<FileIdentity>)| {
-            reader.number != writer.number
-                && pipeline.machines.share(reader.number, writer.number)
+            reader.of.number != writer.of.number
+                && pipeline.machines.share(reader.of.number, writer.of.number)
                 && !(reader.is_both && writer.is_both)
                 && reads.iter().any(|it| writes.contains(it))
         };
         if let Some((reader, _)) = readers.iter().zip(&read).find(is_same) {
             let problem = Problem::ReadAndWritten {
-                writer: writer.stage.to_owned(),
+                writer: writer.of.stage.name.clone(),
                 written: writer.path.to_owned(),
-                reader: reader.stage.to_owned(),
+                reader: reader.of.stage.name.clone(),
                 read: reader.path.to_owned(),
             };
             writer
@@ -69,16 +60,9 @@ pub(super) fn check(
     }
 }
 
-/// Adds the paths that a plugin reads and writes with its config.
-fn add<'a>(
-    (number, stage): (usize, &'a str),
-    contestant: &'a Contestant,
-    manifest: &'a Manifest,
-    written: &WrittenStage<'_, '_>,
-    given: Surroundings<'a>,
-    paths: &mut Vec<NamedPath<'a>>,
-) {
-    let config = &contestant.config;
+/// The paths that a plugin reads and writes with its config.
+fn named_paths(of: KnownContestant<'_>) -> Vec<NamedPath<'_>> {
+    let (manifest, config) = (of.manifest, &of.contestant.config);
     let mut named = Vec::new();
     for effect in manifest.effects_with(config).into_iter().flatten() {
         let used = match effect.kind {
@@ -89,6 +73,7 @@ fn add<'a>(
         let keys = effect.path_keys();
         named.extend(keys.iter().map(|key| (key.as_str(), used)));
     }
+    let mut paths = Vec::new();
     for &(key, used) in &named {
         let is_both = named.iter().any(|&(other, it)| other == key && it != used);
         let value = manifest.value(config, key);
@@ -96,14 +81,14 @@ fn add<'a>(
         let values = values.or(value.map(std::slice::from_ref));
         let texts = values.into_iter().flatten().filter_map(|it| it.as_str());
         paths.extend(texts.map(|path| NamedPath {
-            number,
-            stage,
+            of,
             path,
             used,
             is_both,
-            key: GivenKey::of(key, written, manifest, given),
+            key: of.key(key),
         }));
     }
+    paths
 }
 
 #[cfg(test)]
@@ -115,6 +100,7 @@ mod tests {
     use super::super::testing::{FakePlugins, plugins};
     use super::super::{NamedFiles, Setting, Target, read_bytes};
     use super::*;
+    use crate::manifest::Manifest;
 
     /// Each path leads to the file of its first letter.
     struct Letters;

@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::Surroundings;
 use super::error::Findings;
 use super::given_key::GivenKey;
+use super::known_contestants::{KnownContestant, known_contestants};
 use super::problem::Problem;
 use super::written::stage::WrittenStage;
 use crate::pipeline::{Isolation, Pipeline};
@@ -42,11 +43,8 @@ impl Stream {
 
 /// A stream of a stage.
 struct Used<'a> {
-    /// The index of the stage.
-    number: usize,
-    stage: &'a str,
+    by: KnownContestant<'a>,
     stream: Stream,
-    is_isolated: bool,
     key: GivenKey<'a>,
 }
 
@@ -57,70 +55,62 @@ pub(super) fn check(
     given: Surroundings<'_>,
     findings: &mut Findings,
 ) {
-    let used = used(written, pipeline, given);
-    for it in used.iter().filter(|it| it.is_isolated) {
+    let contestants = known_contestants(written, pipeline, given);
+    let used: Vec<_> = contestants.flat_map(used_streams).collect();
+    for it in used.iter().filter(|it| it.is_isolated()) {
         let problem = Problem::IsolatedStream {
-            stage: it.stage.to_owned(),
+            stage: it.by.stage.name.clone(),
             stream: it.stream.words(),
         };
         it.key.report(problem, findings);
     }
     let inputs = used
         .iter()
-        .filter(|it| it.stream == Stream::StandardInput && !it.is_isolated);
+        .filter(|it| it.stream == Stream::StandardInput && !it.is_isolated());
     let inputs: Vec<_> = inputs.collect();
     let Some(first) = inputs.first() else {
         return;
     };
     if findings.file().name() == STANDARD_INPUT {
-        let stage = first.stage.to_owned();
+        let stage = first.by.stage.name.clone();
         first
             .key
             .report(Problem::PipelineFromInput { stage }, findings);
     }
     for (at, it) in inputs.iter().enumerate() {
-        let shares = |other: &&&Used<'_>| pipeline.machines.share(other.number, it.number);
+        let shares = |other: &&&Used<'_>| pipeline.machines.share(other.by.number, it.by.number);
         let Some(first) = inputs[..at].iter().find(shares) else {
             continue;
         };
         let problem = Problem::SecondInput {
-            stage: it.stage.to_owned(),
-            other: first.stage.to_owned(),
+            stage: it.by.stage.name.clone(),
+            other: first.by.stage.name.clone(),
         };
         it.key
             .report_beside(&first.key, "it is read here too", problem, findings);
     }
 }
 
-fn used<'a>(
-    written: &[WrittenStage<'_, '_>],
-    pipeline: &'a Pipeline,
-    given: Surroundings<'a>,
-) -> Vec<Used<'a>> {
-    let mut used = Vec::new();
-    for (number, (written, stage)) in written.iter().zip(&pipeline.stages).enumerate() {
-        for contestant in &stage.contestants {
-            let Some(manifest) = given.plugins.manifest(&contestant.plugin) else {
-                continue;
-            };
-            let keys = manifest.config.get("properties").and_then(Value::as_object);
-            for (key, schema) in keys.into_iter().flatten() {
-                let format = schema.get("format").and_then(Value::as_str);
-                if let Some(stream) = format.and_then(Stream::of_format)
-                    && manifest.value(&contestant.config, key).is_some()
-                {
-                    used.push(Used {
-                        number,
-                        stage: &stage.name,
-                        stream,
-                        is_isolated: stage.isolation == Isolation::Process,
-                        key: GivenKey::of(key, written, manifest, given),
-                    });
-                }
-            }
-        }
+impl Used<'_> {
+    fn is_isolated(&self) -> bool {
+        self.by.stage.isolation == Isolation::Process
     }
-    used
+}
+
+/// The streams that a plugin uses with its config.
+fn used_streams(by: KnownContestant<'_>) -> impl Iterator<Item = Used<'_>> {
+    let keys = by.manifest.config.get("properties");
+    let keys = keys.and_then(Value::as_object).into_iter().flatten();
+    keys.filter_map(move |(key, schema)| {
+        let format = schema.get("format").and_then(Value::as_str)?;
+        let stream = Stream::of_format(format)?;
+        by.manifest.value(&by.contestant.config, key)?;
+        Some(Used {
+            by,
+            stream,
+            key: by.key(key),
+        })
+    })
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Boards that make way for another one before all strokes are known to have been played.
 
-use super::vanishing::refused;
+use super::vanishing::{asked_for, refused};
 use super::*;
 
 /// A run of one board, which has three flows. Of the strokes so many were played when the mouse stopped, and these flows
@@ -70,16 +70,7 @@ fn shown_late(table: &mut Table, drawn: Vec<Flow>) -> Draw {
     table.see(1, empty(3));
     assert_eq!(table.answer(1, 3), ["play"]);
     assert_eq!(table.played(20, 3), [""; 0]);
-    let mut seen = sighting(3, &[], BoardState::Partial);
-    let Reading::Board(board) = &mut seen.reading else {
-        panic!("no board");
-    };
-    board.drawn = drawn;
-    let actions = table.display(200, seen);
-    let [Action::Play(asked)] = &actions[..] else {
-        panic!("{actions:?}");
-    };
-    asked.draw.clone()
+    asked_for(table, drawn)
 }
 
 /// A game that lags shows the last flow only after clicks on its terminals were asked for.
@@ -103,30 +94,28 @@ fn a_board_that_makes_way_while_its_last_flow_is_cleared_was_solved() {
     assert_eq!(table.see(500, empty(2)), ["ask"]);
 }
 
-/// The outcome of an attempt that was refused before its first press.
-fn nothing_pressed() -> Outcome {
-    outcome(0).with_act_ns(0).with_refused("it is covered")
-}
-
-/// Displays a board until it is to be played again.
-fn until_played_again(table: &mut Table, seen: &Sighting) {
+/// Two of three flows are seen, so that the board is to be played again. That attempt is refused before its first press,
+/// and another board comes.
+fn nothing_pressed_in_next_attempt(table: &mut Table) {
+    let seen = sighting(3, &[0, 1], BoardState::Partial);
     let mut asked = table.see(300, seen.clone());
     for _ in 0..40 {
         if asked == ["play"] {
-            return;
+            break;
         }
         asked = table.see(100, seen.clone());
     }
-    panic!("it is not played again: {asked:?}");
+    assert_eq!(asked, ["play"]);
+    table.now += 10 * MS;
+    let nothing = outcome(0).with_act_ns(0).with_refused("it is covered");
+    assert_eq!(table.outcome(&nothing), [""; 0]);
+    assert_eq!(table.see(500, empty(2)), ["ask"]);
 }
 
 #[test]
 fn an_attempt_that_presses_nothing_does_not_solve_a_board_that_was_stopped() {
     let mut table = stopped(2, Some(&[0, 1]));
-    until_played_again(&mut table, &sighting(3, &[0, 1], BoardState::Partial));
-    table.now += 10 * MS;
-    assert_eq!(table.outcome(&nothing_pressed()), [""; 0]);
-    assert_eq!(table.see(500, empty(2)), ["ask"]);
+    nothing_pressed_in_next_attempt(&mut table);
 }
 
 #[test]
@@ -138,10 +127,7 @@ fn an_attempt_that_presses_nothing_does_not_solve_a_board_that_was_seen_unsolved
     table.see(1, empty(3));
     assert_eq!(table.answer(1, 3), ["play"]);
     assert_eq!(table.played(20, 3), [""; 0]);
-    until_played_again(&mut table, &sighting(3, &[0, 1], BoardState::Partial));
-    table.now += 10 * MS;
-    assert_eq!(table.outcome(&nothing_pressed()), [""; 0]);
-    assert_eq!(table.see(500, empty(2)), ["ask"]);
+    nothing_pressed_in_next_attempt(&mut table);
 }
 
 /// However reliable the game has been.

@@ -219,7 +219,7 @@ fn a_board_that_goes_long_after_its_last_stroke_was_not_solved() {
 }
 
 /// Shows a board of three flows of which this is drawn, after what was played, and returns what is asked for.
-fn asked_for(table: &mut Table, drawn: Vec<Flow>) -> Draw {
+pub(super) fn asked_for(table: &mut Table, drawn: Vec<Flow>) -> Draw {
     let mut seen = sighting(3, &[], BoardState::Partial);
     let Reading::Board(board) = &mut seen.reading else {
         panic!("no board");
