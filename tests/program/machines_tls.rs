@@ -133,6 +133,44 @@ fn a_machine_that_dies_ends_the_run() {
     ends_without_rack(desk);
 }
 
+/// A second program runs as `rack` while the first one does.
+fn refuses_a_second_program(file: &str, log: &Path) {
+    let mut desk = Watched::start(file, "desk");
+    let mut rack = Machine::start(file, "rack");
+    let written = |count| wait_for("messages", || (numbers(log).len() > count).then_some(()));
+    written(20);
+    let mut second = Watched::start(file, "rack");
+    second.wait_for("is connected to another program that runs as this machine");
+    // It tries again and again.
+    written(numbers(log).len() + 1_000);
+    rack.check_runs();
+    drop(second);
+    written(numbers(log).len() + 100);
+    drop(rack);
+    let lines = desk.wait_for("machine rack is dead: the run ends");
+    // The connection of the first one is lost with it, and not before.
+    for once in [
+        "a second program connects as machine rack",
+        "the connection to machine rack is lost",
+    ] {
+        assert_eq!(lines.matches(once).count(), 1, "{once}: {lines}");
+    }
+}
+
+#[test]
+fn a_second_program_of_a_machine_is_refused_and_the_run_goes_on() {
+    for transport in ["tls", "tcp"] {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("numbers.txt");
+        let address = format!("{transport}/{}", free_address());
+        let file = there_and_back(folder.path(), &log, &address);
+        if transport == "tls" {
+            run(&["machine", "init", &file]).expect(0);
+        }
+        refuses_a_second_program(&file, &log);
+    }
+}
+
 #[test]
 fn a_certificate_of_another_authority_is_refused() {
     let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());

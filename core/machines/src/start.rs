@@ -251,6 +251,8 @@ impl Start<'_> {
             }
             Event::Message { .. } => return Err(AgreementError::malformed(peer)),
             Event::Ended { .. } | Event::Finished => known.agrees,
+            // The run reports it, once.
+            Event::Occupied => !lock(&peer.early).contains(&event),
             _ => false,
         };
         if is_early {

@@ -12,12 +12,14 @@ use crate::connection::RouteConnection;
 use crate::frame::{self, Kind};
 use crate::route::{self, OpenedSession, Route};
 
-/// Accepts connections of one other machine.
+/// The most connections of one other machine. What is over leaves when others come. A program has one of them; another
+/// one is there while it replaces that one, or belongs to a second program of the same name.
+const MOST_CONNECTIONS: usize = 8;
+
+/// Accepts connections of one other machine. Several are open at a time: whoever uses them decides which one stays.
 pub struct Acceptor {
     route: Arc<Route>,
     inbox: Arc<Inbox>,
-    /// The last connection whose end was reported to the other machine.
-    reported: Option<u64>,
     /// The number of the last failure that was returned.
     seen: u64,
     /// The last one closes the session.
@@ -33,14 +35,21 @@ struct Inbox {
 
 #[derive(Default)]
 struct Requests {
-    /// The connection with the last number.
-    current: Option<Arc<Channel>>,
+    /// The oldest one first. Those that are over are kept, so that what arrives of them late opens none.
+    connections: Vec<Requested>,
+    /// Nobody accepts connections any more.
+    is_closed: bool,
+}
+
+/// A connection that the other machine has asked for.
+struct Requested {
+    channel: Arc<Channel>,
     /// Nobody has it yet.
     is_new: bool,
     /// The other machine has asked for it since the last answer.
     is_asked: bool,
-    /// Nobody accepts connections any more.
-    is_closed: bool,
+    /// Its end was reported to the other machine.
+    is_reported: bool,
 }
 
 /// A session that listens, for several machines.
@@ -80,7 +89,6 @@ impl Acceptor {
             Ok(Self {
                 route: Arc::new(route),
                 inbox,
-                reported: None,
                 seen: 0,
                 listener: listener.clone(),
             })
@@ -88,14 +96,21 @@ impl Acceptor {
         endpoint.peers.iter().map(accept).collect()
     }
 
-    /// Reports the end of the current connection once.
-    fn report_end(&mut self) {
-        let over = self.inbox.lock().current.clone();
-        if let Some(channel) = over.filter(|channel| channel.is_over())
-            && self.reported.replace(channel.number()) != Some(channel.number())
-        {
+    /// Reports the end of each connection once.
+    fn report_ends(&self) {
+        let mut state = self.inbox.lock();
+        let over = state.connections.iter_mut();
+        let over = over.filter(|it| it.channel.is_over() && !it.is_reported);
+        let numbers: Vec<u64> = over
+            .map(|it| {
+                it.is_reported = true;
+                it.channel.number()
+            })
+            .collect();
+        drop(state);
+        for number in numbers {
             // The other machine may be gone.
-            let _ = self.route.put(frame::encode(Kind::Close, channel.number()));
+            let _ = self.route.put(frame::encode(Kind::Close, number));
         }
     }
 }
@@ -103,15 +118,10 @@ impl Acceptor {
 impl Transport for Acceptor {
     fn connect(&mut self, wait: Duration) -> io::Result<Option<Arc<dyn Connection>>> {
         let deadline = Instant::now() + wait;
-        self.report_end();
+        self.report_ends();
         let mut state = self.inbox.lock();
         loop {
-            let (is_asked, is_new) = (
-                std::mem::take(&mut state.is_asked),
-                std::mem::take(&mut state.is_new),
-            );
-            let current = state.current.clone();
-            if let Some(channel) = current.filter(|channel| is_asked && !channel.is_over()) {
+            if let Some((channel, is_new)) = state.next_asked() {
                 drop(state);
                 channel.accept();
                 let put = self
@@ -146,7 +156,7 @@ impl Transport for Acceptor {
 impl Drop for Acceptor {
     fn drop(&mut self) {
         self.inbox.close();
-        self.report_end();
+        self.report_ends();
     }
 }
 
@@ -189,21 +199,16 @@ impl Inbox {
         if state.is_closed {
             return;
         }
-        let current = state.current.clone();
-        let current = current.filter(|channel| channel.number() == number);
-        match (kind, current) {
-            (Kind::Open, Some(_)) => state.is_asked = true,
-            (Kind::Open, None) => {
-                state.end();
-                state.current = Some(Channel::new(number));
-                (state.is_new, state.is_asked) = (true, true);
-            }
-            (Kind::Data, Some(channel)) => {
+        match (kind, state.find(number)) {
+            (Kind::Open, Some(requested)) => requested.is_asked = true,
+            (Kind::Open, None) => state.add(number),
+            (Kind::Data, Some(requested)) => {
+                let channel = requested.channel.clone();
                 // It waits while the channel is full.
                 drop(state);
                 channel.push(message);
             }
-            (Kind::Close, Some(channel)) => channel.end(),
+            (Kind::Close, Some(requested)) => requested.channel.end(),
             (Kind::Accept, _) | (Kind::Data | Kind::Close, None) => {}
         }
         self.changed.notify_all();
@@ -223,13 +228,46 @@ impl Inbox {
 }
 
 impl Requests {
-    /// The current connection gets nothing more.
+    /// The connection with a number.
+    fn find(&mut self, number: u64) -> Option<&mut Requested> {
+        let mut connections = self.connections.iter_mut();
+        connections.find(|it| it.channel.number() == number)
+    }
+
+    /// The next connection to accept, and whether nobody has it yet.
+    fn next_asked(&mut self) -> Option<(Arc<Channel>, bool)> {
+        let mut asked = self.connections.iter_mut();
+        let asked = asked.find(|it| it.is_asked && !it.channel.is_over())?;
+        asked.is_asked = false;
+        let is_new = std::mem::take(&mut asked.is_new);
+        Some((asked.channel.clone(), is_new))
+    }
+
+    /// Adds a connection, unless there are too many that are not over. The other machine asks again.
+    fn add(&mut self, number: u64) {
+        if self.connections.len() >= MOST_CONNECTIONS {
+            let mut connections = self.connections.iter();
+            let Some(oldest) = connections.position(|it| it.channel.is_over()) else {
+                return;
+            };
+            self.connections.remove(oldest);
+        }
+        self.connections.push(Requested {
+            channel: Channel::new(number),
+            is_new: true,
+            is_asked: true,
+            is_reported: false,
+        });
+    }
+
+    /// The connections get nothing more.
     fn end(&self) {
-        match &self.current {
-            // Nobody takes what has arrived.
-            Some(channel) if self.is_new => channel.close(),
-            Some(channel) => channel.end(),
-            None => {}
+        for requested in &self.connections {
+            match requested.is_new {
+                // Nobody takes what has arrived.
+                true => requested.channel.close(),
+                false => requested.channel.end(),
+            }
         }
     }
 }
@@ -251,27 +289,71 @@ mod tests {
         }
     }
 
+    fn channel(inbox: &Inbox, number: u64) -> Option<Arc<Channel>> {
+        inbox.lock().find(number).map(|it| it.channel.clone())
+    }
+
+    /// Opens a connection and accepts it.
+    fn accepted(inbox: &Inbox, number: u64) -> Arc<Channel> {
+        inbox.receive(frame::encode(Kind::Open, number));
+        let (channel, is_new) = inbox.lock().next_asked().unwrap();
+        assert!(channel.number() == number && is_new);
+        channel.accept();
+        channel
+    }
+
     #[test]
     fn a_machine_that_does_not_wait_until_it_is_accepted_makes_nobody_wait() {
         let inbox = Inbox::default();
         for number in 0..3 {
             flood(&inbox, number);
-            let current = inbox.lock().current.clone().unwrap();
-            assert!(current.number() == number && current.is_over());
+            assert!(channel(&inbox, number).unwrap().is_over());
         }
     }
 
     #[test]
     fn what_arrives_after_the_end_makes_nobody_wait() {
         let inbox = Inbox::default();
-        inbox.receive(frame::encode(Kind::Open, 1));
-        // It is accepted.
-        inbox.lock().is_new = false;
-        let current = inbox.lock().current.clone().unwrap();
-        current.accept();
+        accepted(&inbox, 1);
         inbox.close();
         flood(&inbox, 1);
         flood(&inbox, 2);
-        assert_eq!(inbox.lock().current.as_ref().unwrap().number(), 1);
+        assert!(channel(&inbox, 1).is_some() && channel(&inbox, 2).is_none());
+    }
+
+    #[test]
+    fn a_second_connection_does_not_end_the_first_one() {
+        let inbox = Inbox::default();
+        let first = accepted(&inbox, 1);
+        let second = accepted(&inbox, 2);
+        for (number, bytes) in [(1, b"a"), (2, b"b")] {
+            let mut message = frame::encode(Kind::Data, number);
+            frame::add_packet(&mut message, bytes);
+            inbox.receive(message);
+        }
+        let mut packet = Vec::new();
+        assert!(first.pop(&mut packet) && packet == b"a");
+        assert!(second.pop(&mut packet) && packet == b"b");
+        inbox.receive(frame::encode(Kind::Close, 2));
+        assert!(second.is_over() && !first.is_over());
+        // What it asked before that opens no other one.
+        inbox.receive(frame::encode(Kind::Open, 2));
+        assert!(inbox.lock().next_asked().is_none());
+    }
+
+    #[test]
+    fn a_machine_has_few_connections() {
+        let inbox = Inbox::default();
+        let first = accepted(&inbox, 0);
+        for number in 1..1_000 {
+            inbox.receive(frame::encode(Kind::Open, number));
+        }
+        assert_eq!(inbox.lock().connections.len(), MOST_CONNECTIONS);
+        assert!(!first.is_over());
+        // One that is over makes room.
+        channel(&inbox, 1).unwrap().end();
+        inbox.receive(frame::encode(Kind::Open, 1_000));
+        assert!(channel(&inbox, 1).is_none() && channel(&inbox, 1_000).is_some());
+        assert_eq!(inbox.lock().connections.len(), MOST_CONNECTIONS);
     }
 }

@@ -2,11 +2,14 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use crate::frame;
 
 /// The messages that wait to be received. The peer waits when there are so many.
 const CAPACITY: usize = 32;
+/// A full channel is closed when nobody receives for so long: the peer would wait, and others with it.
+const STALLED_AFTER: Duration = Duration::from_secs(3);
 
 /// One end of a connection. Messages are put in by zenoh, and taken out packet by packet.
 pub struct Channel {
@@ -43,18 +46,24 @@ impl Channel {
         self.number
     }
 
-    /// Adds a message that `frame::decode` has accepted. Waits while there are too many, until one of the ends is closed:
-    /// zenoh calls this on a thread that receives for all machines. What comes before the connection is accepted, which
-    /// nobody would take, closes it.
+    /// Adds a message that `frame::decode` has accepted. Waits while there are too many, until one of the ends is closed,
+    /// and at most for three seconds, after which this end is closed: zenoh calls this on a thread that receives for all
+    /// machines. What comes before the connection is accepted, which nobody would take, closes it.
     pub fn push(&self, message: Vec<u8>) {
         let mut state = self.lock();
         if !state.is_accepted {
             drop(state);
             return self.close();
         }
+        let deadline = Instant::now() + STALLED_AFTER;
         while state.messages.len() >= CAPACITY && !state.is_closed && !state.has_ended {
-            let waited = self.changed.wait(state);
-            state = waited.unwrap_or_else(PoisonError::into_inner);
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                drop(state);
+                return self.close();
+            }
+            let waited = self.changed.wait_timeout(state, left);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         if !state.is_closed && !state.has_ended {
             state.messages.push_back(message);
@@ -99,8 +108,8 @@ impl Channel {
     }
 
     /// Waits until the peer has accepted the connection, or closed it, at most for this time. `None`: it has not.
-    pub fn wait_until_accepted(&self, wait: std::time::Duration) -> Option<bool> {
-        let deadline = std::time::Instant::now() + wait;
+    pub fn wait_until_accepted(&self, wait: Duration) -> Option<bool> {
+        let deadline = Instant::now() + wait;
         let mut state = self.lock();
         loop {
             if state.has_ended || state.is_closed {
@@ -109,7 +118,7 @@ impl Channel {
             if state.is_accepted {
                 return Some(true);
             }
-            let left = deadline.saturating_duration_since(std::time::Instant::now());
+            let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return None;
             }
@@ -145,8 +154,6 @@ impl Channel {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::frame::Kind;
 
@@ -213,6 +220,13 @@ mod tests {
         pushing.join().unwrap();
         assert!(!channel.pop(&mut Vec::new()));
         assert!(channel.lock().messages.is_empty());
+    }
+
+    #[test]
+    fn a_full_channel_that_nobody_receives_from_is_closed() {
+        let (channel, pushing) = full();
+        pushing.join().unwrap();
+        assert!(channel.is_over() && channel.lock().messages.is_empty());
     }
 
     #[test]

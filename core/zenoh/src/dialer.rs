@@ -11,7 +11,7 @@ use flowpipe_link::transport::{Connection, FailureReason, Transport, TransportEr
 use crate::channel::Channel;
 use crate::connection::RouteConnection;
 use crate::frame::{self, Kind};
-use crate::route::{self, Route};
+use crate::route::{self, Closing, Route};
 
 /// How often the other machine is asked to accept a connection: it hears nothing until it knows the session.
 const ASK_INTERVAL: Duration = Duration::from_millis(20);
@@ -22,8 +22,8 @@ const ASK_TIMEOUT: Duration = Duration::from_secs(3);
 pub struct Dialer {
     endpoint: OwnedEndpoint,
     attempt: Attempt,
-    /// The session of the last connection.
-    last: Option<Arc<Route>>,
+    /// The session of the last connection, and its number.
+    last: Option<(Arc<Route>, u64)>,
 }
 
 /// A session, and the end of the connection that it is for.
@@ -70,7 +70,7 @@ impl Dialer {
     /// Opens a session on a thread of its own: that may take longer than a call of `connect`.
     fn open(&mut self) -> io::Result<Receiver<io::Result<Opened>>> {
         // There is nothing to wait for.
-        self.last.take().map(|route| route.close());
+        self.last.take().map(end);
         let endpoint = self.endpoint.clone();
         let (sender, receiver) = mpsc::sync_channel(1);
         std::thread::Builder::new()
@@ -134,7 +134,7 @@ impl Transport for Dialer {
                     let accepted = channel.wait_until_accepted(ASK_INTERVAL.min(left));
                     match accepted {
                         Some(true) => {
-                            self.last = Some(route.clone());
+                            self.last = Some((route.clone(), channel.number()));
                             return Ok(Some(RouteConnection::start(route, channel)));
                         }
                         None if since.elapsed() < ASK_TIMEOUT => {
@@ -150,7 +150,7 @@ impl Transport for Dialer {
                             );
                             // Nobody takes what arrives.
                             channel.close();
-                            drop(route.close());
+                            drop(end((route, channel.number())));
                             return Err(TransportError::of(FailureReason::OtherMachine, why));
                         }
                     }
@@ -166,10 +166,16 @@ impl Drop for Dialer {
             // Nobody takes what arrives.
             channel.close();
         }
-        if let Some(route) = self.last.take() {
-            route.close().wait();
+        if let Some(last) = self.last.take() {
+            end(last).wait();
         }
     }
+}
+
+/// Reports that a connection has ended, and closes its session. Otherwise the other machine learns of the end only when no
+/// program with the name of this one is connected.
+fn end((route, number): (Arc<Route>, u64)) -> Closing {
+    route.close_after(frame::encode(Kind::Close, number))
 }
 
 fn receive(channel: &Channel, message: Vec<u8>) {

@@ -1,6 +1,7 @@
 //! A session of zenoh, and in it the way to another machine: two keys, one for each direction.
 
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use flowpipe_link::library::Endpoint;
@@ -86,9 +87,14 @@ impl Route {
         put.map_err(|error| log::plain(&error))
     }
 
-    /// Closes its session, on a thread of its own.
-    pub fn close(&self) -> Closing {
-        close(self.session.clone())
+    /// Sends a last message and closes its session, on a thread of its own.
+    pub fn close_after(self: &Arc<Self>, last: Vec<u8>) -> Closing {
+        let route = self.clone();
+        Closing::start(move || {
+            // The other machine may be gone, and the session closed.
+            let _ = route.put(last);
+            let _ = route.session.close().wait();
+        })
     }
 }
 
@@ -106,21 +112,28 @@ pub fn open(endpoint: &Endpoint<'_>) -> io::Result<OpenedSession> {
 
 /// Closes a session, on a thread of its own.
 pub fn close(session: Session) -> Closing {
-    let (done, closed) = std::sync::mpsc::channel::<()>();
-    let closing = std::thread::Builder::new()
-        .name("flowpipe-zenoh-close".into())
-        .spawn(move || {
-            // It may be closed already.
-            let _ = session.close().wait();
-            drop(done);
-        });
-    Closing(closing.is_ok().then_some(closed))
+    Closing::start(move || {
+        // It may be closed already.
+        let _ = session.close().wait();
+    })
 }
 
 /// A session that is closing.
 pub struct Closing(Option<std::sync::mpsc::Receiver<()>>);
 
 impl Closing {
+    /// Closes one in a thread.
+    fn start(close: impl FnOnce() + Send + 'static) -> Self {
+        let (done, closed) = std::sync::mpsc::channel::<()>();
+        let closing = std::thread::Builder::new()
+            .name("flowpipe-zenoh-close".into())
+            .spawn(move || {
+                close();
+                drop(done);
+            });
+        Self(closing.is_ok().then_some(closed))
+    }
+
     /// Waits until it is closed, at most for a second.
     pub fn wait(self) {
         if let Some(closed) = self.0 {

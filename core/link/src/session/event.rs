@@ -22,7 +22,8 @@ pub enum Event {
     Connected,
     /// The link has no connection. Nothing is lost.
     Disconnected(Option<Violation>),
-    /// Another program connects as the peer, which is connected: it is refused. See [`Settings::keeps_peer`].
+    /// Another program connects as the peer, which is connected: it is refused. Each program is reported once. See
+    /// [`Settings::keeps_peer`].
     ///
     /// [`Settings::keeps_peer`]: crate::session::Settings::keeps_peer
     Occupied,

@@ -36,7 +36,7 @@ use crate::violation::Violation;
 
 /// The most connections at once: one that is established, and some that replace it.
 const MOST_CONNECTIONS: usize = 8;
-/// How many dead programs of the peer are remembered.
+/// How many dead programs of the peer are remembered, and how many refused ones.
 const MOST_FORMER: usize = 256;
 
 /// The limits of a session. Both ends must have the same number of channels.
@@ -104,6 +104,8 @@ pub struct Session {
     /// The number of the last connection that was established with the peer.
     newest: u64,
     former: VecDeque<Incarnation>,
+    /// Programs that were refused, and reported.
+    refused: VecDeque<Incarnation>,
     epoch: u32,
     outgoing: Outgoing,
     incoming: Incoming,
@@ -165,6 +167,7 @@ impl Session {
             peer: None,
             newest: 0,
             former: VecDeque::new(),
+            refused: VecDeque::new(),
             epoch: 0,
             outgoing: Outgoing::new(settings.limits),
             incoming: Incoming::new(settings.limits),
@@ -431,10 +434,7 @@ impl Session {
                     if let Some(connection) = self.connections.get_mut(&id) {
                         connection.refuse();
                     }
-                    // Once for all that come before it is read.
-                    if self.events.back() != Some(&Event::Occupied) {
-                        self.events.push_back(Event::Occupied);
-                    }
+                    self.report_refused(hello.incarnation);
                     return Ok(());
                 }
                 self.establish(id)
@@ -510,6 +510,18 @@ impl Session {
         self.settings.keeps_peer && self.current.is_some() && is_other
     }
 
+    /// Reports a program that is refused, once: it tries again and again.
+    fn report_refused(&mut self, incarnation: Incarnation) {
+        if self.refused.contains(&incarnation) {
+            return;
+        }
+        remember(&mut self.refused, incarnation);
+        // Once for all that come before it is read.
+        if self.events.back() != Some(&Event::Occupied) {
+            self.events.push_back(Event::Occupied);
+        }
+    }
+
     /// Establishes a connection whose handshake is complete.
     fn establish(&mut self, id: ConnectionId) -> Result<(), Violation> {
         let connection = self.connections.get(&id).ok_or(Violation::Stale)?;
@@ -553,10 +565,7 @@ impl Session {
         let Some(peer) = self.peer.take() else {
             return;
         };
-        self.former.push_back(peer);
-        if self.former.len() > MOST_FORMER {
-            self.former.pop_front();
-        }
+        remember(&mut self.former, peer);
         self.newest = 0;
         self.former_clock = std::mem::take(&mut self.clock);
         self.events.push_back(Event::PeerLost);
@@ -565,6 +574,14 @@ impl Session {
             .reset(self.epoch, |event| events.push_back(event));
         self.incoming.reset();
         self.epoch += 1;
+    }
+}
+
+/// Adds a program to those that are remembered.
+fn remember(programs: &mut VecDeque<Incarnation>, program: Incarnation) {
+    programs.push_back(program);
+    if programs.len() > MOST_FORMER {
+        programs.pop_front();
     }
 }
 

@@ -318,7 +318,7 @@ fn a_machine_that_opens_connections_and_waits_for_nothing_stops_no_other() {
         }
     };
     let mut other = Dialer::new(&endpoint_of("other")).unwrap();
-    // The last connection is accepted, and nobody receives on it: then it is replaced.
+    // The last connection is accepted, and nobody receives on it: then it is closed.
     for _ in 0..MANY {
         sessions[3].put(&key, forged(3, 3)).wait().unwrap();
     }
