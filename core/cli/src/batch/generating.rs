@@ -50,6 +50,7 @@ pub fn run(
         supply: &|| Supply::ENDLESS,
         encode: &encode,
         decode: &decode,
+        longest_item: None,
     };
     let mut take = |event: PoolEvent<Generation>| -> Result<bool, Failure> {
         match event {

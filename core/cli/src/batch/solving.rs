@@ -3,7 +3,9 @@
 use std::ops::{ControlFlow, Range};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
+use flowpipe_config::pipeline::Pipeline;
 use flowpipe_host::catalogue::Catalogue;
 use flowpipe_machines::batch::{Decoded, Encoded, Job, MAX_BODY, MAX_ITEMS};
 use flowpipe_puzzle::answer_check::check_answer;
@@ -28,6 +30,8 @@ use crate::solver_run::{
 
 /// Puzzles are sent in texts of about this size.
 const TEXT_BYTES: usize = 1 << 20;
+/// How long a plugin that has exceeded its timeout is awaited before it is abandoned, at most.
+const HANG_TIMEOUT: Duration = Duration::from_secs(2);
 /// The longest time that a machine can have taken, in microseconds: a year.
 const LONGEST_US: f64 = 365.0 * 86_400e6;
 
@@ -122,6 +126,7 @@ pub fn run_with(
         supply: &|| puzzles.supply(),
         encode: &encode,
         decode: &decode,
+        longest_item: longest(&pipeline),
     };
     let broken = pool.run(&job, |event| match event {
         PoolEvent::Results(first, results) => {
@@ -138,6 +143,16 @@ pub fn run_with(
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(result) => Ok(result?),
     }
+}
+
+/// How long a puzzle takes at most, if each of its plugins has a timeout.
+fn longest(pipeline: &Pipeline) -> Option<Duration> {
+    // The first stage gives the puzzles.
+    let mut plugins = pipeline.stages.iter().skip(1);
+    plugins.try_fold(Duration::ZERO, |sum, it| {
+        let longest = it.timeout?.saturating_add(HANG_TIMEOUT);
+        Some(sum.saturating_add(longest))
+    })
 }
 
 fn range(items: &Range<u64>) -> Range<usize> {

@@ -191,7 +191,7 @@ fn text(notice: &Notice) -> String {
             }
         }
         Notice::Dropped { machine, reason } => format!(
-            "machine {} is not used any more, since it sent {}",
+            "machine {} is not used any more, since it {}",
             escape(machine),
             escape(reason)
         ),

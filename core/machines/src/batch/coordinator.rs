@@ -43,6 +43,8 @@ pub struct Job<'a, R> {
     /// the error names what is wrong. `None`: the results were delivered before, and the items are there no more. Once the
     /// last argument returns true, the job is over, and the results are not used.
     pub decode: &'a Decode<'a, R>,
+    /// How long an item takes at most, if that is limited. A worker that takes much longer is not used any more.
+    pub longest_item: Option<Duration>,
 }
 
 /// See [`Job::decode`].
@@ -109,11 +111,11 @@ pub enum Notice {
         /// Why.
         reason: Reason,
     },
-    /// It sent what it must not send, and is not used any more.
+    /// It sent what it must not send, or does not do what it takes, and is not used any more.
     Dropped {
         /// Its name.
         machine: String,
-        /// What it sent.
+        /// Why: a clause whose subject is the worker.
         reason: String,
     },
     /// There are workers, and no results for a while.

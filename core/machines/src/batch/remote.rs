@@ -16,7 +16,7 @@ use crate::batch::protocol::{
     self, ANSWER_CAPACITY, Answer, AnswerKind, BatchControl, CHUNKS, CONTROL, CONTROL_CAPACITY,
     MAX_LANES, SentChunk,
 };
-use crate::batch::schedule::{ChunkAnswer, WorkerId};
+use crate::batch::schedule::{ChunkAnswer, Overdue, TimeLimit, WorkerId};
 
 /// How long a worker waits for an event before it looks for chunks to give.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
@@ -24,6 +24,10 @@ const POLL_INTERVAL: Duration = Duration::from_millis(10);
 const RELEASE_AFTER: Duration = Duration::from_secs(1);
 /// A worker that is disconnected for so long is connected as if its program had died.
 const RECONNECT_AFTER: Duration = Duration::from_secs(10);
+/// A worker that has no chunk, and has room for none for so long, is not used any more.
+const TAKE_TIMEOUT: Duration = Duration::from_secs(60);
+/// A worker whose program has ended so often in a row, with chunks and without an answer, is not used any more.
+const MOST_DEATHS: u32 = 5;
 /// The most characters of a reason.
 const LONGEST_REASON: usize = 2_000;
 
@@ -45,6 +49,10 @@ struct Part<'a, R> {
     job: &'a Job<'a, R>,
     shared: &'a SharedJob<R>,
     progress: Progress,
+    /// How often in a row its program has ended, or was taken for dead, with chunks and without an answer.
+    deaths: u32,
+    /// Since when it has no chunk, and room for none.
+    unwilling_since: Option<Instant>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -61,8 +69,15 @@ enum Progress {
     Refused,
 }
 
-/// What a worker has sent is no answer to what it was asked.
+/// Why a worker is not used any more: a clause whose subject is the worker.
 struct Offence(String);
+
+impl Offence {
+    /// The worker has sent what it must not send.
+    fn sent(what: impl Into<String>) -> Self {
+        Self(format!("sent {}", what.into()))
+    }
+}
 
 pub(crate) fn clock() -> LinkClock {
     let began = Instant::now();
@@ -127,38 +142,47 @@ pub(crate) fn drive<R>(
         job,
         shared,
         progress: Progress::Unknown,
+        deaths: 0,
+        unwilling_since: None,
     };
     if remote.link.is_none() {
         part.refuse();
         return;
     }
     while !shared.lock().is_over {
-        part.look(remote, connect);
-        let Some(link) = &remote.link else {
+        if let Err(Offence(reason)) = part.turn(remote, connect) {
+            let machine = remote.name.clone();
+            shared.lock().schedule.lose(id);
+            shared.notice(Notice::Dropped { machine, reason });
+            part.refuse();
+            remote.link = None;
             return;
-        };
-        part.introduce(link);
-        part.give(link);
-        let mut event = link.next_event(POLL_INTERVAL);
-        while let Some(next) = event {
-            if let Err(Offence(reason)) = part.accept(&remote.name, link, next) {
-                let machine = remote.name.clone();
-                part.shared.lock().schedule.lose(id);
-                part.shared.notice(Notice::Dropped { machine, reason });
-                part.refuse();
-                remote.link = None;
-                return;
-            }
-            event = link.next_event(Duration::ZERO);
         }
     }
 }
 
 impl<R> Part<'_, R> {
-    /// Looks whether the worker is there.
-    fn look(&mut self, remote: &mut Remote, connect: &Connect) {
+    /// Gives the worker what it may have, and handles what it has sent. Waits a moment for that.
+    fn turn(&mut self, remote: &mut Remote, connect: &Connect) -> Result<(), Offence> {
+        self.look(remote, connect)?;
         let Some(link) = &remote.link else {
-            return;
+            return Ok(());
+        };
+        self.introduce(link);
+        self.give(link);
+        self.check_takes(link)?;
+        let mut event = link.next_event(POLL_INTERVAL);
+        while let Some(next) = event {
+            self.accept(&remote.name, link, next)?;
+            event = link.next_event(Duration::ZERO);
+        }
+        Ok(())
+    }
+
+    /// Looks whether the worker is there, and whether it works.
+    fn look(&mut self, remote: &mut Remote, connect: &Connect) -> Result<(), Offence> {
+        let Some(link) = &remote.link else {
+            return Ok(());
         };
         if link.is_connected() {
             remote.gone_since = None;
@@ -166,7 +190,7 @@ impl<R> Part<'_, R> {
             if let Progress::Released(lanes) = self.progress {
                 self.work(remote.name.clone(), lanes);
             }
-            return;
+            return self.check_overdue();
         }
         let since = *remote.gone_since.get_or_insert_with(Instant::now);
         if let Progress::Accepted(lanes) = self.progress
@@ -181,21 +205,73 @@ impl<R> Part<'_, R> {
             let transport = connect(self.id);
             if let Ok(link) = transport.and_then(|it| start_link(it, true, ANSWER_CAPACITY)) {
                 remote.link = Some(link);
-                self.forget();
+                self.forget()?;
             }
             remote.gone_since = None;
             remote.was_there = false;
         }
+        Ok(())
+    }
+
+    fn check_overdue(&self) -> Result<(), Offence> {
+        let longest = self.job.longest_item;
+        let longest_us = longest.map(|it| u64::try_from(it.as_micros()).unwrap_or(u64::MAX));
+        let now_us = self.shared.now_us();
+        let state = self.shared.lock();
+        let overdue = state.schedule.overdue(self.id, longest_us, now_us);
+        drop(state);
+        let Some(Overdue { silent_us, limit }) = overdue else {
+            return Ok(());
+        };
+        let silent = Duration::from_micros(silent_us).as_secs();
+        let than = match limit {
+            TimeLimit::Others(us) => {
+                let other = Duration::from_micros(us).as_secs_f64();
+                format!("while others did what it has in {other:.1} s")
+            }
+            TimeLimit::Items(count) => {
+                format!("longer than the {count} items that it has may take")
+            }
+        };
+        Err(Offence(format!(
+            "has answered nothing for {silent} s, {than}"
+        )))
+    }
+
+    fn check_takes(&mut self, link: &Link) -> Result<(), Offence> {
+        let takes = !matches!(self.progress, Progress::Accepted(_))
+            || link.refusal(CHUNKS, 0, Duration::ZERO).is_none()
+            || self.shared.lock().schedule.has_chunks(self.id);
+        if takes {
+            self.unwilling_since = None;
+            return Ok(());
+        }
+        let since = *self.unwilling_since.get_or_insert_with(Instant::now);
+        match since.elapsed() < TAKE_TIMEOUT {
+            true => Ok(()),
+            false => {
+                let seconds = TAKE_TIMEOUT.as_secs();
+                Err(Offence(format!("has taken nothing for {seconds} s")))
+            }
+        }
     }
 
     /// The worker's program knows nothing of the job.
-    fn forget(&mut self) {
+    fn forget(&mut self) -> Result<(), Offence> {
         let mut state = self.shared.lock();
+        self.deaths += u32::from(state.schedule.has_chunks(self.id));
         state.schedule.lose(self.id);
         if let Some(standing) = state.standings.get_mut(self.id) {
             *standing = Standing::Awaited;
         }
+        drop(state);
         self.progress = Progress::Unknown;
+        match self.deaths {
+            MOST_DEATHS.. => Err(Offence(format!(
+                "was lost {MOST_DEATHS} times in a row before it answered what it had"
+            ))),
+            _ => Ok(()),
+        }
     }
 
     fn leave(&self, machine: &str, reason: Option<String>) {
@@ -309,15 +385,14 @@ impl<R> Part<'_, R> {
                 if matches!(self.progress, Progress::Accepted(_)) {
                     self.leave(machine, None);
                 }
-                self.forget();
-                Ok(())
+                self.forget()
             }
             _ => Ok(()),
         }
     }
 
     fn control(&mut self, machine: &str, body: &[u8]) -> Result<(), Offence> {
-        let malformed = || Offence("a malformed message".to_owned());
+        let malformed = || Offence::sent("a malformed message");
         let (name, number, facts, outcome) =
             match BatchControl::decode(body).ok_or_else(malformed)? {
                 BatchControl::Accepted {
@@ -333,11 +408,11 @@ impl<R> Part<'_, R> {
                     reason,
                 } => (machine, number, facts, Err(reason)),
                 BatchControl::Job { .. } | BatchControl::End => {
-                    return Err(Offence("a message of a coordinator".to_owned()));
+                    return Err(Offence::sent("a message of a coordinator"));
                 }
             };
         if name != machine {
-            return Err(Offence(format!("it is the machine {}", shortened(name))));
+            return Err(Offence(format!("is the machine {}", shortened(name))));
         }
         // An answer to an earlier job.
         if number != self.number || self.progress != Progress::Asked {
@@ -371,7 +446,7 @@ impl<R> Part<'_, R> {
     }
 
     fn answer(&mut self, machine: &str, body: &[u8]) -> Result<(), Offence> {
-        let malformed = || Offence("a malformed answer".to_owned());
+        let malformed = || Offence::sent("a malformed answer");
         let answer = Answer::decode(body).ok_or_else(malformed)?;
         // Of an earlier job.
         if answer.job != self.number {
@@ -380,7 +455,7 @@ impl<R> Part<'_, R> {
         if !matches!(self.progress, Progress::Accepted(_) | Progress::Released(_)) {
             return match self.progress {
                 Progress::Refused => Ok(()),
-                _ => Err(Offence("an answer that was not asked for".to_owned())),
+                _ => Err(Offence::sent("an answer that was not asked for")),
             };
         }
         let first = answer.first;
@@ -403,14 +478,19 @@ impl<R> Part<'_, R> {
         let Some(Decoded {
             results,
             heap_bytes,
-        }) = decoded.map_err(Offence)?
+        }) = decoded.map_err(Offence::sent)?
         else {
-            self.shared.lock().schedule.take_back(self.id, first);
+            let now_us = self.shared.now_us();
+            let mut state = self.shared.lock();
+            state.schedule.answered_late(self.id, first, now_us);
+            drop(state);
+            self.deaths = 0;
             return Ok(());
         };
         if results.is_empty() || results.len() as u64 > expected {
             let found = results.len();
-            return Err(Offence(format!("{found} results for {expected} items")));
+            let what = format!("{found} results for {expected} items");
+            return Err(Offence::sent(what));
         }
         let answer = ChunkAnswer {
             results,
@@ -418,8 +498,12 @@ impl<R> Part<'_, R> {
             heap_bytes,
             took_us: answer.took_us,
         };
-        let completed = self.shared.lock().schedule.complete(self.id, first, answer);
+        let now_us = self.shared.now_us();
+        let mut state = self.shared.lock();
+        let completed = state.schedule.complete(self.id, first, answer, now_us);
+        drop(state);
         self.shared.notify();
+        self.deaths = 0;
         completed.map_err(|error| Offence(error.to_string()))
     }
 }

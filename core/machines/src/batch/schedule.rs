@@ -27,6 +27,14 @@ const MOST_WAITING: usize = 64 << 20;
 const MOST_CHUNKS: usize = 4096;
 /// A chunk that no worker was given for so long may be given to one more.
 const SLOW_US: u64 = 1_000_000;
+/// A worker is overdue when others have done all that it has, and it answers nothing for so long, and for so many times as
+/// long as they took.
+const OVERDUE_US: u64 = 10_000_000;
+const OVERDUE_FACTOR: u64 = 20;
+/// Where the time of an item is limited, a worker is also overdue when it answers nothing for so long, and for so many
+/// times as long as all that it has may take.
+const LIMIT_US: u64 = 60_000_000;
+const LIMIT_FACTOR: u64 = 4;
 
 /// The number of a worker.
 pub(crate) type WorkerId = usize;
@@ -57,12 +65,12 @@ impl Supply {
     }
 }
 
-/// A worker has answered what it was not given, or otherwise than it was asked.
+/// A worker has answered what it was not given, or otherwise than it was asked: a clause whose subject is the worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Mismatch {
-    #[error("it answers items that it was not given")]
+    #[error("answers items that it was not given")]
     NotGiven,
-    #[error("it gives {found} results for {asked} items")]
+    #[error("gives {found} results for {asked} items")]
     Results { found: usize, asked: u64 },
 }
 
@@ -106,16 +114,46 @@ struct ChunkState<R> {
     done: Option<(Vec<R>, usize)>,
 }
 
+/// A worker has answered nothing for too long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Overdue {
+    /// How long it has answered nothing, in microseconds.
+    pub silent_us: u64,
+    /// Why that is too long.
+    pub limit: TimeLimit,
+}
+
+/// What limits the time of a worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TimeLimit {
+    /// Others have done all that it has, one of its chunks in so many microseconds, and the others faster.
+    Others(u64),
+    /// The time of so many items is limited.
+    Items(u64),
+}
+
 #[derive(Debug, Default)]
 struct WorkerState {
     /// How many chunks it may have. 0: it gets none.
     allowed: usize,
-    /// The chunks that it was given and has not answered: the number of their items, and whether others may do them too,
-    /// since the worker is disconnected.
-    given: BTreeMap<u64, (u64, bool)>,
+    /// The chunks that it was given and has not answered.
+    given: BTreeMap<u64, GivenChunk>,
+    /// When it has answered last.
+    answered_us: u64,
     /// The items of its largest chunk.
     largest: u64,
     per_item: Option<Measured>,
+}
+
+/// A chunk that a worker was given.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GivenChunk {
+    items: u64,
+    given_us: u64,
+    /// Others may do it too, since the worker is disconnected.
+    is_released: bool,
+    /// How long another worker took for it, once one has done it.
+    other_us: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -156,11 +194,7 @@ impl<R> Schedule<R> {
     /// The items that a worker is to do next, if there are some.
     pub(crate) fn give(&mut self, id: WorkerId, now_us: u64) -> Option<Range<u64>> {
         let worker = self.workers.get(id)?;
-        let held = worker
-            .given
-            .values()
-            .filter(|(_, is_released)| !is_released);
-        let held = held.count();
+        let held = worker.held().count();
         if held >= worker.allowed {
             return None;
         }
@@ -183,7 +217,13 @@ impl<R> Schedule<R> {
         chunk.given_us = now_us;
         let items = chunk.items;
         let worker = self.workers.get_mut(id)?;
-        worker.given.insert(first, (items, false));
+        let given = GivenChunk {
+            items,
+            given_us: now_us,
+            is_released: false,
+            other_us: None,
+        };
+        worker.given.insert(first, given);
         Some(first..first + items)
     }
 
@@ -242,8 +282,8 @@ impl<R> Schedule<R> {
     /// Only the first items of a chunk that was just given were sent.
     pub(crate) fn shorten(&mut self, worker: WorkerId, first: u64, sent: u64) {
         let given = self.workers.get_mut(worker);
-        if let Some((items, _)) = given.and_then(|it| it.given.get_mut(&first)) {
-            *items = sent.min(*items);
+        if let Some(given) = given.and_then(|it| it.given.get_mut(&first)) {
+            given.items = sent.min(given.items);
         }
         if let Some(chunk) = self.chunks.get_mut(&first).filter(|it| it.holders == 1) {
             let rest = chunk.items.saturating_sub(sent);
@@ -268,8 +308,8 @@ impl<R> Schedule<R> {
     /// The items of a chunk that a worker was given.
     pub(crate) fn given(&self, worker: WorkerId, first: u64) -> Result<Range<u64>, Mismatch> {
         let given = self.workers.get(worker).and_then(|it| it.given.get(&first));
-        let (items, _) = given.ok_or(Mismatch::NotGiven)?;
-        Ok(first..first + items)
+        let given = given.ok_or(Mismatch::NotGiven)?;
+        Ok(first..first + given.items)
     }
 
     /// A worker has answered a chunk. If the results are fewer than the items, the rest becomes a chunk of its own.
@@ -278,6 +318,7 @@ impl<R> Schedule<R> {
         id: WorkerId,
         first: u64,
         answer: ChunkAnswer<R>,
+        now_us: u64,
     ) -> Result<(), Mismatch> {
         let asked = self.given(id, first)?;
         let asked = asked.end - asked.start;
@@ -285,9 +326,18 @@ impl<R> Schedule<R> {
         if found == 0 || found as u64 > asked {
             return Err(Mismatch::Results { found, asked });
         }
-        self.take_back(id, first);
+        let given = self.take_back(id, first);
         if let Some(worker) = self.workers.get_mut(id) {
             worker.measure(found, answer.sent_bytes, answer.took_us);
+            worker.answered_us = now_us;
+        }
+        // By the clock of this machine: a worker can report any time.
+        let took_us = given.map_or(0, |it| now_us.saturating_sub(it.given_us));
+        let others = self.workers.iter_mut();
+        for other in others.filter_map(|it| it.given.get_mut(&first)) {
+            if found as u64 >= other.items {
+                other.other_us.get_or_insert(took_us);
+            }
         }
         self.enter(first, answer.results, answer.heap_bytes);
         Ok(())
@@ -316,7 +366,7 @@ impl<R> Schedule<R> {
 
     /// The result of the first item of a chunk that a worker was given and that can't be sent.
     pub(crate) fn answer(&mut self, worker: WorkerId, first: u64, result: R) {
-        self.take_back(worker, first);
+        let _ = self.take_back(worker, first);
         self.enter(first, vec![result], 0);
     }
 
@@ -326,9 +376,9 @@ impl<R> Schedule<R> {
             return;
         };
         worker.allowed = 0;
-        for (first, (_, is_released)) in &mut worker.given {
+        for (first, given) in &mut worker.given {
             let chunk = self.chunks.get_mut(first);
-            if !std::mem::replace(is_released, true)
+            if !std::mem::replace(&mut given.is_released, true)
                 && let Some(chunk) = chunk
             {
                 chunk.holders = chunk.holders.saturating_sub(1);
@@ -337,15 +387,56 @@ impl<R> Schedule<R> {
     }
 
     /// A worker has a chunk no longer: it could not be sent, or is answered.
-    pub(crate) fn take_back(&mut self, worker: WorkerId, first: u64) {
-        let given = self.workers.get_mut(worker);
-        let given = given.and_then(|it| it.given.remove(&first));
+    pub(crate) fn take_back(&mut self, worker: WorkerId, first: u64) -> Option<GivenChunk> {
+        let given = self.workers.get_mut(worker)?.given.remove(&first)?;
         // Of one that is released, others are the holders.
-        if given.is_some_and(|(_, is_released)| !is_released)
+        if !given.is_released
             && let Some(chunk) = self.chunks.get_mut(&first)
         {
             chunk.holders = chunk.holders.saturating_sub(1);
         }
+        Some(given)
+    }
+
+    /// A worker has answered a chunk whose results were delivered before.
+    pub(crate) fn answered_late(&mut self, id: WorkerId, first: u64, now_us: u64) {
+        let _ = self.take_back(id, first);
+        if let Some(worker) = self.workers.get_mut(id) {
+            worker.answered_us = now_us;
+        }
+    }
+
+    /// Whether a worker has chunks.
+    pub(crate) fn has_chunks(&self, worker: WorkerId) -> bool {
+        let worker = self.workers.get(worker);
+        worker.is_some_and(|it| !it.given.is_empty())
+    }
+
+    /// Whether a worker that is connected is overdue. `longest_us`: how long an item may take, if that is limited.
+    pub(crate) fn overdue(
+        &self,
+        worker: WorkerId,
+        longest_us: Option<u64>,
+        now_us: u64,
+    ) -> Option<Overdue> {
+        let worker = self.workers.get(worker)?;
+        let since_us = worker.held().map(|it| it.given_us).max()?;
+        let silent_us = now_us.saturating_sub(since_us.max(worker.answered_us));
+        let exceeds = |least_us: u64, factor: u64, us: u64| {
+            silent_us > least_us.max(us.saturating_mul(factor))
+        };
+        // It may work on a chunk that nobody has done.
+        let others: Option<Vec<u64>> = worker.held().map(|it| it.other_us).collect();
+        let other_us = others.and_then(|it| it.into_iter().max());
+        let items: u64 = worker.held().map(|it| it.items).sum();
+        let limit = match (other_us, longest_us) {
+            (Some(us), _) if exceeds(OVERDUE_US, OVERDUE_FACTOR, us) => TimeLimit::Others(us),
+            (_, Some(us)) if exceeds(LIMIT_US, LIMIT_FACTOR, items.saturating_mul(us)) => {
+                TimeLimit::Items(items)
+            }
+            _ => return None,
+        };
+        Some(Overdue { silent_us, limit })
     }
 
     /// The program of a worker is dead, or is not to be used: it answers nothing more of what it was given.
@@ -373,7 +464,7 @@ impl<R> Schedule<R> {
         let workers = self.workers.iter().enumerate();
         let awaited = workers.filter(|(_, it)| {
             let given = it.given.get(&self.delivered);
-            given.is_some_and(|(_, is_released)| !is_released)
+            given.is_some_and(|it| !it.is_released)
         });
         awaited.map(|(id, _)| id).collect()
     }
@@ -396,6 +487,11 @@ impl<R> Schedule<R> {
 }
 
 impl WorkerState {
+    /// The chunks that it has while it is connected.
+    fn held(&self) -> impl Iterator<Item = &GivenChunk> {
+        self.given.values().filter(|it| !it.is_released)
+    }
+
     /// How many items its next chunk should have.
     fn size(&self) -> u64 {
         let Some(Measured { us, bytes }) = self.per_item else {

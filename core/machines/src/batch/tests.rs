@@ -106,6 +106,16 @@ fn decode(
         .ok_or_else(|| "a wrong result".to_owned())
 }
 
+/// Links to the workers at these addresses.
+fn connected(addresses: &[SocketAddr]) -> Workers {
+    let names: Vec<_> = (0..addresses.len()).map(|it| format!("rack{it}")).collect();
+    let addresses = addresses.to_vec();
+    let connect = move |place: usize| -> io::Result<Box<dyn Transport>> {
+        Ok(Box::new(TcpDialer::new(addresses[place], "desk")?))
+    };
+    Workers::start("desk", &names, Box::new(connect)).unwrap()
+}
+
 /// Runs a job of this many items on the workers at these addresses.
 fn run(
     addresses: &[SocketAddr],
@@ -131,12 +141,7 @@ fn run_ahead(
             is_complete: known == items,
         }
     };
-    let names: Vec<_> = (0..addresses.len()).map(|it| format!("rack{it}")).collect();
-    let addresses = addresses.to_vec();
-    let connect = move |place: usize| -> io::Result<Box<dyn Transport>> {
-        Ok(Box::new(TcpDialer::new(addresses[place], "desk")?))
-    };
-    let mut workers = Workers::start("desk", &names, Box::new(connect)).unwrap();
+    let mut workers = connected(addresses);
     let job = Job {
         facts: &facts("1"),
         task,
@@ -149,6 +154,7 @@ fn run_ahead(
             true => Ok(None),
             false => decode(machine, items, body, is_over),
         },
+        longest_item: None,
     };
     let (mut all, mut notices) = (Vec::new(), Vec::new());
     let ended = workers.run(&job, ABSENCE_TIMEOUT, |event| {
@@ -278,18 +284,14 @@ fn a_job_that_no_worker_can_do_is_refused() {
 
 #[test]
 fn a_machine_that_is_not_there_is_no_worker() {
-    let addresses = [free_address()];
-    let connect = move |place: usize| -> io::Result<Box<dyn Transport>> {
-        Ok(Box::new(TcpDialer::new(addresses[place], "desk")?))
-    };
-    let names = ["rack0".to_owned()];
-    let mut workers = Workers::start("desk", &names, Box::new(connect)).unwrap();
+    let mut workers = connected(&[free_address()]);
     let job = Job {
         facts: &facts("1"),
         task: &Value::Null,
         supply: &|| Supply::all(5),
         encode: &encode,
         decode: &decode,
+        longest_item: None,
     };
     let absence_timeout = Duration::from_millis(300);
     let ended = workers.run(&job, absence_timeout, |_| ControlFlow::<()>::Continue(()));
@@ -311,6 +313,31 @@ fn a_machine_that_is_not_there_is_no_worker() {
 /// What a hostile worker sends when it has a chunk: the job, the first item and its bytes.
 type Attack = fn(&Link, u64, u64);
 
+/// Keeps to the protocol of a worker, and passes each chunk to `each` until it breaks.
+fn pretend(link: &Link, is_over: &AtomicBool, each: impl Fn(u64, u64) -> ControlFlow<()>) {
+    while !is_over.load(Ordering::Relaxed) {
+        let Some(Event::Message { id, body }) = link.next_event(Duration::from_millis(20)) else {
+            continue;
+        };
+        take(link, id);
+        if id.channel != CONTROL {
+            let chunk = SentChunk::decode(&body).unwrap();
+            if each(chunk.job, chunk.first).is_break() {
+                return;
+            }
+        } else if let Some(BatchControl::Job { number, .. }) = BatchControl::decode(&body) {
+            let accepted = BatchControl::Accepted {
+                machine: "rack0".to_owned(),
+                number,
+                facts: facts("1"),
+                lanes: 1,
+            };
+            let body = accepted.encode().into();
+            link.send(CONTROL, &body, Duration::from_secs(5)).unwrap();
+        }
+    }
+}
+
 /// A worker that keeps to the protocol until it has a chunk.
 fn hostile(attack: Attack, during: impl FnOnce(SocketAddr)) {
     let acceptor = TcpAcceptor::listen((Ipv4Addr::LOCALHOST, 0).into(), &["desk"])
@@ -321,33 +348,10 @@ fn hostile(attack: Attack, during: impl FnOnce(SocketAddr)) {
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            while !is_over.load(Ordering::Relaxed) {
-                let Some(Event::Message { id, body }) = link.next_event(Duration::from_millis(20))
-                else {
-                    continue;
-                };
-                take(&link, id);
-                match id.channel {
-                    CONTROL => {
-                        let Some(BatchControl::Job { number, .. }) = BatchControl::decode(&body)
-                        else {
-                            continue;
-                        };
-                        let accepted = BatchControl::Accepted {
-                            machine: "rack0".to_owned(),
-                            number,
-                            facts: facts("1"),
-                            lanes: 1,
-                        };
-                        let body = accepted.encode().into();
-                        link.send(CONTROL, &body, Duration::from_secs(5)).unwrap();
-                    }
-                    _ => {
-                        let chunk = SentChunk::decode(&body).unwrap();
-                        attack(&link, chunk.job, chunk.first);
-                    }
-                }
-            }
+            pretend(&link, &is_over, |job, first| {
+                attack(&link, job, first);
+                ControlFlow::Continue(())
+            });
         });
         during(address);
         is_over.store(true, Ordering::Relaxed);
@@ -431,6 +435,79 @@ fn a_worker_that_never_answers_delays_nothing_for_long() {
             });
         },
     );
+}
+
+#[test]
+fn a_worker_that_never_answers_is_dropped_once_others_have_done_what_it_has() {
+    let task = json!({ "what": "double" });
+    hostile(
+        |_, _, _| {},
+        |bad| {
+            with_worker(1, "1", |good| {
+                let is_dropped = AtomicBool::new(false);
+                // There are more items once it is dropped.
+                let supply = || match is_dropped.load(Ordering::SeqCst) {
+                    true => Supply::all(60),
+                    false => Supply {
+                        items: 50,
+                        is_complete: false,
+                    },
+                };
+                let job = Job {
+                    facts: &facts("1"),
+                    task: &task,
+                    supply: &supply,
+                    encode: &encode,
+                    decode: &decode,
+                    longest_item: None,
+                };
+                let mut workers = connected(&[bad, good]);
+                let mut all = Vec::new();
+                let ended = workers.run(&job, ABSENCE_TIMEOUT, |event| {
+                    match event {
+                        BatchEvent::Results { results, .. } => all.extend(results),
+                        BatchEvent::Notice(Notice::Dropped { machine, reason }) => {
+                            let why = "has answered nothing for";
+                            assert!(machine == "rack0" && reason.starts_with(why), "{reason}");
+                            is_dropped.store(true, Ordering::SeqCst);
+                        }
+                        _ => {}
+                    }
+                    ControlFlow::<()>::Continue(())
+                });
+                assert!(ended.unwrap().is_continue());
+                assert_eq!(all, doubled(60));
+            });
+        },
+    );
+}
+
+#[test]
+fn a_worker_that_ends_with_each_chunk_is_dropped() {
+    let (address, is_over) = (free_address(), AtomicBool::new(false));
+    let lives = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                let acceptor = TcpAcceptor::listen(address, &["desk"]).unwrap().remove(0);
+                let link = start_link(Box::new(acceptor), false, 4).unwrap();
+                pretend(&link, &is_over, |_, _| {
+                    lives.fetch_add(1, Ordering::Relaxed);
+                    ControlFlow::Break(())
+                });
+            }
+        });
+        let (ended, all, notices) = run(&[address], &json!({ "what": "double" }), 20);
+        is_over.store(true, Ordering::Relaxed);
+        assert!(matches!(ended, Err(BatchError::Refused)), "{ended:?}");
+        assert_eq!(all, [0; 0]);
+        assert_eq!(lives.load(Ordering::Relaxed), 5);
+        let dropped = Notice::Dropped {
+            machine: "rack0".to_owned(),
+            reason: "was lost 5 times in a row before it answered what it had".to_owned(),
+        };
+        assert!(notices.contains(&dropped), "{notices:?}");
+    });
 }
 
 #[test]

@@ -65,7 +65,7 @@ proptest! {
                     // Some find no room.
                     let heap_bytes = results.len() * held;
                     let answer = ChunkAnswer { results, sent_bytes: 10, heap_bytes, took_us: 1_000 };
-                    schedule.complete(id, first, answer).unwrap();
+                    schedule.complete(id, first, answer, now_us).unwrap();
                 },
                 Step::Release(id) => schedule.release(id),
                 Step::Lose(id) => { schedule.lose(id); given[id].clear(); },
@@ -102,12 +102,12 @@ fn only_what_was_given_is_accepted() {
     schedule.allow(0, 2);
     let given = schedule.give(0, 0).unwrap();
     assert_eq!(given, 0..1);
-    let foreign = schedule.complete(1, 0, answer_of(vec![0], 1));
+    let foreign = schedule.complete(1, 0, answer_of(vec![0], 1), 0);
     assert_eq!(foreign, Err(Mismatch::NotGiven));
-    let more = schedule.complete(0, 0, answer_of(vec![0, 1], 1));
+    let more = schedule.complete(0, 0, answer_of(vec![0, 1], 1), 0);
     assert_eq!(more, Err(Mismatch::Results { found: 2, asked: 1 }));
-    schedule.complete(0, 0, answer_of(vec![0], 1)).unwrap();
-    let twice = schedule.complete(0, 0, answer_of(vec![0], 1));
+    schedule.complete(0, 0, answer_of(vec![0], 1), 0).unwrap();
+    let twice = schedule.complete(0, 0, answer_of(vec![0], 1), 0);
     assert_eq!(twice, Err(Mismatch::NotGiven));
 }
 
@@ -124,7 +124,7 @@ fn what_waits_for_a_slow_worker_is_bounded() {
         let results = vec![0; count as usize];
         // A megabyte each.
         let answer = answer_of(results, (count as usize) << 20);
-        schedule.complete(1, range.start, answer).unwrap();
+        schedule.complete(1, range.start, answer, 0).unwrap();
     }
     assert!((60..80).contains(&items), "{items}");
     // It gets what the slow one has, once that takes long.
@@ -141,10 +141,104 @@ fn two_silent_workers_do_not_keep_a_chunk_from_a_third_one() {
     assert_eq!(schedule.give(2, 2_100_000), None);
     assert_eq!(schedule.awaited(), [0, 1]);
     assert_eq!(schedule.give(2, 4_000_000), Some(0..1));
-    schedule.complete(2, 0, answer_of(vec![7], 1)).unwrap();
+    schedule.complete(2, 0, answer_of(vec![7], 1), 0).unwrap();
     assert_eq!(schedule.next_results(), Some((0, vec![7])));
     assert!(schedule.is_finished());
     assert_eq!(schedule.awaited(), [] as [usize; 0]);
+}
+
+/// Two workers with a chunk, which the second one has done at 2 s, after 0.5 s.
+fn done_by_the_other() -> Schedule<u8> {
+    let mut schedule = Schedule::new(Supply::all(9), 2);
+    (0..2).for_each(|id| schedule.allow(id, 1));
+    assert_eq!(schedule.give(0, 0), Some(0..1));
+    // The last one of those that nobody has.
+    for first in 1..9 {
+        let given = schedule.give(1, 0).unwrap();
+        assert_eq!(given.start, first);
+        let results = vec![0; (given.end - given.start) as usize];
+        schedule
+            .complete(1, given.start, answer_of(results, 1 << 20), 0)
+            .unwrap();
+    }
+    assert_eq!(schedule.give(1, 1_500_000), Some(0..1));
+    schedule
+        .complete(1, 0, answer_of(vec![0], 1), 2_000_000)
+        .unwrap();
+    schedule
+}
+
+#[test]
+fn who_does_nothing_of_what_others_have_done_is_overdue() {
+    let schedule = done_by_the_other();
+    let overdue = |schedule: &Schedule<u8>, now_us| schedule.overdue(0, None, now_us);
+    assert_eq!(overdue(&schedule, 10_000_000), None);
+    let expected = Overdue {
+        silent_us: 10_000_001,
+        limit: TimeLimit::Others(500_000),
+    };
+    assert_eq!(overdue(&schedule, 10_000_001), Some(expected));
+    assert_eq!(
+        schedule.overdue(1, Some(1), 90_000_000),
+        None,
+        "it has nothing"
+    );
+    // It answers late.
+    let mut answered = done_by_the_other();
+    answered
+        .complete(0, 0, answer_of(vec![0], 1), 9_000_000)
+        .unwrap();
+    assert_eq!(overdue(&answered, 60_000_000), None);
+    let mut gone = done_by_the_other();
+    gone.release(0);
+    assert_eq!(overdue(&gone, 60_000_000), None, "it is not connected");
+}
+
+#[test]
+fn who_works_on_what_nobody_has_done_is_not_overdue() {
+    let mut schedule = Schedule::new(Supply::all(2), 2);
+    schedule.allow(0, 2);
+    schedule.allow(1, 1);
+    assert_eq!(schedule.give(0, 0), Some(0..1));
+    assert_eq!(schedule.give(0, 0), Some(1..2));
+    assert_eq!(schedule.give(1, 2_000_000), Some(0..1));
+    schedule
+        .complete(1, 0, answer_of(vec![0], 1), 4_000_000)
+        .unwrap();
+    assert_eq!(schedule.overdue(0, None, 3_600_000_000), None);
+    // The other one takes long too.
+    assert_eq!(schedule.give(1, 5_000_000), Some(1..2));
+    schedule
+        .complete(1, 1, answer_of(vec![0], 1), 65_000_000)
+        .unwrap();
+    assert_eq!(schedule.overdue(0, None, 20 * 60_000_000), None);
+    assert!(schedule.overdue(0, None, 20 * 60_000_000 + 1).is_some());
+}
+
+#[test]
+fn who_takes_longer_than_its_items_may_is_overdue() {
+    let mut schedule: Schedule<u8> = Schedule::new(Supply::all(2), 1);
+    schedule.allow(0, 2);
+    (0..2).for_each(|_| assert!(schedule.give(0, 1_000_000).is_some()));
+    let overdue = |longest_us, silent_us| {
+        let overdue = schedule.overdue(0, Some(longest_us), 1_000_000 + silent_us);
+        overdue.map(|it| it.limit)
+    };
+    let both = Some(TimeLimit::Items(2));
+    assert_eq!(
+        [60_000_000, 60_000_001].map(|it| overdue(1_000, it)),
+        [None, both]
+    );
+    assert_eq!(
+        [80_000_000, 80_000_001].map(|it| overdue(10_000_000, it)),
+        [None, both]
+    );
+    assert_eq!(overdue(u64::MAX, 3_600_000_000), None);
+    assert_eq!(
+        schedule.overdue(0, None, 3_600_000_000),
+        None,
+        "nothing limits it"
+    );
 }
 
 #[test]
@@ -158,12 +252,12 @@ fn answers_to_chunks_that_are_given_already_are_bounded_too() {
     assert_eq!(given.last(), Some(&(59..60)));
     let answer = || answer_of(vec![()], EACH);
     for range in &given {
-        schedule.complete(1, range.start, answer()).unwrap();
+        schedule.complete(1, range.start, answer(), 0).unwrap();
         assert!(schedule.waiting() <= 64 << 20);
     }
     // What was dropped is done once there is room.
     assert_eq!(schedule.give(1, 0), None);
-    schedule.complete(0, 0, answer()).unwrap();
+    schedule.complete(0, 0, answer(), 0).unwrap();
     let mut delivered = 0;
     while !schedule.is_finished() {
         while let Some((first, results)) = schedule.next_results() {
@@ -171,7 +265,7 @@ fn answers_to_chunks_that_are_given_already_are_bounded_too() {
             delivered += results.len() as u64;
         }
         while let Some(range) = schedule.give(1, 0) {
-            schedule.complete(1, range.start, answer()).unwrap();
+            schedule.complete(1, range.start, answer(), 0).unwrap();
         }
     }
     assert_eq!(delivered, 60);
