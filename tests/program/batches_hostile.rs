@@ -154,6 +154,13 @@ const QUIET: Duration = Duration::from_secs(2);
 /// So many puzzles, of which a worker answers all but the first one, until it is asked for no more. Then an honest one is
 /// started. Returns what the coordinator took and printed.
 fn floods(answer: String, puzzles: usize) -> Bounded {
+    let ran = floods_with(&["solve"], answer, puzzles);
+    assert!(ran.ran.stdout.lines().count() >= 2, "{ran:#?}");
+    ran
+}
+
+/// The same with a command that reads the puzzles.
+fn floods_with(command: &[&str], answer: String, puzzles: usize) -> Bounded {
     let folder = tempfile::tempdir().unwrap();
     let corpus = folder.path().join("puzzles.txt");
     let count = puzzles.to_string();
@@ -185,12 +192,12 @@ fn floods(answer: String, puzzles: usize) -> Bounded {
             Rack::start(&file, 1, &[])
         });
         let corpus = corpus.to_str().unwrap();
-        let command = flowpipe(&["solve", corpus, "--json", "--machines", &file]);
+        let command = [command, &[corpus, "--json", "--machines", &file]].concat();
+        let command = flowpipe(&command);
         let ran = bounded(command, MEMORY, Duration::from_secs(120)).orderly();
         is_over.store(true, Ordering::Relaxed);
         drop(honest.join().unwrap());
         eprintln!("{} MB in {:.1?}", ran.peak / 1_000_000, ran.took);
-        assert!(ran.ran.stdout.lines().count() >= 2, "{ran:#?}");
         ran
     })
 }
@@ -228,6 +235,25 @@ fn answers_that_wait_take_little_memory() {
     assert!(!stderr.contains("is not used any more"), "{stderr}");
     let has_it = ran.ran.stdout.lines().any(|line| line.contains("xxxxxxxx"));
     assert!(has_it && ran.peak > KEPT, "{} MB", ran.peak / 1_000_000);
+}
+
+#[test]
+fn a_benchmark_on_a_worker_that_lies_takes_little_memory() {
+    const PUZZLES: usize = 60;
+    let bench = ["bench", "--solver", "solver-search"];
+    let figures = (0..1_000_000).map(|number| (number.to_string(), json!(0)));
+    let figures: serde_json::Map<_, _> = figures.collect();
+    // As many values as an answer may have: all together take 480 MB.
+    let series = json!({ "series": { "a": vec![0; 1 << 20] } });
+    for (effort, is_dropped) in [(json!({ "figures": figures }), true), (series, false)] {
+        let ran = floods_with(&bench, unsolvable(&effort), PUZZLES)
+            .ran
+            .expect(0);
+        let row: Value = serde_json::from_str(&ran.stdout).unwrap();
+        assert_eq!(row["tried"], PUZZLES, "{row}");
+        let dropped = ran.stderr.contains("machine rack0 is not used any more");
+        assert_eq!(dropped, is_dropped, "{ran:#?}");
+    }
 }
 
 /// The coordinator permits the solver more memory than there is.
