@@ -1,5 +1,7 @@
 //! The files that a pipeline names.
 
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
@@ -47,7 +49,11 @@ impl reader::NamedFiles for NamedFiles {
         let folder = self.folder.to_str().unwrap_or_default();
         if used == PathUse::Written {
             let path = joined(folder, path).unwrap_or_else(|| path.to_owned());
-            return identity(Path::new(&path)).into_iter().collect();
+            let path = Path::new(&path);
+            return identity(path)
+                .or_else(|| folder_at(path))
+                .into_iter()
+                .collect();
         }
         let path = match to_read(folder, path) {
             ToRead::Beside(beside) => beside,
@@ -55,11 +61,34 @@ impl reader::NamedFiles for NamedFiles {
         };
         let path = Path::new(&path);
         let mut files = outputs::files_of(path);
+        let mut used = folders_of(path, &files);
         if files.is_empty() {
             files.push(path.to_owned());
         }
-        files.iter().filter_map(|it| identity(it)).collect()
+        used.extend(files.iter().filter_map(|it| identity(it)));
+        used
     }
+}
+
+/// The folders all of whose files are read at a path that leads to these files: the one there, or those of a pattern of
+/// any names. A pattern such as `board-*.png` may be for some of the files of a folder.
+fn folders_of(path: &Path, files: &[PathBuf]) -> Vec<FileIdentity> {
+    let name = path.file_name().and_then(OsStr::to_str);
+    let is_any = name.is_some_and(|it| it.starts_with('*'));
+    let of_files = files.iter().filter_map(|it| it.parent());
+    let named = of_files.chain(path.parent()).filter(|_| is_any);
+    let named: BTreeSet<&Path> = named.chain([path]).collect();
+    named.into_iter().filter_map(folder_at).collect()
+}
+
+/// The folder at a path.
+fn folder_at(path: &Path) -> Option<FileIdentity> {
+    let path = match path.as_os_str().is_empty() {
+        true => Path::new("."),
+        false => path,
+    };
+    let path = path.canonicalize().ok()?;
+    path.is_dir().then_some(FileIdentity::Folder(path))
 }
 
 /// A regular file, or one that is not there. `None`: something else is, or its folder is not there.
@@ -174,10 +203,16 @@ mod tests {
         for all in ["in", "in/*", "other/?"] {
             let found = read(all);
             let names = ["in/a", "in/b"].map(|it| written(it).pop().unwrap());
-            assert_eq!(found.len(), 2, "{all}");
             assert!(names.iter().all(|it| found.contains(it)), "{all}");
+            // Also the folder, unless there may be files in it that are not read.
+            let of_folder = written("other").pop().unwrap();
+            assert_eq!(found.contains(&of_folder), all != "other/?", "{all}");
+            let others = found.iter().filter(|it| !names.contains(it));
+            assert!({ others }.all(|it| *it == of_folder), "{all}");
         }
-        assert_eq!(written("in"), []);
+        assert_eq!(written("in"), written("other"));
+        assert_ne!(written("in"), written("."));
+        assert!(!read("in/a").contains(&written("in")[0]));
         assert_eq!(written("/dev/null"), []);
         assert_eq!(read("/dev/null"), []);
         assert_eq!(written("no/folder"), []);

@@ -13,18 +13,21 @@ pub trait NamedFiles {
     /// Why it can't be read, as a sentence for users.
     fn read(&self, file: &str) -> Result<Vec<u8>, String>;
 
-    /// The regular files that a stage uses by a path of its config: the file, also one that is not there yet, and of what
-    /// is read also those in a folder and the matches of a pattern. Folders, devices, pipes and sockets are none.
+    /// What a stage uses by a path of its config: the regular file, also one that is not there yet, or the folder. Of what
+    /// is read also the files in a folder, the matches of a pattern, and the folders of a pattern that begins with `*`.
+    /// Devices, pipes and sockets are none of it.
     fn leads_to(&self, path: &str, used: PathUse) -> Vec<FileIdentity>;
 }
 
-/// A file, whatever its name.
+/// A file or a folder, whatever its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileIdentity {
     /// By the numbers of its device and its inode.
     Inode(u64, u64),
     /// By its path without links. It is not there, or the system has no such numbers.
     Path(PathBuf),
+    /// A folder all of whose files may be used, by its path without links.
+    Folder(PathBuf),
 }
 
 /// No files: none can be read.

@@ -100,12 +100,13 @@ pub enum Problem {
     SecondInput { stage: String, other: String },
     #[error("`{stage}` reads standard input, which the pipeline was read from")]
     PipelineFromInput { stage: String },
-    #[error("`{writer}` writes {} that `{reader}` reads", same_file(.written, .read))]
+    #[error("`{writer}` writes {}", also_read(.written, .reader, .read, *.is_folder))]
     ReadAndWritten {
         writer: String,
         written: String,
         reader: String,
         read: String,
+        is_folder: bool,
     },
     #[error("[record] names no file")]
     NoRecordFile,
@@ -405,6 +406,9 @@ impl Problem {
             Self::IsolatedStream { .. } => "leave `isolation` out, or use a file or a TCP address",
             Self::SecondInput { .. } => "leave one of them out: an output can feed several stages",
             Self::PipelineFromInput { .. } => "save the pipeline as a file, and name that",
+            Self::ReadAndWritten {
+                is_folder: true, ..
+            } => "name another folder to write into",
             Self::ReadAndWritten { .. } => "name another file to write",
             Self::EmptyExpect => "write expect = \"nothing\" if no message is expected",
             Self::SourceTested { .. } => "start at a stage that it feeds: its messages enter there",
@@ -447,10 +451,13 @@ impl Problem {
     }
 }
 
-/// A file by the name by which it is written, and by that by which it is read.
-fn same_file(written: &str, read: &str) -> String {
+/// A file or a folder by the name by which it is written, and by that by which it is read.
+fn also_read(written: &str, reader: &str, read: &str, is_folder: bool) -> String {
     match written == read {
-        true => format!("the file {read:?}"),
-        false => format!("{written:?}, which is the file {read:?}"),
+        _ if is_folder => {
+            format!("into the folder {written:?}, from which `{reader}` reads {read:?}")
+        }
+        true => format!("the file {read:?} that `{reader}` reads"),
+        false => format!("{written:?}, which is the file {read:?} that `{reader}` reads"),
     }
 }

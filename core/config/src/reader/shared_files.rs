@@ -1,5 +1,5 @@
-//! Reports stages that write a file that another stage on the same machine reads: it would be destroyed before it is read,
-//! or read without end.
+//! Reports stages that write a file that another stage on the same machine reads, or into a folder all of which another one
+//! reads: what is there would be destroyed before it is read, or read without end.
 
 use super::Surroundings;
 use super::error::Findings;
@@ -40,18 +40,25 @@ pub(super) fn check(
     }
     let read: Vec<_> = readers.iter().map(|it| leads_to(it)).collect();
     for (writer, writes) in writers.iter().zip(&files) {
-        let is_same = |(reader, reads): &(&&NamedPath<'_>, &Vec<FileIdentity>)| {
+        let may_share = |reader: &NamedPath<'_>| {
             reader.of.number != writer.of.number
                 && pipeline.machines.share(reader.of.number, writer.of.number)
                 && !(reader.is_both && writer.is_both)
-                && reads.iter().any(|it| writes.contains(it))
         };
-        if let Some((reader, _)) = readers.iter().zip(&read).find(is_same) {
+        let candidates = readers.iter().zip(&read).filter(|(it, _)| may_share(it));
+        let mut shared = candidates.filter_map(|(reader, reads)| {
+            let shared = reads.iter().find(|it| writes.contains(it))?;
+            Some((reader, matches!(shared, FileIdentity::Folder(_))))
+        });
+        if let Some((reader, is_folder)) = shared.next() {
+            let [(writes, written), (reads, read)] =
+                [writer, reader].map(|it| (it.of.stage.name.clone(), it.path.to_owned()));
             let problem = Problem::ReadAndWritten {
-                writer: writer.of.stage.name.clone(),
-                written: writer.path.to_owned(),
-                reader: reader.of.stage.name.clone(),
-                read: reader.path.to_owned(),
+                writer: writes,
+                written,
+                reader: reads,
+                read,
+                is_folder,
             };
             writer
                 .key
@@ -102,7 +109,7 @@ mod tests {
     use super::*;
     use crate::manifest::Manifest;
 
-    /// Each path leads to the file of its first letter.
+    /// Each path leads to the file of its first letter, or with a `/` behind it to the folder.
     struct Letters;
 
     impl NamedFiles for Letters {
@@ -111,7 +118,11 @@ mod tests {
         }
 
         fn leads_to(&self, path: &str, _: PathUse) -> Vec<FileIdentity> {
-            vec![FileIdentity::Path(PathBuf::from(&path[..1]))]
+            let name = PathBuf::from(&path[..1]);
+            vec![match path.contains('/') {
+                true => FileIdentity::Folder(name),
+                false => FileIdentity::Path(name),
+            }]
         }
     }
 
@@ -161,7 +172,12 @@ mod tests {
             errors("path = \"a\"", "state = \"a\"", &[]),
             ["x.toml:7:20: `out` writes the file \"a\" that `in` reads"]
         );
+        assert_eq!(
+            errors("path = \"a/*.png\"", "path = \"a/\"", &[]),
+            ["x.toml:7:19: `out` writes into the folder \"a/\", from which `in` reads \"a/*.png\""]
+        );
         for (read, write) in [
+            ("path = \"a/\"", "path = \"b/\""),
             ("path = \"a\"", "path = \"b\""),
             ("path = \"a\"", ""),
             ("", "path = \"a\""),
