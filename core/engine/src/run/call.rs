@@ -99,29 +99,28 @@ impl Context<'_> {
             self.stopped.set(true);
             return abi::STOPPED;
         }
-        let status =
-            match self.check(output) {
-                Ok((port, message, judgement)) => match &self.entrant {
-                    None => self.send(port, message),
-                    Some(entrant) => entrant.offer(port, message, judgement, |port, message| {
-                        match self.wait_for_turn() {
-                            true => self.stage.send(
-                                self.watch,
-                                port,
-                                message,
-                                self.receipt,
-                                None,
-                                &self.journal,
-                            ),
-                            false => abi::STOPPED,
-                        }
-                    }),
-                },
-                Err(reason) => {
-                    self.refused.borrow_mut().get_or_insert(reason);
-                    abi::BAD_MESSAGE
-                }
+        let sent = self.check(output).and_then(|(port, message, judgement)| {
+            let Some(entrant) = &self.entrant else {
+                return Ok(self.send(port, message));
             };
+            entrant.offer(port, message, judgement, |port, message| {
+                match self.wait_for_turn() {
+                    true => self.stage.send(
+                        self.watch,
+                        port,
+                        message,
+                        self.receipt,
+                        None,
+                        &self.journal,
+                    ),
+                    false => abi::STOPPED,
+                }
+            })
+        });
+        let status = sent.unwrap_or_else(|reason| {
+            self.refused.borrow_mut().get_or_insert(reason);
+            abi::BAD_MESSAGE
+        });
         self.stopped
             .set(self.stopped.get() || status == abi::STOPPED);
         status

@@ -26,6 +26,8 @@ pub(crate) struct WeakAnswers {
     pub contestant: usize,
     pub reason: String,
     pub answers: Vec<(usize, Message)>,
+    /// The bytes of their texts and frames.
+    bytes: usize,
 }
 
 /// A contestant in a race.
@@ -35,6 +37,8 @@ pub(crate) struct Entrant<'a> {
 }
 
 const NOBODY: usize = usize::MAX;
+/// The most bytes of weak answers that are kept, unless the first one has more: no queue slows their contestant down.
+const MOST_WEAK_BYTES: usize = 16 << 20;
 
 impl Race {
     pub(crate) fn new(work: Work, entrants: Vec<(usize, Arc<Watch>)>) -> Self {
@@ -82,20 +86,21 @@ impl Entrant<'_> {
         }
     }
 
-    /// Takes a valid answer: sends it with `send` if the contestant wins or has won, keeps it if it is weak.
+    /// Takes a valid answer: sends it with `send` if the contestant wins or has won, keeps it if it is weak. The error is
+    /// the reason why it is refused.
     pub(crate) fn offer(
         &self,
         port: usize,
         message: Message,
         judgement: Judgement,
         send: impl FnOnce(usize, Message) -> abi::Status,
-    ) -> abi::Status {
+    ) -> Result<abi::Status, String> {
         let race = self.race;
         let wins = {
             // Held while the race is decided, so that it can't be closed in between.
             let mut weak = lock(&race.weak);
             if self.has_lost() {
-                return abi::STOPPED;
+                return Ok(abi::STOPPED);
             }
             match judgement {
                 Judgement::Weak(reason) if race.winner().is_none() => {
@@ -104,11 +109,12 @@ impl Entrant<'_> {
                         contestant,
                         reason,
                         answers: Vec::new(),
+                        bytes: 0,
                     });
                     if kept.contestant == contestant {
-                        kept.answers.push((port, message));
+                        kept.add(port, message)?;
                     }
-                    return abi::OK;
+                    return Ok(abi::OK);
                 }
                 _ => race
                     .winner
@@ -119,6 +125,23 @@ impl Entrant<'_> {
         if wins {
             race.cancel_others(Some(self.contestant));
         }
-        send(port, message)
+        Ok(send(port, message))
+    }
+}
+
+impl WeakAnswers {
+    /// Keeps an answer. The error is the reason why there is no room for it.
+    fn add(&mut self, port: usize, message: Message) -> Result<(), String> {
+        let frame = message.frame().map_or(0, |frame| frame.bytes().len());
+        let bytes = self.bytes.saturating_add(message.json().len() + frame);
+        if bytes > MOST_WEAK_BYTES && !self.answers.is_empty() {
+            let most = MOST_WEAK_BYTES >> 20;
+            return Err(format!(
+                "it emitted more than {most} MiB of weak answers to one message"
+            ));
+        }
+        self.bytes = bytes;
+        self.answers.push((port, message));
+        Ok(())
     }
 }

@@ -110,6 +110,20 @@ fn a_weak_answer_counts_only_without_a_better_one() {
     assert_eq!(report.failure, None);
 }
 
+/// One contestant emits up to 64 weak answers of a megabyte each.
+#[test]
+fn weak_answers_take_little_memory() {
+    let (report, watcher) = race(1, OnError::Skip, &[("weak-flood", 0), ("silent", 0)]);
+    let problem = watcher.problem();
+    assert_eq!(problem.kind, ProblemKind::BadMessage);
+    let text = "it emitted more than 16 MiB of weak answers to one message";
+    assert_eq!(problem.text, text);
+    assert_eq!(report.stages[1].contestants[0].failed, 1);
+    // A better one wins all the same.
+    let (_, watcher) = race(1, OnError::Stop, &[("weak-flood", 0), ("good", 200)]);
+    assert_eq!(answers(&watcher), ["good"]);
+}
+
 #[test]
 fn when_all_fail_the_stage_fails() {
     let (report, watcher) = race(2, OnError::Skip, &[("fail", 0), ("wrong", 5)]);
