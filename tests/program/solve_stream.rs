@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use flowpipe_tests::bounds::{bounded, most_memory};
 use flowpipe_tests::{flowpipe, run, with_input};
@@ -346,4 +346,30 @@ fn a_solver_that_always_hangs_ends_the_run() {
     let command = flowpipe(&[&args[..], &solver].concat());
     let ran = bounded(command, u64::MAX, PATIENCE).orderly().ran.expect(1);
     assert_eq!(ran.stdout.lines().count(), PUZZLES);
+}
+
+/// The last puzzle is answered before the stage ends, and no other one comes.
+#[test]
+#[ignore = "takes most of a minute: `./x test full` runs it"]
+fn a_solver_that_always_hangs_ends_the_run_while_the_input_is_open() {
+    /// As many as have to hang.
+    const PUZZLES: usize = 33;
+    let args = ["solve", "-", "--json", "--jobs", "1", "--timeout", "10ms"];
+    let solver = ["--solver", "misbehaving", "--config", "{ how = \"hang\" }"];
+    let mut piped = Piped::start(flowpipe(&[&args[..], &solver].concat()));
+    let puzzles = "AA\n\n".repeat(PUZZLES);
+    piped.input.write_all(puzzles.as_bytes()).unwrap();
+    let began = Instant::now();
+    let ended = loop {
+        match piped.program.try_wait().unwrap() {
+            None if began.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(50)),
+            ended => break ended,
+        }
+    };
+    let is_over = ended.is_some();
+    // It may have ended.
+    let _ = piped.program.kill();
+    assert!(is_over, "it waits for the next puzzle");
+    assert_eq!(ended.and_then(|it| it.code()), Some(1));
+    assert_eq!(piped.output.lines().count(), PUZZLES);
 }

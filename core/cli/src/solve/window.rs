@@ -284,11 +284,16 @@ fn entry_bytes(entry: &Entry) -> usize {
 }
 
 impl PuzzleSource for PuzzleWindow {
-    fn take(&self, pipelines: usize) -> Option<Vec<GivenPuzzle>> {
+    fn take(&self, pipelines: usize, has_ended: &dyn Fn() -> bool) -> Option<Vec<GivenPuzzle>> {
         let mut state = self.lock();
         loop {
             let available = state.available();
             if state.is_closed || state.is_exhausted() {
+                return None;
+            }
+            if has_ended() {
+                // What has woken this thread may have been for another one.
+                self.wake_solvers(&state);
                 return None;
             }
             let room = state.room_for_answers(pipelines);
@@ -316,6 +321,12 @@ impl PuzzleSource for PuzzleWindow {
             state = wait(&self.has_puzzles, state);
             state.solvers_waiting -= 1;
         }
+    }
+
+    fn wake(&self) {
+        // A thread that does not wait yet asks after this.
+        drop(self.lock());
+        self.has_puzzles.notify_all();
     }
 
     fn close(&self) {
@@ -347,6 +358,7 @@ impl PuzzleStore for PuzzleWindow {
 #[cfg(test)]
 mod tests {
     use std::io::{self, Read};
+    use std::sync::atomic::{AtomicBool, Ordering};
 
     use flowpipe_puzzle::text;
 
@@ -361,7 +373,7 @@ mod tests {
     }
 
     fn places(window: &PuzzleWindow) -> Vec<usize> {
-        let taken = window.take(1).unwrap_or_default();
+        let taken = window.take(1, &|| false).unwrap_or_default();
         taken.into_iter().map(|it| it.place).collect()
     }
 
@@ -384,7 +396,7 @@ mod tests {
         assert_eq!(window.supply(), Supply::all(3));
         assert_eq!(places(&window), [1]);
         assert_eq!(places(&window), [2]);
-        assert!(window.take(1).is_none());
+        assert!(window.take(1, &|| false).is_none());
         assert!(window.take_end().is_some_and(|end| end.is_ok()));
     }
 
@@ -424,17 +436,37 @@ mod tests {
     fn who_takes_the_last_puzzle_wakes_those_that_wait() {
         let window = window(&["AA"; 3]);
         window.end(Ok(()));
-        assert_eq!(window.take(2).map(|it| it.len()), Some(1));
-        assert_eq!(window.take(2).map(|it| it.len()), Some(1));
+        assert_eq!(window.take(2, &|| false).map(|it| it.len()), Some(1));
+        assert_eq!(window.take(2, &|| false).map(|it| it.len()), Some(1));
         std::thread::scope(|scope| {
             // There is no room for one more answer.
-            let waiting = [(); 2].map(|()| scope.spawn(|| window.take(2)));
+            let waiting = [(); 2].map(|()| scope.spawn(|| window.take(2, &|| false)));
             while window.lock().solvers_waiting < 2 {
                 std::thread::yield_now();
             }
             window.answered(0);
             let taken = waiting.map(|it| it.join().unwrap().map_or(0, |it| it.len()));
             assert_eq!(taken.iter().sum::<usize>(), 1);
+        });
+    }
+
+    #[test]
+    fn who_waits_for_a_pipeline_that_has_ended_leaves_the_puzzles_to_others() {
+        let window = window(&[]);
+        let has_ended = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| window.take(2, &|| has_ended.load(Ordering::SeqCst)));
+            let other = scope.spawn(|| window.take(2, &|| false));
+            while window.lock().solvers_waiting < 2 {
+                std::thread::yield_now();
+            }
+            has_ended.store(true, Ordering::SeqCst);
+            window.wake();
+            assert!(waiting.join().unwrap().is_none());
+            assert!(window.enter(text::read("AA").remove(0)));
+            assert_eq!(other.join().unwrap().map(|it| it.len()), Some(1));
+            assert!(window.enter(text::read("BB").remove(0)));
+            assert!(window.take(2, &|| true).is_none());
         });
     }
 
@@ -446,7 +478,7 @@ mod tests {
         assert_eq!(places(&window), [0]);
         let mut answered = 0;
         while window.lock().room_for_answers(2) > 0 {
-            for _ in window.take(2).unwrap() {
+            for _ in window.take(2, &|| false).unwrap() {
                 window.answered(ANSWER);
                 answered += 1;
             }

@@ -1,5 +1,6 @@
 //! One of the pipelines that run in parallel, with the thread that gives it puzzles.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use crossbeam_channel::Sender;
@@ -48,7 +49,7 @@ pub fn run(
     context: &LaneContext<'_>,
     events: &Sender<SolverEvent>,
 ) -> Result<(), OneOffError> {
-    let Some(first) = context.source.take(context.loads.len()) else {
+    let Some(first) = context.source.take(context.loads.len(), &|| false) else {
         return Ok(());
     };
     let options = Options {
@@ -59,8 +60,7 @@ pub fn run(
     let mut handle = Run::start(context.pipeline.clone(), context.catalogue, options)?;
     context.stoppers.add(handle.stopper());
     let edge = handle.take_remote_ends().incoming.pop();
-    let has_ended = || handle.is_over();
-    let is_fed = edge.is_some_and(|edge| feed(lane, first, edge, context, events, has_ended));
+    let is_fed = edge.is_some_and(|edge| feed(lane, first, edge, context, events));
     let report = handle.wait();
     match report.failure {
         Some(failure) => Err(Failure::Run(failure.to_string()).into()),
@@ -76,7 +76,6 @@ fn feed(
     mut edge: IncomingEdge,
     context: &LaneContext<'_>,
     events: &Sender<SolverEvent>,
-    has_ended: impl Fn() -> bool,
 ) -> bool {
     let Some(load) = context.loads.get(lane) else {
         return false;
@@ -95,12 +94,17 @@ fn feed(
             }
         }
         // Until the batch before it is done. So there is always one while this thread sleeps.
-        if !load.wait_for(count, &has_ended) {
+        if !load.wait_for(count) {
             return false;
         }
-        match context.source.take(context.loads.len()) {
+        let has_ended = Cell::new(false);
+        let ask = || {
+            has_ended.set(load.is_closed());
+            has_ended.get()
+        };
+        match context.source.take(context.loads.len(), &ask) {
             Some(next) => batch = next,
-            None => return true,
+            None => return !has_ended.get(),
         }
     }
 }

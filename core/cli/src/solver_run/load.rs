@@ -2,10 +2,6 @@
 
 use std::collections::HashSet;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
-
-/// How often the end of the pipeline is polled during a wait.
-const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The puzzles that were given to a pipeline, and of which more may come.
 #[derive(Default)]
@@ -37,24 +33,25 @@ impl LaneLoad {
         }
     }
 
-    /// The pipeline is given no more puzzles.
+    /// The pipeline is given no more puzzles: it has ended, or the run is broken off.
     pub fn close(&self) {
         self.lock().is_closed = true;
         self.has_fallen.notify_one();
     }
 
-    /// Waits until the pipeline has no more puzzles than these. Returns whether it may be given more: it has not ended,
-    /// and the load is not closed.
-    pub fn wait_for(&self, puzzles: usize, has_ended: impl Fn() -> bool) -> bool {
+    /// Whether it was closed.
+    pub fn is_closed(&self) -> bool {
+        self.lock().is_closed
+    }
+
+    /// Waits until the pipeline has no more puzzles than these. Returns whether it may be given more: the load is not
+    /// closed.
+    pub fn wait_for(&self, puzzles: usize) -> bool {
         let mut state = self.lock();
         while state.places.len() > puzzles && !state.is_closed {
-            // A plugin that hangs may keep a puzzle for ever.
-            if has_ended() {
-                return false;
-            }
             state.awaited = Some(puzzles);
-            let waited = self.has_fallen.wait_timeout(state, POLL_INTERVAL);
-            (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            let waited = self.has_fallen.wait(state);
+            state = waited.unwrap_or_else(PoisonError::into_inner);
         }
         state.awaited = None;
         !state.is_closed
@@ -71,18 +68,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wait_ends_with_the_puzzles_the_load_or_the_pipeline() {
+    fn a_wait_ends_with_the_puzzles_or_the_load() {
         let load = LaneLoad::default();
         (0..3).for_each(|place| load.add(place));
         std::thread::scope(|scope| {
-            let waits = scope.spawn(|| load.wait_for(2, || false));
+            let waits = scope.spawn(|| load.wait_for(2));
             load.remove(1);
             assert!(waits.join().unwrap());
-            assert!(!load.wait_for(1, || true));
-            let waits = scope.spawn(|| load.wait_for(1, || false));
+            let waits = scope.spawn(|| load.wait_for(1));
+            assert!(!load.is_closed());
             load.close();
             assert!(!waits.join().unwrap());
         });
-        assert!(!load.wait_for(2, || false));
+        assert!(load.is_closed() && !load.wait_for(2));
     }
 }

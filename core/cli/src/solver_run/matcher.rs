@@ -58,7 +58,7 @@ impl ReplyMatcher {
                 (place, Reply::Planner(Ok(plan)))
             }
             SolverEventKind::Problem(problem) => self.failure(event.lane, problem)?,
-            SolverEventKind::Ended(_) => return None,
+            SolverEventKind::StagesEnded | SolverEventKind::Ended(_) => return None,
         };
         Some(RunReply::Reply(place, reply))
     }

@@ -235,6 +235,16 @@ pub fn run_prepared(
                         }
                         None
                     }
+                    Some(SolverEvent {
+                        lane,
+                        kind: SolverEventKind::StagesEnded,
+                    }) => {
+                        if let Some(load) = loads.get(lane) {
+                            load.close();
+                        }
+                        source.wake();
+                        None
+                    }
                     Some(event) => {
                         let lane = event.lane;
                         let reply = matcher.reply(event);

@@ -33,6 +33,8 @@ pub enum SolverEventKind {
     Refused(usize, String),
     /// Nothing more comes of a puzzle.
     Settled(usize),
+    /// The stages of the pipeline have ended: it takes no more puzzles.
+    StagesEnded,
     /// The pipeline has ended: nothing more comes of it.
     Ended(Result<(), OneOffError>),
 }
@@ -116,5 +118,9 @@ impl Observer for SolverObserver {
 
     fn problem(&self, problem: &Problem, _: i64) {
         self.send(SolverEventKind::Problem(problem.clone()));
+    }
+
+    fn ended(&self) {
+        self.send(SolverEventKind::StagesEnded);
     }
 }

@@ -26,8 +26,11 @@ pub enum PuzzleContent {
 /// Gives puzzles to pipelines, in the order of their places. Several pipelines share one.
 pub trait PuzzleSource: Sync {
     /// Waits for the next puzzles for one of so many pipelines: for at least one, and at most [`BATCH`]. `None`: there
-    /// are no more.
-    fn take(&self, pipelines: usize) -> Option<Vec<GivenPuzzle>>;
+    /// are no more, or `has_ended`, which is asked at first and when [`Self::wake`] is called, returns true.
+    fn take(&self, pipelines: usize, has_ended: &dyn Fn() -> bool) -> Option<Vec<GivenPuzzle>>;
+
+    /// A pipeline has ended: the call of [`Self::take`] that waits for it returns.
+    fn wake(&self);
 
     /// From now on there are none.
     fn close(&self);
@@ -62,7 +65,10 @@ impl PuzzleList {
 }
 
 impl PuzzleSource for PuzzleList {
-    fn take(&self, pipelines: usize) -> Option<Vec<GivenPuzzle>> {
+    fn take(&self, pipelines: usize, has_ended: &dyn Fn() -> bool) -> Option<Vec<GivenPuzzle>> {
+        if has_ended() {
+            return None;
+        }
         let mut state = self.lock();
         let left = state.puzzles.len();
         let count = share(left, pipelines).min(left);
@@ -74,6 +80,9 @@ impl PuzzleSource for PuzzleList {
             .collect();
         (!taken.is_empty()).then_some(taken)
     }
+
+    /// No call waits.
+    fn wake(&self) {}
 
     fn close(&self) {
         self.lock().puzzles.clear();
@@ -88,13 +97,13 @@ mod tests {
     fn each_puzzle_is_given_once_and_the_last_ones_one_by_one() {
         let list = PuzzleList::new((0..500).map(|it| PuzzleContent::Text(it.to_string())));
         let (mut places, mut sizes) = (Vec::new(), Vec::new());
-        while let Some(taken) = list.take(2) {
+        while let Some(taken) = list.take(2, &|| false) {
             sizes.push(taken.len());
             places.extend(taken.into_iter().map(|it| it.place));
         }
         assert!(places.into_iter().eq(0..500));
         assert_eq!((sizes.first(), sizes.last()), (Some(&BATCH), Some(&1)));
         list.close();
-        assert!(list.take(2).is_none());
+        assert!(list.take(2, &|| false).is_none());
     }
 }

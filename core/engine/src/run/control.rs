@@ -67,13 +67,18 @@ impl Control {
     /// Runs the pipeline from start to end. Sends on `ready` when it has started, or why it failed to start.
     pub(crate) fn run(mut self, ready: &Sender<Result<(), StartError>>) -> Report {
         let started = self.start();
-        if started.is_err() {
+        let has_started = started.is_ok();
+        if !has_started {
             self.plan.shared.stop(StopCause::Abort);
         }
         // The starting thread waits for this; it is gone only if it panicked.
         let _ = ready.send(started);
         self.watch();
         self.apply(supervisor::Event::Over);
+        if has_started {
+            let observers = self.plan.shared.observers.iter();
+            observers.for_each(|it| it.ended());
+        }
         self.instances.destroy_all();
         let Plan { name, shared, .. } = self.plan;
         let topology = self.current.topology();

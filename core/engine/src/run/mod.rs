@@ -193,6 +193,10 @@ pub trait Observer: Send + Sync {
     fn dropped(&self, edge: usize, message: &Message, now_ns: i64) {
         let _ = (edge, message, now_ns);
     }
+
+    /// All stages have ended, and the run is over as soon as their plugins are destroyed. Called once on the control
+    /// thread, and not if the run has failed to start. A plugin that was abandoned may still set marks.
+    fn ended(&self) {}
 }
 
 /// Starts runs.

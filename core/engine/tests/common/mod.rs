@@ -264,6 +264,8 @@ pub struct Watcher {
     messages: Mutex<Vec<Seen>>,
     problems: Mutex<Vec<Problem>>,
     marks: Mutex<Vec<(usize, String, Option<u64>)>>,
+    /// How many messages there were at each end of the run.
+    ends: Mutex<Vec<usize>>,
     /// Records nothing but measurements, so that it adds no cost.
     only_last: bool,
 }
@@ -314,6 +316,11 @@ impl Observer for Watcher {
     fn problem(&self, problem: &Problem, _: i64) {
         self.problems.lock().unwrap().push(problem.clone());
     }
+
+    fn ended(&self) {
+        let messages = self.messages.lock().unwrap().len();
+        self.ends.lock().unwrap().push(messages);
+    }
 }
 
 impl Watcher {
@@ -339,6 +346,11 @@ impl Watcher {
     /// Of each mark: the stage, the name, and the sequence number of the message.
     pub fn marks(&self) -> Vec<(usize, String, Option<u64>)> {
         self.marks.lock().unwrap().clone()
+    }
+
+    /// Of each end of the run that was reported: how many messages there were.
+    pub fn ends(&self) -> Vec<usize> {
+        self.ends.lock().unwrap().clone()
     }
 
     pub fn problems(&self) -> Vec<Problem> {

@@ -201,10 +201,17 @@ fn a_source_that_fails_again_and_again() {
 fn stages_that_fail_to_start() {
     let refused = |how: &str| {
         let pipeline = Builder::line(1, "act", json!({ "create": how }));
-        match Run::start(pipeline.0, catalogue(), Options::default()) {
+        let watcher = Arc::new(Watcher::default());
+        let options = Options {
+            observers: vec![watcher.clone()],
+            ..Options::default()
+        };
+        let error = match Run::start(pipeline.0, catalogue(), options) {
             Ok(_) => panic!("{how}: it starts"),
             Err(error) => error.to_string(),
-        }
+        };
+        assert_eq!(watcher.ends(), [0; 0], "{how}");
+        error
     };
     let stage = "stage \"act-1\": act failed to";
     assert_eq!(refused("fail"), format!("{stage} start: no memory"));

@@ -25,6 +25,8 @@ fn the_end_of_the_stream_drains_everything_in_order() {
         (report.stages[1].received, report.stages[1].emitted),
         (1000, 1000)
     );
+    let emitted = (0..3).map(|stage| watcher.from(stage).len());
+    assert_eq!(watcher.ends(), [emitted.sum::<usize>()]);
     // The calls that end a stage are no latency of a message.
     let counts = report.stages.iter().map(|stage| stage.time.count);
     assert_eq!(counts.collect::<Vec<_>>(), [1000, 1000, 1000]);
