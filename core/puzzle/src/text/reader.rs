@@ -91,8 +91,11 @@ impl EntryReader {
         }
     }
 
-    /// Reads the next line, without its line break.
+    /// Reads the next line, without its line break. One that is longer than [`MAX_TEXT`] is a puzzle that is not read.
     pub fn push_line(&mut self, line: &str) {
+        if line.len() > MAX_TEXT {
+            return self.push_long_line();
+        }
         let line = match self.lines {
             0 => line.trim_start_matches('\u{feff}'),
             _ => line,
@@ -125,7 +128,7 @@ impl EntryReader {
         }
     }
 
-    /// Counts a line that is longer than [`MAX_TEXT`]: it is a puzzle that is not read.
+    /// Counts a line that is longer than [`MAX_TEXT`], for callers that have not kept it.
     pub fn push_long_line(&mut self) {
         self.end_grid();
         self.lines += 1;

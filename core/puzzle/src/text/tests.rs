@@ -173,3 +173,23 @@ fn an_error_shows_the_start_of_a_long_text() {
         }
     }
 }
+
+#[test]
+fn a_line_that_is_longer_than_a_puzzle_s_text_is_not_read() {
+    let link = "https://puzz.link/p?numlin/2/1/11";
+    let json = r#"{"board":{"rows":1,"cols":2},"terminals":[{"cell":0,"colour":0},{"cell":1,"colour":0}]}"#;
+    for line in ["BB", "1:2,0,0,1;0,1", json, link, "// a title"] {
+        let read_with = |length: usize| {
+            let blanks = " ".repeat(length - line.len());
+            let text = format!("AA\n{blanks}{line}\nCC\n");
+            let entries = entries(&text).map(|it| (it.line, it.puzzle.map_err(|it| it.problem)));
+            let found = entries.map(|(line, puzzle)| (line, puzzle.err()));
+            found.collect::<Vec<_>>()
+        };
+        let not_read = (2, Some(TextProblem::TooLong));
+        let expected = [(1, None), not_read.clone(), (3, None)];
+        assert_eq!(read_with(MAX_TEXT + 1), expected, "{line}");
+        let longest = read_with(MAX_TEXT);
+        assert!(!longest.contains(&not_read), "{line}: {longest:?}");
+    }
+}
