@@ -244,6 +244,71 @@ fn wrong_tests_are_errors_of_check_and_test_and_none_of_run() {
 }
 
 #[test]
+fn stages_that_wait_take_no_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let throttle = "plugin = \"throttle\"\n\
+         config = { messages = 1, within_ms = 3_600_000, when_exceeded = \"wait\" }";
+    // Each message comes an hour after the one before it, when the batch of that is old.
+    let batch = "[stages.batches]\nplugin = \"batch\"\nfrom = \"one\"\n\
+         config = { schema = \"x.b/1\", within_ms = 3_000_000 }";
+    let test = "inputs = [\n\
+         { json = 1, schema = \"x.a/1\" },\n\
+         { json = 2, schema = \"x.a/1\" },\n\
+         { json = 3, schema = \"x.a/1\", after = \"2h\" },\n]\n\
+         outputs = [{ from = \"batches\", expect = [{ equal = [1] }, { equal = [2] }, { equal = [3] }] }]";
+    let file = pipeline(
+        folder.path(),
+        &one_stage(&format!("{throttle}\n{batch}"), test),
+    );
+    run(&["test", &file]).expect(0);
+}
+
+#[test]
+fn the_messages_of_an_output_are_listed_around_the_first_that_differs() {
+    let folder = tempfile::tempdir().unwrap();
+    let map = "plugin = \"map\"\nconfig = { jq = '.', schema = \"x.b/1\" }";
+    let list = |what: &dyn Fn(usize) -> String, count: usize| {
+        (1..=count).map(what).collect::<Vec<_>>().join(",\n")
+    };
+    let long = "x".repeat(1_000);
+    let inputs = list(
+        &|number| format!("{{ json = {{ n = {number}, text = \"{long}\" }}, schema = \"x.a/1\" }}"),
+        30,
+    );
+    let expected = list(
+        &|number| {
+            format!(
+                "{{ contains = {{ n = {} }} }}",
+                number + usize::from(number == 5)
+            )
+        },
+        25,
+    );
+    let test = format!(
+        "inputs = [{inputs}]\noutputs = [{{ from = \"one\", expect = [{expected}], count = 31 }}]"
+    );
+    let file = pipeline(folder.path(), &one_stage(map, &test));
+    let ran = run(&["test", &file]).expect(1);
+    let lines: Vec<_> = ran.stdout.lines().map(str::trim).collect();
+    let first = lines.iter().position(|it| it.starts_with("3  ")).unwrap();
+    assert!(lines[first].len() < 300, "{ran:#?}");
+    assert!(lines[first].ends_with('…'), "{ran:#?}");
+    assert_eq!(lines[first + 2], "-   5  contains {\"n\":6}");
+    assert!(lines[first + 3].starts_with("+   5  {\"n\":5,"), "{ran:#?}");
+    assert!(lines[first + 4].starts_with("6  {"), "{ran:#?}");
+    assert_eq!(lines[first + 11], "… and 18 more messages");
+
+    let json = run(&["test", "--json", &file]).expect(1);
+    let result: Value = serde_json::from_str(&json.stdout).unwrap();
+    let failures = result["failures"].as_array().unwrap();
+    let messages = &failures.last().unwrap()["messages"];
+    assert_eq!(messages["listed"][2]["number"], 5);
+    assert_eq!(messages["listed"][2]["passed"], false);
+    assert_eq!(messages["more"], 18);
+    assert!(failures[0].get("messages").is_none(), "{result}");
+}
+
+#[test]
 fn no_test_runs_what_acts_outside_of_the_program() {
     let folder = tempfile::tempdir().unwrap();
     let command = "plugin = \"exec\"\nconfig = { command = [\"touch\", \"made\"] }";

@@ -2,8 +2,8 @@
 //!
 //! The same code calls the plugins as in a run, with the same validation and error messages. There are no queues, no
 //! threads and no clock: messages are processed in the order in which they were emitted, and stages read times that are
-//! the same each time. So the same messages give the same results. Plugins that race are called in their order, until
-//! one has won.
+//! the same each time. A stage that waits until a time goes on at once, and from then on all stages read that time or a
+//! later one. So the same messages give the same results. Plugins that race are called in their order, until one has won.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -479,7 +479,7 @@ fn worker(stage: &Arc<Stage>, contestant: usize, found: &Found) -> Result<Worker
         &stage.settings.name,
         stage.index as u32,
         stage.run.services.clone(),
-        StageClock::Stepping(0.into()),
+        StageClock::Simulated(0.into()),
     );
     let config = stage.settings.contestants.get(contestant);
     let config = config.map_or(&serde_json::Value::Null, |it| &it.config);

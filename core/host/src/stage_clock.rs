@@ -24,7 +24,12 @@ pub enum StageClock {
     Replaying(Mutex<Replayed>),
     /// Each reading is a microsecond later than the one before: for tests of determinism.
     Stepping(AtomicI64),
+    /// As [`StageClock::Stepping`]. A wait takes no time: it advances the clock to its end. For tests of pipelines.
+    Simulated(AtomicI64),
 }
+
+/// The latest end of a wait to which a clock advances, in nanoseconds: times can be added to it.
+const LATEST_NS: i64 = i64::MAX / 2;
 
 /// The recorded times that are not read yet.
 #[derive(Debug, Default)]
@@ -75,14 +80,27 @@ impl StageClock {
                 }
                 replayed.last
             }
-            Self::Stepping(time) => time.fetch_add(1_000, Ordering::Relaxed),
+            Self::Stepping(time) | Self::Simulated(time) => {
+                time.fetch_add(1_000, Ordering::Relaxed)
+            }
         }
     }
 
-    /// Advances a stepping clock to at least `time`. Returns the time of the next reading.
+    /// Whether a wait until that time, in nanoseconds, is over at once.
+    pub(crate) fn skips_wait(&self, deadline_ns: i64) -> bool {
+        let is_simulated = matches!(self, Self::Simulated(_));
+        if is_simulated {
+            self.skip_to(deadline_ns.min(LATEST_NS));
+        }
+        is_simulated
+    }
+
+    /// Advances a stepping or simulated clock to at least `time`. Returns the time of the next reading.
     pub fn skip_to(&self, time: i64) -> i64 {
         match self {
-            Self::Stepping(next) => next.fetch_max(time, Ordering::Relaxed).max(time),
+            Self::Stepping(next) | Self::Simulated(next) => {
+                next.fetch_max(time, Ordering::Relaxed).max(time)
+            }
             Self::Run | Self::Recording(_) | Self::Replaying(_) => time,
         }
     }
@@ -91,7 +109,7 @@ impl StageClock {
     pub fn take(&self) -> Vec<i64> {
         match self {
             Self::Recording(times) => std::mem::take(&mut *lock(times)),
-            Self::Run | Self::Replaying(_) | Self::Stepping(_) => Vec::new(),
+            Self::Run | Self::Replaying(_) | Self::Stepping(_) | Self::Simulated(_) => Vec::new(),
         }
     }
 
@@ -126,8 +144,8 @@ impl StageClock {
     /// The state that the process starts with.
     pub fn source(&self) -> ClockSource {
         match self {
-            // Trials are in this process.
-            Self::Run | Self::Stepping(_) => ClockSource::Run,
+            // Trials and tests are in this process.
+            Self::Run | Self::Stepping(_) | Self::Simulated(_) => ClockSource::Run,
             Self::Recording(_) => ClockSource::Recording,
             Self::Replaying(replayed) => {
                 let replayed = lock(replayed);
@@ -178,6 +196,24 @@ mod tests {
         );
         again.load(&[], 7);
         assert_eq!(again.read(&clock), 7);
+    }
+
+    #[test]
+    fn a_simulated_clock_advances_to_the_end_of_a_wait() {
+        let clock = Clock::start();
+        let simulated = StageClock::Simulated(0.into());
+        assert_eq!(simulated.read(&clock), 0);
+        assert!(simulated.skips_wait(3_000_000));
+        assert!(simulated.skips_wait(5), "this time is over");
+        assert_eq!(
+            [simulated.read(&clock), simulated.read(&clock)],
+            [3_000_000, 3_001_000]
+        );
+        assert!(simulated.skips_wait(i64::MAX));
+        assert_eq!(simulated.read(&clock), LATEST_NS);
+        for other in [StageClock::Run, StageClock::Stepping(0.into())] {
+            assert!(!other.skips_wait(5));
+        }
     }
 
     #[test]

@@ -12,6 +12,7 @@ use super::buffer;
 use super::difference::{self, Extent};
 use super::execution::Observed;
 use super::inputs::Folder;
+use super::listing::Listing;
 
 /// Why a test failed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -30,6 +31,9 @@ pub struct TestFailure {
     /// What is there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub found: Option<Value>,
+    /// The messages of the output. It is at the last failure of an output.
+    #[serde(skip_serializing_if = "Listing::is_empty")]
+    pub messages: Listing,
 }
 
 impl TestFailure {
@@ -40,6 +44,7 @@ impl TestFailure {
             path: None,
             expected: None,
             found: None,
+            messages: Listing::default(),
         }
     }
 }
@@ -96,20 +101,29 @@ pub fn judge(
             let fails =
                 |it: &StageFailure| it.stage == output.stage && it.text.contains(&error.value);
             if !observed.failures.iter().any(fails) {
-                let text = format!("{stage} did not fail so");
-                findings.push(TestFailure::new(error.at, text));
+                let of_stage = observed.failures.iter();
+                let of_stage = of_stage.filter(|it| it.stage == output.stage);
+                let found: Vec<_> = of_stage.take(MOST_FINDINGS).map(|it| &*it.text).collect();
+                findings.push(TestFailure {
+                    expected: Some(error.value.clone().into()),
+                    found: (!found.is_empty()).then(|| found.into()),
+                    ..TestFailure::new(error.at, format!("{stage} did not fail so"))
+                });
             }
         }
+        let before = findings.len();
         let expected = output.expect.as_deref().unwrap_or_default();
         let pairs = expected.iter().zip(messages).enumerate();
         let mut wrong = pairs.filter_map(|(index, (expected, message))| {
             let what = format!("message {} of {stage}", index + 1);
-            differs(expected, message, &what, is_cancelled).or_else(|| {
+            let differs = differs(expected, message, &what, is_cancelled).or_else(|| {
                 let expected = expected.buffer.as_ref()?;
                 buffer::difference(expected, message, &what, folder)
-            })
+            });
+            Some((index, differs?))
         });
-        findings.extend(wrong.by_ref().take(MOST_FINDINGS));
+        let (indexes, first): (Vec<_>, Vec<_>) = wrong.by_ref().take(MOST_FINDINGS).unzip();
+        findings.extend(first);
         let more = wrong.take_while(|_| !is_cancelled()).count() as u64;
         if more > 0 {
             let text = match more {
@@ -119,6 +133,11 @@ pub fn judge(
             findings.push(TestFailure::new(output.at, text));
         }
         findings.extend(wrong_count(output, messages.len(), stage));
+        if findings.len() > before
+            && let Some(last) = findings.last_mut()
+        {
+            last.messages = Listing::of(output, messages, &indexes);
+        }
     }
     findings
 }

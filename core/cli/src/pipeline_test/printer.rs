@@ -9,10 +9,8 @@ use serde_json::{Value, json};
 
 use super::TestFailure;
 use super::execution::TestResult;
+use super::listing::{ListedMessage, Listing, shortened};
 use crate::show::colour::{self, BAD, GOOD};
-
-/// The longest value that is shown, in characters.
-const LONGEST_VALUE: usize = 200;
 
 /// Prints results as soon as they are known.
 pub struct TestPrinter {
@@ -83,7 +81,10 @@ impl TestPrinter {
             finding.message
         );
         writeln!(to, "    {}", escape_indented(&text))?;
-        let value = |value: &Option<Value>| value.as_ref().map_or("nothing".to_owned(), shortened);
+        let value = |value: &Option<Value>| match value {
+            Some(value) => shortened(&value.to_string()),
+            None => "nothing".to_owned(),
+        };
         let is_shown = finding.expected.is_some() || finding.found.is_some();
         if let Some(path) = &finding.path {
             writeln!(to, "      at        {}", escape(path))?;
@@ -94,16 +95,37 @@ impl TestPrinter {
         if is_shown {
             writeln!(to, "      found     {}", escape(&value(&finding.found)))?;
         }
-        Ok(())
+        self.listing(to, &finding.messages)
     }
-}
 
-/// The beginning of a value as text.
-fn shortened(value: &Value) -> String {
-    let text = value.to_string();
-    match text.char_indices().nth(LONGEST_VALUE) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
+    /// What was expected (`-`) and what was emitted (`+`) where that differs, and the messages around it.
+    fn listing(&self, to: &mut dyn Write, listing: &Listing) -> io::Result<()> {
+        for message in &listing.listed {
+            let ListedMessage {
+                number,
+                passed,
+                expected,
+                found,
+            } = message;
+            let mut line = |sign: &str, colour, text: &str| {
+                let line = format!("{sign} {number:>3}  {text}");
+                let line = colour::paint(&line, colour, self.colours && sign != " ");
+                writeln!(to, "      {line}")
+            };
+            if let (false, Some(expected)) = (passed, expected) {
+                line("-", BAD, expected)?;
+            }
+            match found {
+                Some(found) if *passed => line(" ", GOOD, found)?,
+                Some(found) => line("+", GOOD, found)?,
+                None => {}
+            }
+        }
+        match listing.more {
+            0 => Ok(()),
+            1 => writeln!(to, "      … and 1 more message"),
+            more => writeln!(to, "      … and {more} more messages"),
+        }
     }
 }
 

@@ -283,6 +283,8 @@ pub enum Problem {
     },
     #[error("`expect` lists {listed}, and `count` is {count}")]
     FewerThanExpected { count: u64, listed: u64 },
+    #[error("this input enters after {after}, and one before it enters after {before}")]
+    EarlierTestInput { after: String, before: String },
     #[error("this config changes the inputs or outputs of `{plugin}`")]
     TestPorts { plugin: String },
     #[error("no input of this test leads to `{stage}`")]
@@ -413,6 +415,9 @@ impl Problem {
             Self::EmptyExpect => "write expect = \"nothing\" if no message is expected",
             Self::SourceTested { .. } => "start at a stage that it feeds: its messages enter there",
             Self::TwoSources { .. } => "make two inputs of it: they enter one after the other",
+            Self::EarlierTestInput { .. } => {
+                "list the inputs in the order in which they enter: `after` is the time since the start of the test"
+            }
             Self::UnknownTestEffect { .. } => {
                 "leave it out, with without = [\"STAGE\"], and expect what reaches it"
             }

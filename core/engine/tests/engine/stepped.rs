@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
 use flowpipe_abi as abi;
@@ -231,6 +232,26 @@ fn what_enters_is_checked_as_if_the_stage_in_front_had_sent_it() {
     let refused = run.enter(None, port(0, 0), message("test.count/1", "{\"n\":7}"));
     assert!(refused.is_err());
     assert_eq!(run.failures(), []);
+    run.end();
+}
+
+#[test]
+fn a_wait_takes_no_time() {
+    // It waits for a time that never comes.
+    let builder = line(&[("act", json!({ "do": "wait" }))]);
+    let canceller = SteppedCanceller::default();
+    let mut run = start_some(builder, &[0], Options::default(), &canceller).unwrap();
+    let (done, is_done) = std::sync::mpsc::channel::<()>();
+    let watcher = std::thread::spawn(move || {
+        if is_done.recv_timeout(Duration::from_secs(10)) == Err(RecvTimeoutError::Timeout) {
+            canceller.cancel();
+        }
+    });
+    enter(&mut run, 0, 1);
+    enter(&mut run, 0, 2);
+    drop(done);
+    watcher.join().unwrap();
+    assert_eq!((run.over(), run.failures()), (None, &[][..]));
     run.end();
 }
 

@@ -125,7 +125,7 @@ impl Host {
             emit: call::emit,
             cancelled: call::cancelled,
             mark: call::mark,
-            wait_until: call::wait_until,
+            wait_until,
             get_bool,
             get_int,
             get_number,
@@ -266,6 +266,24 @@ unsafe extern "C" fn clock_now(host: *const abi::Host) -> i64 {
     unsafe { Host::from_abi(host) }.map_or(REVOKED_NS, |host| {
         host.stage_clock.read(&host.services.clock)
     })
+}
+
+unsafe extern "C" fn wait_until(
+    host: *const abi::Host,
+    context: *mut abi::Context,
+    deadline_ns: i64,
+) -> abi::Status {
+    // SAFETY: the ABI demands the host's table.
+    let of_stage = unsafe { Host::from_abi(host) };
+    let skips = |of_stage: Arc<Host>| of_stage.stage_clock.skips_wait(deadline_ns);
+    // SAFETY: the ABI demands the context of the current call.
+    unsafe {
+        match of_stage.is_some_and(skips) {
+            false => call::wait_until(host, context, deadline_ns),
+            true if call::cancelled(host, context) == 0 => abi::OK,
+            true => abi::CANCELLED,
+        }
+    }
 }
 
 unsafe extern "C" fn frame_new(

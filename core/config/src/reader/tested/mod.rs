@@ -1,8 +1,10 @@
 //! The tests of a pipeline: what their names mean, and which stages run.
 //!
-//! [`reach`] finds the stages, and what they would do outside of the program. [`buffer`] reads buffers.
+//! [`reach`] finds the stages, and what they would do outside of the program. [`buffer`] reads buffers. [`order`] checks
+//! when inputs enter.
 
 mod buffer;
+mod order;
 mod reach;
 #[cfg(test)]
 mod tests;
@@ -88,6 +90,7 @@ impl Tested<'_> {
         let inputs: Vec<_> = inputs
             .filter_map(|input| self.input(input, test, start.as_ref(), findings))
             .collect();
+        order::check(test, findings);
         let outputs = test.outputs.iter();
         let outputs: Vec<_> = outputs
             .filter_map(|output| self.output(output, findings))
@@ -303,7 +306,7 @@ impl Tested<'_> {
             at: position(&input.span, findings),
             to,
             from,
-            after: input.after,
+            after: input.after.as_ref().map(|after| *after.get_ref()),
             source,
         })
     }
@@ -470,7 +473,8 @@ impl Tested<'_> {
     }
 }
 
-/// The port that a place names, or the only one. `None`: it is reported that there is none, or several.
+/// The port that a place names, or the only one, or else the only one of any schema. `None`: it is reported that there is
+/// none, or several.
 fn named(
     ports: &[Port],
     place: &NamedPlace<'_>,
@@ -480,8 +484,10 @@ fn named(
 ) -> Option<usize> {
     let names: Vec<_> = ports.iter().map(|port| port.name.clone()).collect();
     let Some(name) = place.port else {
+        let any = (0..ports.len()).filter(|&it| ports[it].schema == "*");
         let problem = match names.as_slice() {
             [_] => return Some(0),
+            [..] if any.clone().count() == 1 => return any.last(),
             [] => Problem::NoOutput {
                 stage: stage.to_owned(),
             },

@@ -251,6 +251,12 @@ name = "a"
 start = "solver"
 inputs = [{ buffer = {} }, { json = {}, buffer = 1 }, { json = {}, buffer = { media_type = "a/b", values = [300] } }]
 outputs = { from = "planner", expect = [{ buffer = { shape = [0] } }, { buffer = { element = "u8", values = [-1] } }] }
+#:: inputs that enter before others that are listed before them
+[[tests]]
+name = "a"
+start = "solver"
+inputs = [{ json = 1, after = "1s" }, { json = 2 }, { json = 3, after = "999ms" }, { json = 4, after = "1s" }]
+outputs = { from = "planner", count = 1 }
 #:: too long
 [[tests]]
 name = "a"

@@ -25,7 +25,7 @@ pub(crate) struct WrittenInput<'a, 't> {
     pub pictures: Vec<Spanned<String>>,
     pub recording: Option<Spanned<String>>,
     pub output: Option<Spanned<String>>,
-    pub after: Option<Duration>,
+    pub after: Option<Spanned<Duration>>,
     /// Exactly one source is given, perhaps not a readable one.
     pub has_source: bool,
 }
@@ -141,12 +141,13 @@ pub(crate) fn keys<'a, 't>() -> Table<'a, 't, WrittenInput<'a, 't>> {
             Key {
                 row: Row {
                     name: "after",
-                    doc: "The time since the start of the test at which the messages enter, by the clock of the stages.",
+                    doc: "The time since the start of the test at which the messages enter, by the clock of the stages. The times do not decrease.",
                     default: DefaultValue::Words("right after what is before them"),
                     schema: a_time,
                 },
                 read: |input, entry, findings| {
-                    input.after = time(entry.name, entry.value, findings);
+                    let after = time(entry.name, entry.value, findings);
+                    input.after = after.map(|after| Spanned::new(entry.value.span(), after));
                 },
             },
         ],

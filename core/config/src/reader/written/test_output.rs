@@ -44,7 +44,7 @@ pub(crate) fn keys<'a, 't>() -> Table<'a, 't, WrittenOutput<'a, 't>> {
             Key {
                 row: Row {
                     name: "from",
-                    doc: "The stage, or its output as \"STAGE.OUTPUT\".",
+                    doc: "The stage, or its output as \"STAGE.OUTPUT\". Of several outputs, the only one for messages of any schema.",
                     default: DefaultValue::Required,
                     schema: a_text,
                 },
