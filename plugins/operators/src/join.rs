@@ -2,6 +2,7 @@
 
 use std::ffi::CString;
 
+use flowpipe_plugin::message::{CHECK, METRICS, Metrics};
 use flowpipe_plugin::{
     Carried, Context, Effect, Error, Host, Input, JsonSchema, Message, Next, Port, Result, Stage,
 };
@@ -10,6 +11,7 @@ use serde_json::Value;
 
 use crate::filter::{compiled, failed};
 use crate::gathered::{body, schema};
+use crate::unpaired::{Reason, Unpaired};
 use crate::waiting::{Mark, Waiting};
 use flowpipe_jq::Expression;
 
@@ -83,18 +85,24 @@ enum Rule {
 struct Sides {
     left: Waiting,
     right: Waiting,
+    #[serde(default)]
+    unpaired: Unpaired,
 }
 
 /// The longest key, in bytes.
 const LONGEST_KEY: usize = 4 << 10;
 /// The inputs, in the order of the manifest.
 const LEFT: usize = 0;
+/// The outputs, in the same order.
+const PAIRS: usize = 0;
+const COUNTS: usize = 1;
 
 impl Stage for Join {
     const NAME: &'static str = "join";
     const DOC: &'static str = "Joins two streams: sends a message for each pair of a message of `left` and one of `right` that \
          belong together, by the frame that they descend from, by the time of capture, or by a key. Each message is in one \
-         pair at most. A pair has both bodies, no frame, and the lineage of the message that came later.";
+         pair at most. A pair has both bodies, no frame, and the lineage of the message that came later. The output `metrics` \
+         counts the messages without a partner.";
     const DETERMINISTIC: bool = true;
     const EFFECTS: Option<&'static [Effect]> = Some(&[]);
     const STATE: &'static str = "join/1";
@@ -107,7 +115,8 @@ impl Stage for Join {
     }
 
     fn outputs() -> Vec<Port> {
-        vec![Port::new("out", "*")]
+        let metrics = Port::new("metrics", METRICS).checked_by(CHECK);
+        vec![Port::new("out", "*"), metrics]
     }
 
     fn new(config: JoinConfig, _: &Host) -> Result<Self> {
@@ -123,15 +132,32 @@ impl Stage for Join {
     }
 
     fn process(&mut self, input: Input<'_>, context: &mut Context<'_>) -> Result<Next> {
-        let Input::Message(message) = input else {
-            return Ok(Next::More);
+        let message = match input {
+            Input::Message(message) => message,
+            Input::Finish => {
+                let Sides {
+                    left,
+                    right,
+                    mut unpaired,
+                } = std::mem::take(&mut self.state);
+                unpaired.add(true, Reason::Ended, left.len());
+                unpaired.add(false, Reason::Ended, right.len());
+                return Self::report(unpaired.take(), context);
+            }
+            _ => return Ok(Next::More),
         };
         let is_left = message.port() == LEFT;
         let Some(mark) = self.mark(&message, is_left, context)? else {
-            return Ok(Next::More);
+            self.state.unpaired.add(is_left, Reason::NoKey, 1);
+            let due = self.state.unpaired.take_due();
+            return Self::report(due, context);
         };
         let body = body(&message)?;
-        let Sides { left, right } = &mut self.state;
+        let Sides {
+            left,
+            right,
+            unpaired,
+        } = &mut self.state;
         let (own, others) = if is_left {
             (left, right)
         } else {
@@ -144,7 +170,12 @@ impl Stage for Join {
             _ => others.take(&mark),
         };
         match partner {
-            None => own.push(mark, body, self.most_waiting),
+            None => {
+                let dropped = own.push(mark, body, self.most_waiting);
+                unpaired.add(is_left, Reason::TooMany, dropped);
+                let due = unpaired.take_due();
+                return Self::report(due, context);
+            }
             Some(partner) => {
                 let (left, right) = if is_left {
                     (&body, &partner)
@@ -152,7 +183,7 @@ impl Stage for Join {
                     (&partner, &body)
                 };
                 let pair = format!("{{\"left\":{left},\"right\":{right}}}");
-                context.emit_document(0, &self.schema, pair.as_bytes(), None, 0)?;
+                context.emit_document(PAIRS, &self.schema, pair.as_bytes(), None, 0)?;
             }
         }
         Ok(Next::More)
@@ -194,6 +225,14 @@ fn rule(config: &JoinConfig) -> Result<Rule> {
 }
 
 impl Join {
+    /// Reports how many messages had no partner.
+    fn report(metrics: Option<Metrics>, context: &mut Context<'_>) -> Result<Next> {
+        if let Some(metrics) = metrics {
+            context.emit(COUNTS, &metrics)?;
+        }
+        Ok(Next::More)
+    }
+
     /// What a message is compared by. `None`: it has no partner.
     fn mark(
         &self,

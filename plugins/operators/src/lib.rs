@@ -4,7 +4,7 @@
 //! - [`filter`], [`map`]: expressions of jq, which `flowpipe_jq` compiles and runs.
 //! - [`throttle`], [`sample`], [`dedup`]: fewer messages. [`pass`]: those that are passed on as they came.
 //! - [`batch`], [`window`], [`join`]: messages of several. [`gathered`]: the bodies that they keep. [`waiting`]: those
-//!   that wait for a partner.
+//!   that wait for a partner. [`unpaired`]: the counts of those that found none.
 //! - [`ticks`]: messages at an interval, for what has to end on time.
 
 mod batch;
@@ -18,6 +18,7 @@ mod pass;
 mod sample;
 mod throttle;
 mod ticks;
+mod unpaired;
 mod waiting;
 mod window;
 

@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 use crate::batch::Batch;
 use crate::dedup::Dedup;
 use crate::filter::Filter;
-use crate::join::Join;
 use crate::map::Map;
 use crate::sample::Sample;
 use crate::throttle::Throttle;
 use crate::ticks::Ticks;
 use crate::window::Window;
 
+mod joins;
 mod windows;
 
 /// The bodies that a stage sends for a message.
@@ -317,6 +317,33 @@ fn ticks_come_at_an_interval_and_those_that_nobody_took_are_left_out() {
 }
 
 #[test]
+fn ticks_continue_their_numbers_also_with_another_interval() {
+    let ticks = |interval_ms: u64, count: u64| {
+        harness!(Ticks, json!({ "interval_ms": interval_ms, "count": count }))
+    };
+    let next = |stage: &mut Harness| {
+        let emitted = stage.tick().unwrap();
+        emitted
+            .first()
+            .map(|it| it.body["number"].as_i64().unwrap())
+    };
+    let mut first = ticks(5, 9).unwrap();
+    let last = (0..3).filter_map(|_| next(&mut first)).last().unwrap();
+    assert!(last >= 3, "{last}");
+    let mut same = replaced(first, ticks(5, 9));
+    let number = next(&mut same).unwrap();
+    assert!(number > last, "{number} after {last}");
+    let mut slower = replaced(same, ticks(50, 6));
+    let began_ns = slower.host().now_ns();
+    assert_eq!(next(&mut slower), Some(number + 1));
+    assert!(slower.host().now_ns() - began_ns >= 50_000_000);
+    // `count` is that of all.
+    assert!(next(&mut slower).is_some());
+    assert_eq!(next(&mut slower), None);
+    assert_eq!(next(&mut replaced(slower, ticks(50, 2))), None);
+}
+
+#[test]
 fn a_batch_has_a_bounded_size() {
     let mut stage = harness!(Batch, json!({ "schema": "x.b/1", "count": 100_000 })).unwrap();
     let large = json!("x".repeat(30 << 20));
@@ -441,82 +468,4 @@ fn a_state_whose_buffers_have_other_bytes_is_an_error() {
         .unwrap()
         .to_string();
     assert!(error.contains("fewer bytes than its shape"), "{error}");
-}
-
-/// What a join sends for a message of an input.
-fn joined(stage: &mut Harness, port: usize, body: Value) -> Vec<Value> {
-    let emitted = stage.send(port, "x.a/1", &body).unwrap();
-    emitted.into_iter().map(|it| it.body).collect()
-}
-
-#[test]
-fn join_pairs_by_key() {
-    let stage = || {
-        harness!(
-            Join,
-            json!({ "schema": "x.p/1", "by": "key", "key": ".id", "right_key": ".of", "most_waiting": 2 })
-        )
-    };
-    let mut first = stage().unwrap();
-    assert!(joined(&mut first, 0, json!({ "id": 1, "n": "a" })).is_empty());
-    assert!(joined(&mut first, 0, json!({ "id": 1, "n": "b" })).is_empty());
-    assert!(joined(&mut first, 1, json!({ "of": 2 })).is_empty());
-    let mut second = replaced(first, stage());
-    // Each is in one pair, the oldest first.
-    for name in ["a", "b"] {
-        assert_eq!(
-            joined(&mut second, 1, json!({ "of": 1.0 })),
-            [json!({ "left": { "id": 1, "n": name }, "right": { "of": 1.0 } })]
-        );
-    }
-    assert!(joined(&mut second, 1, json!({ "of": 1 })).is_empty());
-    assert!(joined(&mut second, 1, json!({ "of": 3 })).is_empty());
-    // Two wait: the one of 2 was dropped.
-    assert!(joined(&mut second, 0, json!({ "id": 2 })).is_empty());
-    assert_eq!(joined(&mut second, 0, json!({ "id": 3 })).len(), 1);
-    let long = json!({ "id": "x".repeat(5_000) });
-    let error = second.send(0, "x.a/1", &long).err().unwrap().to_string();
-    assert_eq!(error, "the key has more than 4 KiB");
-}
-
-#[test]
-fn join_pairs_by_time() {
-    let mut stage = harness!(
-        Join,
-        json!({ "schema": "x.p/1", "by": "time", "tolerance_ms": 1_000 })
-    )
-    .unwrap();
-    assert!(joined(&mut stage, 1, json!("late")).is_empty());
-    sleep(1_100);
-    assert!(joined(&mut stage, 0, json!(1)).is_empty());
-    sleep(15);
-    assert!(joined(&mut stage, 0, json!(2)).is_empty());
-    // The nearest one.
-    assert_eq!(
-        joined(&mut stage, 1, json!("b")),
-        [json!({ "left": 2, "right": "b" })]
-    );
-}
-
-#[test]
-fn join_pairs_by_frame() {
-    let mut stage = harness!(Join, json!({ "schema": "x.p/1", "by": "frame" })).unwrap();
-    let error = stage
-        .send(0, "x.a/1", &json!(1))
-        .err()
-        .map(|error| error.to_string());
-    // The harness gives each message a frame of its own, or none.
-    assert!(error.is_none_or(|text| text.contains("descends from no frame")));
-    for config in [
-        json!({ "schema": "x.p/1", "by": "frame", "key": "." }),
-        json!({ "schema": "x.p/1", "by": "time" }),
-        json!({ "schema": "x.p/1", "by": "key" }),
-        json!({ "schema": "x.p/1", "by": "key", "key": "." , "tolerance_ms": 1 }),
-    ] {
-        assert_eq!(
-            refusal(harness!(Join, config.clone())).0,
-            abi::BAD_CONFIG,
-            "{config}"
-        );
-    }
 }

@@ -4,6 +4,7 @@ use flowpipe_plugin::{
     Carried, Context, Effect, Error, Host, Input, JsonSchema, Next, Port, Result, Stage,
 };
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// Config of source-ticks.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -28,7 +29,14 @@ struct TickNote {
 /// The stage.
 pub struct Ticks {
     config: TicksConfig,
-    /// When the first interval began. `None`: not yet.
+    state: TicksState,
+}
+
+#[derive(Default, Serialize, Deserialize)]
+struct TicksState {
+    /// The interval of the times below, in milliseconds.
+    interval_ms: u32,
+    /// When the first interval began. `None`: not yet, or it was one of another length.
     began_ns: Option<i64>,
     /// How many intervals were over at the last message.
     number: i64,
@@ -41,6 +49,7 @@ impl Stage for Ticks {
          message of their own: `batch` and `window` at their input `tick`. The body has `number`: how many intervals are \
          over. Those that end while no message is taken are left out.";
     const EFFECTS: Option<&'static [Effect]> = Some(&[]);
+    const STATE: &'static str = "source-ticks/1";
     type Config = TicksConfig;
 
     fn inputs() -> Vec<Port> {
@@ -57,36 +66,61 @@ impl Stage for Ticks {
         }
         Ok(Self {
             config,
-            began_ns: None,
-            number: 0,
-            sent: 0,
+            state: TicksState::default(),
         })
     }
 
     fn process(&mut self, input: Input<'_>, context: &mut Context<'_>) -> Result<Next> {
-        if !matches!(input, Input::Tick) || self.config.count == Some(self.sent) {
+        if !matches!(input, Input::Tick) || self.has_ended() {
             return Ok(Next::End);
         }
         let now_ns = context.host().now_ns();
-        let began_ns = *self.began_ns.get_or_insert(now_ns);
         let interval_ns = i64::from(self.config.interval_ms) * 1_000_000;
+        let state = &mut self.state;
+        state.interval_ms = self.config.interval_ms;
+        // With another interval than before, the numbers continue.
+        let numbered_ns = state.number.saturating_mul(interval_ns);
+        let began_ns = state.began_ns.unwrap_or(now_ns.saturating_sub(numbered_ns));
+        state.began_ns = Some(began_ns);
         let over = now_ns.saturating_sub(began_ns) / interval_ns;
-        let number = over.max(self.number.saturating_add(1));
+        let number = over.max(state.number.saturating_add(1));
         let due_ns = began_ns.saturating_add(number.saturating_mul(interval_ns));
         if due_ns > now_ns {
             context.wait_until(due_ns)?;
         }
         context.emit(0, &TickNote { number })?;
-        self.number = number;
-        self.sent += 1;
-        Ok(match self.config.count == Some(self.sent) {
+        state.number = number;
+        state.sent += 1;
+        Ok(match self.has_ended() {
             true => Next::End,
             false => Next::More,
         })
     }
 
     fn reset(&mut self) -> Result<()> {
-        (self.began_ns, self.number, self.sent) = (None, 0, 0);
+        self.state = TicksState::default();
         Ok(())
+    }
+
+    fn save(&mut self) -> Result<Value> {
+        Ok(serde_json::to_value(&self.state)?)
+    }
+
+    fn load(&mut self, format: &str, state: Value) -> Result<bool> {
+        if format != Self::STATE {
+            return Ok(false);
+        }
+        self.state = serde_json::from_value(state)?;
+        if self.state.interval_ms != self.config.interval_ms {
+            self.state.began_ns = None;
+        }
+        Ok(true)
+    }
+}
+
+impl Ticks {
+    fn has_ended(&self) -> bool {
+        let sent = self.state.sent;
+        self.config.count.is_some_and(|count| sent >= count)
     }
 }

@@ -40,8 +40,13 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// Adds a message. The oldest ones are dropped beyond the limits.
-    pub fn push(&mut self, mark: Mark, body: String, most: usize) {
+    /// How many wait.
+    pub fn len(&self) -> usize {
+        self.messages.len()
+    }
+
+    /// Adds a message. The oldest ones are dropped beyond the limits: returns how many.
+    pub fn push(&mut self, mark: Mark, body: String, most: usize) -> usize {
         self.bytes += mark.bytes() + body.len();
         self.places
             .entry(mark.clone())
@@ -49,13 +54,16 @@ impl Waiting {
             .push_back(self.next);
         self.messages.insert(self.next, (mark, body));
         self.next += 1;
+        let mut dropped = 0;
         while self.messages.len() > most || (self.bytes > MOST_BYTES && self.messages.len() > 1) {
             let Some((mark, _)) = self.messages.values().next() else {
-                return;
+                break;
             };
             let mark = mark.clone();
             self.take(&mark);
+            dropped += 1;
         }
+        dropped
     }
 
     /// Takes the oldest message with this mark.

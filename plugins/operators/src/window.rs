@@ -159,14 +159,13 @@ impl Stage for Window {
             return Ok(false);
         }
         self.state = serde_json::from_value(state)?;
-        let is_overlapping = match self.kind {
+        self.state.bytes = self.state.gathered.bytes();
+        let goes_on = match self.kind {
             Kind::Count { count, step } => step < count,
-            Kind::Time { span_ns, step_ns } => step_ns < span_ns,
+            Kind::Time { span_ns, step_ns } => step_ns < span_ns && self.align(step_ns),
         };
-        if is_overlapping {
-            self.state.bytes = self.state.gathered.bytes();
-        } else {
-            // The window that has them was sent with another config, by which windows overlap.
+        if !goes_on {
+            // The window that has them was sent with another config.
             self.remove_first(self.state.sent);
             self.state.sent = 0;
         }
@@ -214,6 +213,30 @@ fn kind(config: &WindowConfig) -> Result<Kind> {
 }
 
 impl Window {
+    /// Moves the start of the next window to a multiple of this step, where the config before had another one. Whether what
+    /// was in a window already is in the next one too. If not, nothing moves: the start may lie within a window that was sent,
+    /// and the next one has what no window had.
+    fn align(&mut self, step_ns: i64) -> bool {
+        let OpenWindow {
+            start_ns,
+            gathered,
+            sent,
+            ..
+        } = &mut self.state;
+        let Some(start_ns) = start_ns else {
+            // Windows of so many messages: these have no times.
+            return *sent == 0;
+        };
+        let steps = start_ns.div_euclid(step_ns) + i64::from(start_ns.rem_euclid(step_ns) > 0);
+        let aligned_ns = steps.saturating_mul(step_ns);
+        let last_sent = sent.checked_sub(1).and_then(|it| gathered.iter().nth(it));
+        let is_within = aligned_ns == *start_ns || last_sent.is_some_and(|it| it.0 >= aligned_ns);
+        if is_within {
+            *start_ns = aligned_ns;
+        }
+        is_within
+    }
+
     fn add(&mut self, value: i64, message: KeptMessage) -> Result<()> {
         let state = &mut self.state;
         let bytes = message.bytes();

@@ -106,6 +106,47 @@ fn what_overlapping_windows_had_is_not_sent_again() {
     }
 }
 
+/// A window that was sent is not sent again when the windows to come start at other times.
+#[test]
+fn overlapping_windows_of_another_step_go_on_where_the_ones_before_ended() {
+    let window = |step_ms: u64| {
+        let span_ms = 300_000;
+        harness!(
+            Window,
+            json!({ "schema": "x.w/1", "span_ms": span_ms, "step_ms": step_ms })
+        )
+    };
+    for (earlier_ms, sent, expected) in [
+        // The next window started in the last third of the one that has it.
+        (200_000, 2, json!([2])),
+        // It is in the next window of the new step too.
+        (50_000, 1, json!([1, 2])),
+    ] {
+        let mut first = window(100_000).unwrap();
+        assert!(send(&mut first, json!(1)).is_empty());
+        let mut first = later(earlier_ms, first, window(100_000));
+        assert_eq!(send(&mut first, json!(2)), vec![json!([1]); sent]);
+        // The next window starts between two multiples of the new step.
+        let mut stage = later(100_000, first, window(200_000));
+        let rest = stage.finish().unwrap();
+        let rest: Vec<_> = rest.into_iter().map(|it| it.body).collect();
+        assert_eq!(rest, [expected], "{earlier_ms}");
+    }
+}
+
+#[test]
+fn windows_of_a_time_have_nothing_that_windows_of_a_count_had() {
+    let count = json!({ "schema": "x.w/1", "count": 3, "step": 1 });
+    let mut first = harness!(Window, count).unwrap();
+    let sent: Vec<_> = (0..3)
+        .flat_map(|number| send(&mut first, json!(number)))
+        .collect();
+    assert_eq!(sent, [json!([0, 1, 2])]);
+    let time = json!({ "schema": "x.w/1", "span_ms": 300_000, "step_ms": 100_000 });
+    let mut stage = replaced(first, harness!(Window, time));
+    assert!(stage.finish().unwrap().is_empty());
+}
+
 #[test]
 fn shorter_windows_have_what_no_longer_one_had() {
     let window = |span_ms: u64| harness!(Window, json!({ "schema": "x.w/1", "span_ms": span_ms }));
