@@ -3,6 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use flowpipe_recording::{Entry, Recording, Topic};
+#[cfg(unix)]
+use flowpipe_tests::{Ran, begun, changed, pipeline, run};
+#[cfg(not(unix))]
 use flowpipe_tests::{Ran, changed, run};
 
 fn wrong(ready: &str, config: &str, settings: &str) -> String {
@@ -145,6 +148,63 @@ fn a_board_that_is_not_played_is_written_down() {
     let files = files(folder.path());
     assert!(!files.is_empty(), "{ran:#?}");
     replay(&files[0]).expect(0);
+}
+
+/// Fails on each message.
+#[cfg(unix)]
+const FAILS: &str = r#"
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    answer = {"id": asked["id"]}
+    if "message" in asked:
+        answer["error"] = "made to fail"
+    print(json.dumps(answer), flush=True)
+"#;
+
+#[cfg(unix)]
+#[test]
+fn the_printed_command_runs_the_stage_that_failed_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    write("fails.py", FAILS);
+    write("numbers.jsonl", "1\n2\n");
+    let plugins = folder.path().join("my plugins");
+    std::fs::create_dir(&plugins).unwrap();
+    let text = |rest: &str| {
+        format!(
+            "[stages.numbers]\nplugin = \"source-jsonl\"\n\
+             config = {{ path = \"numbers.jsonl\", schema = \"x.a/1\" }}\n{rest}\
+             [stages.ask.config]\ncommand = [\"python3\", \"fails.py\"]\n\
+             inputs = {{ in = {{ schema = \"x.a/1\" }} }}\noutputs = {{ out = {{ schema = \"x.b/1\" }} }}\n"
+        )
+    };
+    let ask = |from: &str| {
+        format!("[stages.ask]\nplugin = \"exec\"\nfrom = \"{from}\"\non_error = \"skip\"\n")
+    };
+    let behind =
+        "[stages.filter]\nplugin = \"filter\"\nfrom = \"numbers\"\nconfig = { jq = \"true\" }\n";
+    for rest in [ask("numbers"), format!("{behind}{}", ask("filter"))] {
+        let file = pipeline(folder.path(), &text(&rest));
+        let to = folder.path().join("flight-{time}.mcap");
+        let to = to.to_str().unwrap();
+        let dir = plugins.to_str().unwrap();
+        let args = ["run", &file, "-q", "--flight", "10s", "--flight-to", to];
+        let ran = run(&[&args[..], &["--plugin-dir", dir]].concat()).expect(0);
+        let command = ran.stderr.lines().find_map(|line| {
+            let (_, command) = line.split_once("to replay them: flowpipe ")?;
+            Some(command.to_owned())
+        });
+        let command = command.unwrap_or_else(|| panic!("{ran:#?}"));
+        assert!(
+            command.ends_with(&format!(
+                "--from ask --allow runs-commands --plugin-dir '{dir}'"
+            )),
+            "{command}"
+        );
+        let pasted = begun(folder.path(), &format!("flowpipe {command}")).expect(0);
+        assert!(pasted.stderr.contains("made to fail"), "{pasted:#?}");
+    }
 }
 
 #[test]

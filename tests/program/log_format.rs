@@ -2,7 +2,7 @@
 
 #[cfg(unix)]
 use crate::isolation::misbehaving;
-use flowpipe_tests::{Ran, changed, run};
+use flowpipe_tests::{Ran, changed, pipeline, run};
 use serde_json::Value;
 
 /// The levels and messages of what was printed on standard error.
@@ -36,6 +36,30 @@ fn problems_of_a_run_are_objects() {
 }
 
 #[test]
+fn the_failure_that_ends_a_run_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "[stages.numbers]\nplugin = \"source-jsonl\"\n\
+         config = { path = \"numbers.jsonl\", schema = \"x.a/1\" }\n\
+         [stages.hot]\nplugin = \"filter\"\nfrom = \"numbers\"\nconfig = { jq = '.celsius + 1' }\n";
+    std::fs::write(
+        folder.path().join("numbers.jsonl"),
+        "{\"celsius\": \"a\"}\n",
+    )
+    .unwrap();
+    let file = pipeline(folder.path(), text);
+    let ran = run(&["run", &file, "--log-format", "json"]).expect(1);
+    let log = log(&ran);
+    let errors: Vec<_> = log.iter().filter(|(level, _)| level == "ERROR").collect();
+    assert_eq!(errors.len(), 1, "{log:#?}");
+    assert!(
+        errors[0].1.starts_with("the run failed: stage \"hot\""),
+        "{log:#?}"
+    );
+    let as_text = run(&["run", &file]).expect(1);
+    assert!(!as_text.stderr.contains("the run failed"), "{as_text:#?}");
+}
+
+#[test]
 fn errors_and_notices_are_objects() {
     let folder = tempfile::tempdir().unwrap();
     let as_json = |args: &[&str], code: i32| {
@@ -54,6 +78,11 @@ fn errors_and_notices_are_objects() {
             .any(|(_, text)| text.contains("changed.toml:7:54")),
         "{refused:#?}"
     );
+
+    let errors = refused.iter().filter(|(level, _)| level == "ERROR");
+    let errors: Vec<_> = errors.map(|(_, text)| text.as_str()).collect();
+    assert_eq!(errors.len(), 1, "{refused:#?}");
+    assert!(errors[0].contains("changed.toml:7:54: "), "{errors:?}");
 
     let recording = folder.path().join("run.mcap").display().to_string();
     let args = ["run", "pipelines/replay.toml", "--record", &recording, "-v"];

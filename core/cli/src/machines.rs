@@ -3,7 +3,6 @@
 mod cycles;
 mod distribution;
 mod ended;
-pub mod line_budget;
 mod notices;
 mod observed;
 mod observer;

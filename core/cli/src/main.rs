@@ -24,6 +24,7 @@
 //! - [`reference`]: the reference pages of the book. [`json_schema`]: JSON Schemas as text.
 //! - [`batch`]: batches that several machines share.
 //! - [`machines`]: runs on several machines; [`transports`]: how they connect, with [`certificates`].
+//! - [`line_budget`]: how many lines are printed of what can happen again and again.
 //! - [`follow`]: reads events until a run ends. [`signals`]: Ctrl-C. [`reload`]: hot reload.
 //! - [`show`]: boards, tables and colours on the terminal. [`quantile`]: medians and percentiles.
 
@@ -45,6 +46,7 @@ mod frame_sources;
 mod input;
 mod installed_facts;
 mod json_schema;
+mod line_budget;
 mod machines;
 mod manifest_cache;
 mod metric_families;

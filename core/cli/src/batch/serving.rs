@@ -19,7 +19,7 @@ use crate::batch::solving::{self, Outcome};
 use crate::batch::task::{PluginTask, SolverTask, Task};
 use crate::batch::worker_pool::differences;
 use crate::exit::Failure;
-use crate::machines::line_budget::{LimitedNotices, shortened};
+use crate::line_budget::{LimitedNotices, shortened};
 use crate::one_off::OneOffError;
 use crate::solver_run::{PuzzleContent, PuzzleList, RunReply};
 use crate::{installed_facts, pipeline_file, plugins, solver_run};

@@ -22,7 +22,7 @@ use crate::batch::task::{SolverTask, Task};
 use crate::batch::worker_pool::{PoolEvent, WorkerPool};
 use crate::exit::Failure;
 use crate::installed_facts::{facts, plugins_of};
-use crate::machines::line_budget::shortened;
+use crate::line_budget::shortened;
 use crate::one_off::OneOffError;
 use crate::solver_run::{
     self, Reply, SolverOptions, SolverReply, StrokePlan, plan_bytes, reply_bytes,

@@ -17,7 +17,7 @@ use crate::args::Global;
 use crate::batch::machines_file;
 use crate::connection_advice::advice;
 use crate::exit::Failure;
-use crate::machines::line_budget::{LimitedNotices, shortened};
+use crate::line_budget::{LimitedNotices, shortened};
 use crate::transports;
 
 /// How long a job waits when no worker is there.

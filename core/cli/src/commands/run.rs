@@ -21,10 +21,10 @@ use crate::mouse_lock::MouseLock;
 use crate::otlp::OtlpExport;
 use crate::pipeline_file::settings;
 use crate::prometheus::address::ScrapeListener;
-use crate::record::flight::{self, FlightOptions, FlightRecorder};
+use crate::record::flight::{FlightOptions, FlightRecorder};
 use crate::record::{LossMode, RecordedRun, RecordingFile, RunRecording};
 use crate::reload::{FileStamps, ReloadOptions};
-use crate::show::{colour, report};
+use crate::show::{colour, log, report};
 use crate::supervision::Supervision;
 use crate::trace::Tracing;
 use crate::visibility::Visibility;
@@ -121,6 +121,7 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
         length,
         to: &args.flight_to,
         has_referee: visibility.has_referee,
+        plugin_dirs: &global.plugin_dir,
     });
     let reload = ReloadOptions {
         file: &path,
@@ -192,11 +193,13 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
     if let Some(failure) = &mut report.failure {
         forwarder.name_frame(failure);
     }
+    if let Some(failure) = &report.failure {
+        log::printed_error(&format!("the run failed: {failure}"));
+    }
     let recorded = recording.map_or(Ok(()), RunRecording::finish);
     let landed = flight.map_or(Ok(()), FlightRecorder::finish);
     for event in events.try_iter() {
         match event {
-            RunEvent::FlightFile(file) => eprintln!("{}", flight::notice(&file)),
             RunEvent::Notice(text) | RunEvent::Lost(text) => eprintln!("{text}"),
             _ => {}
         }

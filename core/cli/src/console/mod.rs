@@ -14,7 +14,6 @@ use crate::console::printer::{Importance, Printer, Stream};
 use crate::console::steps::Steps;
 use crate::events::RunEvent;
 use crate::exit::Failure;
-use crate::record::flight;
 use crate::show::colour;
 use crate::tally::Tally;
 use crate::visibility::Visibility;
@@ -143,7 +142,6 @@ impl<'a> Console<'a> {
             RunEvent::Notice(text) | RunEvent::Lost(text) => {
                 on_stderr(text.clone(), Importance::Kept)
             }
-            RunEvent::FlightFile(file) => on_stderr(flight::notice(file), Importance::Kept),
             RunEvent::Problem(problem) => {
                 printer.print(Stream::Problems, problem.to_string(), Importance::Informs)
             }

@@ -15,9 +15,9 @@ use flowpipe_terminal::{counted, eprintln, escape};
 
 use crate::connection_advice::advice;
 use crate::exit::Failure;
+use crate::line_budget::{LimitedNotices, shortened};
 use crate::machines::Ending;
 use crate::machines::cycles::IdleMachines;
-use crate::machines::line_budget::{LimitedNotices, shortened};
 
 /// When it is printed why another machine is not there yet.
 const NOTICE_AFTER: Duration = Duration::from_secs(4);

@@ -24,7 +24,7 @@ use crate::args::Global;
 use crate::exit::Failure;
 use crate::input;
 use crate::pipeline_test::Folder;
-use crate::show::colour;
+use crate::show::{colour, log};
 
 /// A pipeline and the text of its file: a pipe can't be read twice.
 pub struct PipelineFile {
@@ -146,6 +146,9 @@ pub fn read_or_show(
 
 /// Prints errors: file:line:column, the line, a caret and a suggestion.
 pub fn show(errors: Vec<ConfigError>, global: &Global) {
+    for error in errors.iter().take(MOST_SHOWN) {
+        log::printed_error(&error.to_string());
+    }
     write_stderr(&rendered(errors, colour::on_stderr(global)));
 }
 

@@ -1,14 +1,18 @@
 //! The flight recorder: what the program adds to the runtime's.
 
-use std::path::Path;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use crossbeam_channel::Sender;
+use flowpipe_engine::run::replay::Replay;
+use flowpipe_host::catalogue::Catalogue;
 use flowpipe_host::message::Message;
 use flowpipe_puzzle::message::{BoardResult, OUTCOME, Outcome, RESULT, SOLVED, Solved, Verdict};
 use flowpipe_recorder::record::{Flight, FlightFile, FlightTrigger, Opened, Recorder, Recording};
 use flowpipe_recording::Writer;
+use flowpipe_recording::entry::About;
 use flowpipe_terminal::{escape, escape_indented};
 
 use crate::accepted::{read, with_reason};
@@ -32,6 +36,18 @@ pub struct FlightOptions<'a> {
     pub to: &'a str,
     /// Whether a stage emits the result of each board.
     pub has_referee: bool,
+    /// The folders of plugins that the command line names.
+    pub plugin_dirs: &'a [PathBuf],
+}
+
+/// The command that replays a file.
+struct ReplayCommand {
+    /// The flags that name folders of plugins.
+    plugins: String,
+    /// The flags by which a stage runs again, if it has failed. `None`: no flags run one again.
+    of_failed: HashMap<String, Option<String>>,
+    /// The same if no stage has failed.
+    otherwise: Option<String>,
 }
 
 impl FlightRecorder {
@@ -51,6 +67,7 @@ impl FlightRecorder {
         Place::new(&to, &about.name, 0)
             .check_folder()
             .map_err(failure)?;
+        let command = ReplayCommand::new(options.plugin_dirs, &about, run.catalogue);
         let flight = Flight {
             length: options.length,
             alarm: Some(Box::new(BoardFailures {
@@ -73,7 +90,7 @@ impl FlightRecorder {
             annotator: || Some(Box::new(annotate::Foxglove)),
             on_file: Arc::new(move |file| {
                 // The receiver is gone once printing has failed.
-                let _ = events.send(RunEvent::FlightFile(file));
+                let _ = events.send(RunEvent::Notice(notice(&file, &command)));
             }),
         };
         let (recorder, recording) = Recorder::in_flight(flight, about, run.clock)
@@ -94,10 +111,37 @@ impl FlightRecorder {
     }
 }
 
+impl ReplayCommand {
+    fn new(plugin_dirs: &[PathBuf], about: &About, catalogue: &Catalogue) -> Self {
+        let plugins = plugin_dirs.iter();
+        let plugins = plugins.map(|folder| format!(" --plugin-dir {}", quoted(folder)));
+        let stages = about.stages.iter();
+        let of_failed = stages.map(|stage| {
+            let flags = Replay::flags(about, Some(&stage.name), catalogue);
+            (stage.name.clone(), flags)
+        });
+        Self {
+            plugins: plugins.collect(),
+            of_failed: of_failed.collect(),
+            otherwise: Replay::flags(about, None, catalogue),
+        }
+    }
+
+    /// The command for a file. `None`: a replay would run no stage again.
+    fn text(&self, path: &Path, failed: Option<&str>) -> Option<String> {
+        let of_failed = failed.and_then(|stage| self.of_failed.get(stage));
+        let flags = of_failed.unwrap_or(&self.otherwise).as_ref()?;
+        let (path, plugins) = (quoted(path), &self.plugins);
+        let command = format!("flowpipe replay {path} {flags}");
+        Some(format!("{}{plugins}", command.trim_end()))
+    }
+}
+
 /// The notice of a file: why it was written, and how to replay it.
-pub fn notice(landed: &FlightFile) -> String {
+fn notice(landed: &FlightFile, command: &ReplayCommand) -> String {
     let FlightFile {
         reason,
+        stage,
         file,
         length,
         is_last,
@@ -108,10 +152,14 @@ pub fn notice(landed: &FlightFile) -> String {
         false => "",
     };
     match file {
-        Ok(path) => format!(
-            "the last {seconds:.1} s are kept: {reason}\n  to replay them: flowpipe replay {}{last}",
-            escape(&quoted(path))
-        ),
+        Ok(path) => {
+            let next = match command.text(path, stage.as_deref()) {
+                Some(command) => format!("to replay them: {}", escape(&command)),
+                // No stage of the pipeline can run again.
+                None => format!("to look at them: flowpipe report {}", escape(&quoted(path))),
+            };
+            format!("the last {seconds:.1} s are kept: {reason}\n  {next}{last}")
+        }
         Err(error) => {
             let error = escape_indented(&error.to_string());
             format!("the last {seconds:.1} s are not kept ({reason}): {error}")

@@ -83,6 +83,13 @@ pub fn failure(reason: &str) {
     }
 }
 
+/// Logs an error that is printed in another form: in a log for programs it is an event of its own.
+pub fn printed_error(reason: &str) {
+    if flowpipe_terminal::are_lines_redirected() {
+        tracing::error!(target: LINES, "{reason}");
+    }
+}
+
 /// Prints a problem of a run.
 ///
 /// # Errors

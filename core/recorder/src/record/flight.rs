@@ -60,6 +60,8 @@ pub trait FlightTrigger: Send {
 pub struct FlightFile {
     /// The problem.
     pub reason: String,
+    /// The stage that reported it, if one did.
+    pub stage: Option<String>,
     /// The file's path, or why writing failed.
     pub file: Result<PathBuf, WriteError>,
     /// How long the recording is.
@@ -93,6 +95,8 @@ pub(crate) struct FlightSink {
 /// A file to be written because of a problem. Times by the run's clock.
 struct PendingFile {
     reason: String,
+    /// The stage that reported the problem.
+    stage: Option<String>,
     at_ns: i64,
     /// The earliest time to write it.
     due_ns: i64,
@@ -115,7 +119,7 @@ impl FlightSink {
 
     /// Requests a file because of a problem. Problems that follow soon go into the same file. A file starts no earlier
     /// than the previous one ended, except at the end of the run.
-    fn request_file(&mut self, reason: String) {
+    fn request_file(&mut self, reason: String, stage: Option<String>) {
         if self.pending.is_some() || self.files == MOST_FILES {
             return;
         }
@@ -124,6 +128,7 @@ impl FlightSink {
         let apart = self.last_file_ns.map_or(soon, |it| it + self.length_ns());
         self.pending = Some(PendingFile {
             reason,
+            stage,
             at_ns,
             due_ns: soon.max(apart),
         });
@@ -145,7 +150,7 @@ impl FlightSink {
         self.wait();
         let now = self.clock.now();
         self.forget(now);
-        let Some(PendingFile { reason, .. }) = self.pending.take() else {
+        let Some(PendingFile { reason, stage, .. }) = self.pending.take() else {
             return;
         };
         self.files += 1;
@@ -167,6 +172,7 @@ impl FlightSink {
             let file = write(&*open, &about, items, annotator);
             on_file(FlightFile {
                 reason,
+                stage,
                 file,
                 length,
                 is_last,
@@ -202,16 +208,16 @@ impl Sink for FlightSink {
         let wrong = match &item {
             Item::Message(_, message, _) => {
                 let alarm = self.flight.alarm.as_mut();
-                alarm.and_then(|alarm| alarm.alarm(message))
+                let reason = alarm.and_then(|alarm| alarm.alarm(message));
+                reason.map(|reason| (reason, None))
             }
-            Item::Problem(problem) => {
-                (problem.kind != ProblemKind::Slow.word()).then(|| problem.text.clone())
-            }
+            Item::Problem(problem) => (problem.kind != ProblemKind::Slow.word())
+                .then(|| (problem.text.clone(), Some(problem.stage.to_string()))),
             Item::Call(_) | Item::Dropped(_) | Item::DroppedLineages(_) | Item::Change(_) => None,
         };
         let repeated = self.buffer.add(item);
-        if let Some(wrong) = wrong {
-            self.request_file(wrong);
+        if let Some((reason, stage)) = wrong {
+            self.request_file(reason, stage);
         }
         Ok(match repeated {
             None => Put::Plain,

@@ -22,7 +22,7 @@ pub enum PlanError {
          effects{}", permission(permitted.as_ref())
     )]
     Nothing {
-        /// The first stage that is rerun if the options name it, and the effects that they must allow.
+        /// The first stage that is rerun if the options name it, and the effects that they must allow, if any.
         permitted: Option<(String, Vec<String>)>,
     },
     /// A source can't be rerun.
@@ -95,12 +95,18 @@ fn flags(effects: &[String]) -> String {
     flags.collect::<Vec<_>>().join(" ")
 }
 
+/// The flags that name a stage and allow its effects.
+pub(super) fn flags_of_stage(stage: &str, effects: &[String]) -> String {
+    let flags = format!("--from {stage} {}", flags(effects));
+    flags.trim_end().to_owned()
+}
+
 /// How a stage is rerun.
 fn permission(permitted: Option<&(String, Vec<String>)>) -> String {
     permitted.map_or(String::new(), |(stage, needed)| {
         format!(
-            "; if you trust it, run one yourself: --from {stage} {}",
-            flags(needed)
+            "; if you trust it, run one yourself: {}",
+            flags_of_stage(stage, needed)
         )
     })
 }

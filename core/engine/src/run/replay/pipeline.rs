@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
+use flowpipe_config::effects::EffectKind;
 use flowpipe_config::pipeline::{self, Contestant, Isolation, OnError, OnStop, Pipeline};
 use flowpipe_host::catalogue::Catalogue;
 use flowpipe_recording::entry::{About, AboutPlugin, AboutStage, Call};
@@ -12,7 +13,7 @@ use flowpipe_recording::{Name, Recording};
 
 use crate::run::replay::allowance::{self, Allowance};
 use crate::run::replay::ancestry::Ancestry;
-use crate::run::replay::error::PlanError;
+use crate::run::replay::error::{PlanError, flags_of_stage};
 use crate::run::replay::gaps::Gaps;
 use crate::run::replay::options::ReplayOptions;
 use crate::run::replay::outputs::ReplayOutputs;
@@ -111,13 +112,8 @@ impl Replay {
             });
         }
         if !parts.iter().any(|part| part.runs_again) {
-            let needed = |stage: &AboutStage| {
-                let needed = rerun::needed(stage, about, catalogue)?;
-                Some((stage.name.clone(), needed))
-            };
-            return Err(PlanError::Nothing {
-                permitted: about.stages.iter().find_map(needed),
-            });
+            let permitted = first_permitted(about, catalogue);
+            return Err(PlanError::Nothing { permitted });
         }
         if !options.has_no_limits {
             check_workers(&plugins, &parts)?;
@@ -133,6 +129,27 @@ impl Replay {
         };
         let replay = Self::of(recording, parts, options)?;
         Ok((pipeline, Arc::new(replay)))
+    }
+
+    /// The flags by which a replay of a recorded run runs a stage again: none, if it does so by itself. `failed`: the stage
+    /// that is to run again if that is possible without pressing the mouse. `None`: no flags run one again.
+    #[must_use]
+    pub fn flags(about: &About, failed: Option<&str>, catalogue: &Catalogue) -> Option<String> {
+        let runs = |stage: &AboutStage| rerun::by_itself(stage, about, catalogue).is_ok();
+        let mut stages = about.stages.iter();
+        let failed = stages.find(|stage| Some(&*stage.name) == failed && !runs(stage));
+        let of_failed = failed.and_then(|stage| {
+            let needed = rerun::needed(stage, about, catalogue)?;
+            let mouse = EffectKind::DrivesMouse.as_str();
+            let is_harmless = !needed.iter().any(|effect| effect == mouse);
+            is_harmless.then(|| (stage.name.clone(), needed))
+        });
+        let named = match of_failed {
+            Some(named) => named,
+            None if about.stages.iter().any(runs) => return Some(String::new()),
+            None => first_permitted(about, catalogue)?,
+        };
+        Some(flags_of_stage(&named.0, &named.1))
     }
 
     fn of(
@@ -183,6 +200,15 @@ impl Replay {
             unrecorded: AtomicU64::new(last),
         })
     }
+}
+
+/// The first stage that is rerun if the options name it, and the effects that they must allow.
+fn first_permitted(about: &About, catalogue: &Catalogue) -> Option<(String, Vec<String>)> {
+    let permitted = |stage: &AboutStage| {
+        let needed = rerun::needed(stage, about, catalogue)?;
+        Some((stage.name.clone(), needed))
+    };
+    about.stages.iter().find_map(permitted)
 }
 
 /// Stages that changed while they were recorded. Their state at that time is not in the recording.

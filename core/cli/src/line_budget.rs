@@ -1,4 +1,4 @@
-//! How many lines are printed of what another machine can cause again and again.
+//! How many lines are printed of what can happen again and again: what another machine causes, and problems of a stage.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -53,7 +53,7 @@ pub fn shortened(text: &str) -> String {
 }
 
 /// Lines that may still be printed: at most 20 at once, and one more every 10 s.
-struct LineBudget {
+pub struct LineBudget {
     left: u64,
     /// From when on the time counts for the next one.
     since: Instant,
@@ -61,7 +61,8 @@ struct LineBudget {
 }
 
 impl LineBudget {
-    fn new(now: Instant) -> Self {
+    /// None is spent yet.
+    pub fn new(now: Instant) -> Self {
         Self {
             left: MOST,
             since: now,
@@ -70,7 +71,7 @@ impl LineBudget {
     }
 
     /// Whether a line may be printed now: how many were not since the last one.
-    fn spend(&mut self, now: Instant) -> Option<u64> {
+    pub fn spend(&mut self, now: Instant) -> Option<u64> {
         while self.left < MOST && now.saturating_duration_since(self.since) >= INTERVAL {
             self.left += 1;
             self.since += INTERVAL;
