@@ -318,3 +318,27 @@ fn counters_of_later_rounds_are_compared() {
     let words = "answers differently in a later round on 1 result\n";
     assert!(ran.stdout.contains(words), "{}", ran.stdout);
 }
+
+#[test]
+fn stages_that_use_the_time_are_named_beside_what_differs() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("numbers.jsonl"), "1\n2\n3\n").unwrap();
+    let text = |messages: u32| {
+        format!(
+            "[stages.numbers]\nplugin = \"source-jsonl\"\n\
+             config = {{ path = \"numbers.jsonl\", schema = \"x.a/1\" }}\n\
+             [stages.few]\nplugin = \"throttle\"\nfrom = \"numbers\"\n\
+             config = {{ messages = {messages}, within_ms = 3_600_000 }}\n"
+        )
+    };
+    let [a, b] = [1, 2].map(|it| written(folder.path(), &format!("{it}.toml"), &text(it)));
+    let recording = record(folder.path(), "run.mcap", &a);
+    let named = "few: throttle uses the time";
+    let summary = "perhaps only because stages use the time";
+    let differ = run(&["compare", &a, &b, &recording]).expect(1);
+    assert_eq!(differ.stdout.matches(named).count(), 2, "{differ:#?}");
+    assert!(differ.stdout.contains(summary), "{differ:#?}");
+    let same = run(&["compare", &a, &a, &recording]).expect(0);
+    assert!(same.stdout.contains(named), "{same:#?}");
+    assert!(!same.stdout.contains(summary), "{same:#?}");
+}

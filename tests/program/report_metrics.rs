@@ -170,6 +170,15 @@ fn it_shows_what_the_stages_count_and_measure() {
     browser.wait_for("document.querySelector('.screen canvas').dataset.frame === '4'");
     let doings = texts(&mut browser, ".doings")[0].clone();
     assert!(doings.contains("<b>spot</b> 5"), "{doings}");
+    // Other messages are shown as JSON.
+    assert_eq!(
+        texts(&mut browser, ".messages summary"),
+        ["finder.spots 5 messagesspots.spot/1"]
+    );
+    let bodies: Vec<_> = (1..=5)
+        .map(|number| format!("{{\"number\": {number}}}"))
+        .collect();
+    assert_eq!(texts(&mut browser, ".messages code"), bodies);
     // Nothing of it is about boards.
     let page_text = browser.value("document.body.innerText");
     let page_text = page_text.as_str().unwrap().to_lowercase();

@@ -9,6 +9,7 @@
 //! - `room`: how much is read and kept.
 //! - `metrics`: what stages of any pipeline report of their work; `samples`: those of one distribution; `intervals`: the
 //!   time of the run in steps. `overlays`: what they drew over which frame; `drawings`: the shapes.
+//! - `messages`: those that nothing else on the page shows, as JSON.
 //! - `boards`: what was played, from first sight to the end. `stages`: how long each stage worked.
 //!   `timeline`: which stage was busy when. `troubles`: what was dropped, and what went wrong. `overview`: the figures
 //!   at the top.
@@ -20,6 +21,7 @@ mod drawings;
 mod frames;
 mod intervals;
 mod lineage;
+mod messages;
 mod metrics;
 mod overlays;
 mod overview;

@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::PageSummary;
 use crate::boards::Board;
 use crate::intervals::INTERVALS;
+use crate::messages::Messages;
 use crate::metrics::MetricHistories;
 use crate::overlays::Overlays;
 use crate::overview::{Overview, has_boards};
@@ -28,7 +29,7 @@ const STYLES: [&str; 4] = [
     include_str!("page/player.css"),
 ];
 /// In the order in which they build on each other.
-const SCRIPTS: [&str; 16] = [
+const SCRIPTS: [&str; 17] = [
     include_str!("page/elements.js"),
     include_str!("page/numbers.js"),
     include_str!("page/data.js"),
@@ -39,6 +40,7 @@ const SCRIPTS: [&str; 16] = [
     include_str!("page/overview.js"),
     include_str!("page/boards.js"),
     include_str!("page/metrics.js"),
+    include_str!("page/messages.js"),
     include_str!("page/player.js"),
     include_str!("page/timeline.js"),
     include_str!("page/lanes.js"),
@@ -63,6 +65,7 @@ struct Data<'a> {
     metrics: &'a MetricHistories,
     /// How many intervals the time of the run has in charts.
     intervals: usize,
+    messages: Messages,
     overlays: &'a Overlays,
     stills: Vec<Still>,
     reel: Reel,
@@ -103,6 +106,7 @@ pub fn of(recording: &Recording, story: &Story, limit: usize) -> (String, PageSu
         boards: &[],
         metrics: &story.metrics,
         intervals: INTERVALS,
+        messages: Messages::of(recording),
         overlays: &story.overlays,
         stills: Vec::new(),
         reel: Reel::default(),

@@ -62,6 +62,8 @@ pub enum ChangeKind {
         /// Which.
         by: String,
     },
+    /// What it emits depends on the time, and a recording is played as fast as possible.
+    UsesTime,
 }
 
 /// Why a pipeline can't run on a recording.
@@ -165,6 +167,12 @@ pub fn offline(
                 what: ChangeKind::Replaced { by: REFEREE.into() },
             });
             stage.contestants = vec![contestant(REFEREE, json!({}))];
+        } else if stage.contestants.iter().any(uses_time) {
+            changes.push(StageChange {
+                stage: stage.name.clone(),
+                plugin: plugins(stage),
+                what: ChangeKind::UsesTime,
+            });
         }
     }
     offline.stages = stages;
@@ -344,6 +352,18 @@ fn is_replaced(manifest: &Manifest, catalogue: &Catalogue) -> bool {
         it.manifest.inputs == manifest.inputs && it.manifest.outputs == manifest.outputs
     });
     is_referee && !manifest.deterministic && fits
+}
+
+/// Whether it is a standard stage that emits by the time at which messages come.
+fn uses_time(contestant: &Contestant) -> bool {
+    let key = |name: &str| contestant.config.get(name);
+    match contestant.plugin.as_str() {
+        "throttle" => true,
+        "batch" => key("within_ms").is_some(),
+        "window" => key("span_ms").is_some(),
+        "join" => key("by").is_some_and(|by| by == "time"),
+        _ => false,
+    }
 }
 
 /// Makes every queue block when it is full. A cycle of such queues could deadlock; its queues are so large that they

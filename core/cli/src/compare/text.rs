@@ -73,6 +73,10 @@ pub fn write_pipeline(
             ChangeKind::ActsOnTheWorld => format!("left out, {plugin} acts on the world"),
             ChangeKind::Unfed => format!("left out with the stages that feed it ({plugin})"),
             ChangeKind::Replaced { by } => format!("{by}, instead of {plugin}"),
+            ChangeKind::UsesTime => format!(
+                "{plugin} uses the time: the recording is played as fast as possible, so that what it emits depends on \
+                 the speed, and differs from run to run"
+            ),
         };
         let line = paint(&format!("  {stage}: {what}"), QUIET, colours);
         let _ = writeln!(text, "{line}");

@@ -6,6 +6,7 @@ use flowpipe_recording::{Schemas, Writer};
 use serde_json::{Value, json};
 
 use super::*;
+use crate::messages::Messages;
 use crate::overview::has_boards;
 
 /// A run of a source and a stage; each message one millisecond after the one before: output, schema and body.
@@ -220,4 +221,46 @@ fn gestures_and_their_outcomes_have_sentences() {
     );
     assert_eq!(said("gestures", 4), None);
     assert_eq!(story.malformed, 1);
+}
+
+#[test]
+fn of_each_output_the_first_and_the_last_messages_are_shown_as_json() {
+    let long = json!({ "text": "é<\u{1b}".repeat(400) });
+    let mut messages: Vec<_> = (0..30)
+        .map(|number| ("finder", "out", "x.a/1", json!({ "n": number })))
+        .collect();
+    messages.push(("finder", "out", "x.b/1", long));
+    // It is drawn.
+    messages.push(("finder", "out", OVERLAY, circle(1.0)));
+    for number in 0..120 {
+        let port: &str = format!("port-{number}").leak();
+        messages.push(("finder", port, "x.a/1", json!(number)));
+    }
+    let recording = recorded_with_calls(&[], &messages, &[]);
+    let shown = serde_json::to_value(Messages::of(&recording)).unwrap();
+    let outputs = shown["outputs"].as_array().unwrap();
+    assert_eq!((outputs.len(), &shown["more_outputs"]), (100, &json!(22)));
+    let [of_a, of_b] = [&outputs[0], &outputs[1]];
+    assert_eq!(of_a["output"], "finder.out");
+    assert_eq!(of_a["count"], 30);
+    let texts = |of: &Value| -> Vec<String> {
+        let all = of.as_array().unwrap().iter();
+        all.map(|it| it["text"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    let expected = |numbers: std::ops::Range<u32>| -> Vec<String> {
+        numbers
+            .map(|number| format!("{{\"n\":{number}}}"))
+            .collect()
+    };
+    assert_eq!(texts(&of_a["first"]), expected(0..10));
+    assert_eq!(texts(&of_a["last"]), expected(20..30));
+    assert_eq!(of_b["schema"], "x.b/1");
+    let text = &texts(&of_b["first"])[0];
+    assert_eq!(text.chars().count(), 500);
+    assert!(of_b["first"][0]["more"].as_u64().unwrap() > 500);
+    // It does not act in the page.
+    let page = crate::page::of(&recording, &Story::of(&recording), crate::LIMIT).0;
+    assert!(page.contains("é\\u003c"), "the message is in the page");
+    assert!(!page.contains("é<"));
 }

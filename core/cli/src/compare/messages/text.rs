@@ -11,6 +11,7 @@ use crate::compare::messages::compared_metrics::ComparedMetric;
 use crate::compare::messages::comparison::MessageComparison;
 use crate::compare::messages::joined::{JoinedMessages, MessageDifference, MessagePair, decides};
 use crate::compare::messages::json_difference::{DifferentValue, shortened};
+use crate::compare::offline::ChangeKind;
 use crate::compare::table;
 use crate::compare::text::write_pipeline;
 use crate::metrics::MetricValue;
@@ -184,6 +185,10 @@ fn summary(comparison: &MessageComparison, colours: bool) -> String {
     }
     if comparison.failures_differ() {
         parts.push(paint("failures differ", BAD, colours));
+    }
+    let mut changes = comparison.a.changes.iter().chain(&comparison.b.changes);
+    if comparison.differs() && changes.any(|it| it.what == ChangeKind::UsesTime) {
+        parts.push("perhaps only because stages use the time (see above)".to_owned());
     }
     let quiet = messages.different - deciding;
     if quiet > 0 {

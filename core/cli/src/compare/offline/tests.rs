@@ -135,3 +135,16 @@ fn queues_block_and_on_cycles_never_fill() {
     }
     assert!(blocking_cycles(NAMES.len(), &pipeline.edges).is_empty());
 }
+
+#[test]
+fn stages_that_use_the_time_are_listed() {
+    let uses_time = |plugin: &str, config: Value| uses_time(&contestant(plugin, config));
+    assert!(uses_time("throttle", json!({ "messages": 1 })));
+    assert!(uses_time("batch", json!({ "within_ms": 1 })));
+    assert!(uses_time("window", json!({ "span_ms": 1 })));
+    assert!(uses_time("join", json!({ "by": "time" })));
+    assert!(!uses_time("batch", json!({ "count": 1 })));
+    assert!(!uses_time("window", json!({ "count": 1 })));
+    assert!(!uses_time("join", json!({ "by": "key", "key": "time" })));
+    assert!(!uses_time("map", json!({ "span_ms": 1 })));
+}
