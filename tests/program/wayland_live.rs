@@ -13,8 +13,8 @@ use crate::live_play::{TITLE, Table, ready};
 use crate::screen::wait_for;
 use crate::sway::Sway;
 use crate::wayland_boards::{
-    is_down, is_released, leads_on_by_a_key, lets_go, mid_drag, plays, plays_few, plays_isolated,
-    plays_small_cells, was_stopped,
+    SLOW, is_down, is_released, leads_on_by_a_key, lets_go, mid_drag, plays, plays_few,
+    plays_isolated, plays_small_cells, was_stopped,
 };
 use crate::wayland_screens::{SWAY, SWAY_MONITOR};
 use crate::wayland_window::WaylandWindow;
@@ -187,6 +187,40 @@ fn frames_of_another_desktop_are_not_played() {
 #[test]
 fn it_lets_go_at_ctrl_c_and_when_it_is_killed() {
     lets_go(sway("1"), SWAY);
+}
+
+/// Sway's pictures contain the pointer, so that a stage of the mouse puts it aside when it is created. A stroke that is being
+/// drawn ends before.
+#[test]
+fn a_reload_moves_no_pointer_whose_button_is_down() {
+    let table = SWAY.table(sway("1"), &["--size", "6", "--seed", "1"]);
+    let player = mid_drag(&table, SWAY);
+    let mouse = format!("{SLOW}, hotkey = \"F11\", {}", SWAY.mouse);
+    let stages = [
+        ("screen", SWAY.screen),
+        ("mouse", &mouse),
+        ("planner", "profile = \"segments\""),
+    ];
+    table.change(&ready("live.toml", &stages));
+    player.signal("HUP");
+    let presses = table.count("press");
+    table.wait_for("press", presses + 2);
+    player.signal("INT");
+    let ran = player.ended().expect(130);
+    assert!(ran.stderr.contains("changed: mouse (config)"), "{ran:#?}");
+    is_released(&table);
+    let mut is_down = false;
+    for line in table.log() {
+        match line["event"].as_str() {
+            Some("press") => is_down = true,
+            Some("release") => is_down = false,
+            Some("move") if is_down => {
+                let at = [0, 1].map(|axis| line["at"][axis].as_f64().unwrap());
+                assert!(at.iter().all(|it| (0.0..6.0).contains(it)), "{line}");
+            }
+            _ => {}
+        }
+    }
 }
 
 /// By a keyboard of its own, while the game has sway's. The binding ends with the run.

@@ -17,7 +17,7 @@ const SIZES: &str = "5,6x8,9,7x9,12,5x7,10x12,7,8x10,6,8,10,11,13,14,15,8x11,12x
 /// The cells are small, then large.
 const SMALL_CELLS: &str = "12x15,5";
 /// So slow that a test can step in between a press and its release.
-const SLOW: &str = "pace = { step = 1.0, dwell_ms = 400.0, ends_ms = 400.0, repeats = 1 }";
+pub const SLOW: &str = "pace = { step = 1.0, dwell_ms = 400.0, ends_ms = 400.0, repeats = 1 }";
 
 impl Configs {
     /// Starts the game on a screen.

@@ -31,6 +31,7 @@ mod marks;
 mod oldest;
 mod race;
 mod reload;
+mod reload_mouse;
 mod reload_restart;
 mod reload_stages;
 mod remote;

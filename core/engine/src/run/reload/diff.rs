@@ -304,6 +304,11 @@ impl PipelineDiff {
                 pausing.insert(stage);
             }
         }
+        // A new plugin may move the pointer as soon as it is created: nothing may be pressed then.
+        let mut created = self.changed.iter().chain(&self.added);
+        if created.any(|&stage| self.next.stages[stage].drives_mouse()) {
+            pausing.extend(live.driving_mouse().map(|it| it.stage.index));
+        }
         let is_there = |stage: &usize| {
             let live_stage = live.stages.get(*stage);
             live_stage.is_some_and(|it| !it.stage.over.load(Ordering::SeqCst))

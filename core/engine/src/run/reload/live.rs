@@ -1,6 +1,5 @@
 //! The pipeline of a run: every stage and edge that it has had, by index. Indices never change.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -28,6 +27,13 @@ pub(crate) struct LiveStage {
     pub found: Vec<Found>,
     /// Whether it is part of the pipeline. A removed stage drains its queue, and ends.
     pub is_live: bool,
+}
+
+impl LiveStage {
+    /// Whether it drives the mouse.
+    pub(crate) fn drives_mouse(&self) -> bool {
+        self.stage.drives_mouse(&self.found)
+    }
 }
 
 /// An edge.
@@ -72,12 +78,11 @@ impl LivePipeline {
         }
     }
 
-    /// The names of the stages that drive the mouse, also of removed ones that still drain their queues.
-    pub(crate) fn driving_mouse(&self) -> BTreeSet<String> {
+    /// The stages that drive the mouse, also removed ones that still drain their queues.
+    pub(crate) fn driving_mouse(&self) -> impl Iterator<Item = &LiveStage> {
         let is_running = |it: &&LiveStage| it.is_live || !it.stage.over.load(Ordering::SeqCst);
         let stages = self.stages.iter().filter(is_running);
-        let stages = stages.filter(|it| it.stage.drives_mouse(&it.found));
-        stages.map(|it| it.stage.settings.name.clone()).collect()
+        stages.filter(|it| it.drives_mouse())
     }
 
     /// The index of the n-th edge from one port to another.

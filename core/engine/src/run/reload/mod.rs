@@ -1,9 +1,10 @@
 //! Changes a pipeline while it runs.
 //!
 //! Stages are compared by name ([`diff`]). New plugins are created and activated beside the running ones. Only then the
-//! affected stages pause, each between two messages ([`pausing`]). Their state is transferred ([`state_transfer`]), the
-//! queues are rewired with their messages ([`rewire`]), and the stages resume. A failure before that leaves the run
-//! unchanged.
+//! affected stages pause, each between two messages ([`pausing`]). New plugins that drive the mouse are created while all
+//! stages that drive it are paused: such a plugin may move the pointer at once, which would drag what another one has
+//! pressed. The state is transferred ([`state_transfer`]), the queues are rewired with their messages ([`rewire`]), and
+//! the stages resume. A failure before that leaves the run unchanged.
 
 mod changes;
 mod diff;
@@ -63,6 +64,8 @@ impl Reloader {
     /// messages, and so does a stage whose queues are rewired. A removed stage drains its queue, and ends. A plugin is
     /// unchanged if the catalogue has it from the same library as before.
     ///
+    /// All stages that drive the mouse pause before a new plugin that drives it is created.
+    ///
     /// Blocks until the change is complete. Besides the time to activate new plugins and to transfer state, it waits
     /// for each pausing stage at most twice the longest `timeout` plus `watchdog` of all stages. An isolated plugin
     /// gets the `timeout` and `watchdog` of its stage for each step of its state transfer. It waits at most ten seconds
@@ -103,7 +106,11 @@ impl Reloader {
     }
 
     fn apply(&self, live: &mut LivePipeline, diff: &mut PipelineDiff) -> Result<(), ChangeError> {
-        let mut created = self.create_instances(live, diff)?;
+        let mut created = CreatedInstances::new();
+        if let Err(error) = self.create_instances(live, diff, false, &mut created) {
+            self.destroy(created.into_values());
+            return Err(error);
+        }
         let requester = Arc::new(());
         let mut paused = match self.pause(live, diff, &requester) {
             Ok(paused) => paused,
@@ -112,9 +119,11 @@ impl Reloader {
                 return Err(error);
             }
         };
-        let transferred = check_none_ended(diff, &paused).and_then(|()| {
-            state_transfer::transfer(&self.shared, live, diff, &mut paused, &mut created)
-        });
+        let transferred = check_none_ended(diff, &paused)
+            .and_then(|()| self.create_instances(live, diff, true, &mut created))
+            .and_then(|()| {
+                state_transfer::transfer(&self.shared, live, diff, &mut paused, &mut created)
+            });
         if let Err(error) = transferred {
             let lost = state_transfer::lost(live, diff, &paused);
             if !lost.is_empty() {
@@ -136,7 +145,9 @@ impl Reloader {
             let name = &live_stage.stage.settings.name;
             self.shared.names.add(name, manifest);
         }
-        self.shared.set_drives_mouse(diff.next.driving_mouse());
+        let driving_mouse = diff.next.driving_mouse();
+        let driving_mouse = driving_mouse.map(|it| it.stage.settings.name.clone());
+        self.shared.set_drives_mouse(driving_mouse.collect());
         self.shared.checks.add(std::mem::take(&mut diff.checks));
         let schemas = std::mem::take(&mut diff.message_schemas);
         self.shared.set_message_schemas(schemas);
@@ -168,15 +179,22 @@ impl Reloader {
         Ok(())
     }
 
-    /// Creates and activates all new instances.
+    /// Creates and activates the new instances of the stages that drive the mouse, or of all others.
+    ///
+    /// # Errors
+    /// The first failure. What was created before it is in `created`.
     fn create_instances(
         &self,
         live: &LivePipeline,
         diff: &PipelineDiff,
-    ) -> Result<CreatedInstances, ChangeError> {
-        let mut created = CreatedInstances::new();
+        drives_mouse: bool,
+        created: &mut CreatedInstances,
+    ) -> Result<(), ChangeError> {
         for &index in diff.changed.iter().chain(&diff.added) {
             let next = &diff.next.stages[index];
+            if next.drives_mouse() != drives_mouse {
+                continue;
+            }
             let known = kept_slots(live, diff, index);
             for slot in next.stage.slots(next.found.len()) {
                 if known.contains_key(&slot) {
@@ -191,16 +209,10 @@ impl Reloader {
                 };
                 let instance = create(&next.stage, slot, &next.found[slot.contestant]);
                 drop(calls);
-                match instance {
-                    Ok(instance) => created.insert(slot, instance),
-                    Err(error) => {
-                        self.destroy(created.into_values());
-                        return Err(error.into());
-                    }
-                };
+                created.insert(slot, instance?);
             }
         }
-        Ok(created)
+        Ok(())
     }
 
     /// Pauses stages, and receives their instances.
