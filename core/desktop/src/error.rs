@@ -1,5 +1,7 @@
 //! What can go wrong.
 
+use std::time::Duration;
+
 use thiserror::Error;
 
 use crate::choice::DesktopChoice;
@@ -72,6 +74,12 @@ pub enum DesktopError {
     /// The pointer was not moved, or nothing was pressed or released.
     #[error("the mouse does not answer: {0}")]
     Input(String),
+    /// The desktop has answered so late that nothing was pressed: something else may be under the pointer now.
+    #[error("the desktop has answered only after {:.1} s, and nothing was pressed", .after.as_secs_f64())]
+    Late {
+        /// How long the answer took.
+        after: Duration,
+    },
     /// A key can't be watched.
     #[error("sway does not report when the key is pressed: {reason}: choose another key")]
     NoHotkey {

@@ -2,6 +2,8 @@
 
 pub(crate) mod system;
 
+use std::time::Duration;
+
 pub use flowpipe_guardian::{DisplayServer, Input};
 
 #[cfg(all(
@@ -30,6 +32,10 @@ pub(crate) const METHODS: &str = "the methods of the desktop's RemoteDesktop";
 pub(crate) fn button_code(number: u8) -> Result<u32> {
     flowpipe_guardian::button_code(number).ok_or(DesktopError::UnknownButton { number })
 }
+
+/// The longest time between what decides that something may be pressed and the press: after more, something else may be
+/// there.
+pub const MAX_STALL: Duration = Duration::from_millis(700);
 
 /// How a system reports where the pointer is.
 pub enum PlaceReports {
@@ -81,7 +87,10 @@ pub trait InputDevice: Send {
     /// was put last: it is put there again, because a person may have moved it.
     ///
     /// # Errors
-    /// When the system does not answer, or has no such button or key.
+    /// [`DesktopError::Late`] when nothing was pressed because the system has answered that too late. Others when it does not
+    /// answer, or has no such button or key.
+    ///
+    /// [`DesktopError::Late`]: crate::DesktopError::Late
     fn press(&mut self, input: Input) -> Result<()>;
     /// Looks whether the system still takes input from this device: some systems end a device at any moment.
     ///

@@ -92,6 +92,26 @@ fn one_session_moves_presses_and_is_a_monitor() {
     assert!(devices.contains("types=3 "), "{devices}");
 }
 
+/// A press goes after the answer to a move, which must not be late. The next one may be in time.
+#[test]
+fn nothing_is_pressed_after_a_late_answer() {
+    let slow_moves = Arc::new(AtomicBool::new(true));
+    let portal = MadeUpPortal::start(Answers {
+        slow_moves: Arc::clone(&slow_moves),
+        ..Answers::default()
+    });
+    let mut input = connect(&portal).input().unwrap();
+    input.put([100, -50]).unwrap();
+    let error = input.press(Input::Button(1)).unwrap_err();
+    assert!(matches!(error, DesktopError::Late { .. }), "{error}");
+    let moved = format!("move {} 0.5 0.5", portal::NODE);
+    assert_eq!(portal.events(), [moved.clone(), moved]);
+    slow_moves.store(false, Ordering::SeqCst);
+    input.press(Input::Button(1)).unwrap();
+    assert_eq!(portal.events().last().unwrap(), "button 272 1");
+    input.release(Input::Button(1)).unwrap();
+}
+
 #[test]
 fn keys_have_codes_only_where_the_keyboard_was_allowed() {
     let portal = MadeUpPortal::start(Answers {

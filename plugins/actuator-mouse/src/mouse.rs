@@ -1,7 +1,7 @@
 //! The mouse that is controlled.
 
 use flowpipe_desktop::input::{InputDevice, LateReports, PlaceReports};
-use flowpipe_desktop::{Desktop, Rect};
+use flowpipe_desktop::{Desktop, DesktopError, Rect};
 use flowpipe_guardian::{Guardian, GuardianError, Input};
 use flowpipe_plugin::message::Button;
 use flowpipe_plugin::{Error, Result, tracing};
@@ -25,8 +25,8 @@ pub trait Mouse: Send {
     fn wait_for_answer(&mut self) -> Result<()> {
         Ok(())
     }
-    /// Presses a button or a key.
-    fn press(&mut self, input: Input) -> Result<()>;
+    /// Presses a button or a key. Returns why it was not pressed, if the desktop has answered too late.
+    fn press(&mut self, input: Input) -> Result<Option<String>>;
     /// Looks whether what is pressed may stay so. An error means that it has to be released now.
     fn check(&mut self) -> Result<()>;
     /// Releases a button or a key.
@@ -144,13 +144,21 @@ impl Mouse for SystemMouse {
         Ok(self.device.wait_for_answer()?)
     }
 
-    fn press(&mut self, input: Input) -> Result<()> {
+    fn press(&mut self, input: Input) -> Result<Option<String>> {
         // With the device, the guardian ends too, and can't say why.
         self.device.check()?;
         if let Some(guardian) = &mut self.guardian {
             guardian.pressed(input).map_err(unguarded)?;
         }
-        Ok(self.device.press(input)?)
+        match self.device.press(input) {
+            Err(late @ DesktopError::Late { .. }) => {
+                if let Some(guardian) = &mut self.guardian {
+                    guardian.released(input);
+                }
+                Ok(Some(late.to_string()))
+            }
+            pressed => Ok(pressed.map(|()| None)?),
+        }
     }
 
     fn check(&mut self) -> Result<()> {
@@ -193,7 +201,6 @@ mod tests {
     use std::os::unix::net::UnixStream;
     use std::sync::Arc;
 
-    use flowpipe_desktop::DesktopError;
     use flowpipe_desktop::input::DisplayServer;
     use flowpipe_guardian::PreparedReleases;
 

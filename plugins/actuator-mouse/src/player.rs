@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use flowpipe_desktop::Rect;
+use flowpipe_desktop::input::MAX_STALL;
 use flowpipe_guardian::Input;
 use flowpipe_plugin::{Acting, Cancel, Error, Host, Result, tracing};
 
@@ -16,7 +17,7 @@ use crate::watch::{MOVED_BY_HAND, is_elsewhere};
 pub const MS: f64 = 1e6;
 
 /// The longest time between two checks, in nanoseconds: after more, what the gestures were planned on may be gone.
-const MAX_STALL_NS: i64 = 700_000_000;
+const MAX_STALL_NS: i64 = MAX_STALL.as_nanos() as i64;
 
 /// Holds the mouse.
 pub struct Player {
@@ -83,11 +84,11 @@ impl Player {
         self.mouse.wait_for_answer()
     }
 
-    /// Presses a button or a key.
+    /// Presses a button or a key. Returns why it was not pressed, if the desktop has answered too late.
     ///
     /// # Errors
     /// When the mouse fails.
-    pub fn press(&mut self, input: Input) -> Result<()> {
+    pub fn press(&mut self, input: Input) -> Result<Option<String>> {
         self.mouse.press(input)
     }
 
@@ -418,8 +419,8 @@ mod tests {
             Ok(())
         }
 
-        fn press(&mut self, _: Input) -> Result<()> {
-            Ok(())
+        fn press(&mut self, _: Input) -> Result<Option<String>> {
+            Ok(None)
         }
 
         fn check(&mut self) -> Result<()> {

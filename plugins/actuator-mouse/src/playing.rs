@@ -263,7 +263,15 @@ impl Playing<'_> {
         acting.pressed();
         // Before it is, so that a press that fails half way is undone too.
         self.down.push(input);
-        Ok(self.player.press(input)?)
+        match self.player.press(input)? {
+            None => Ok(()),
+            Some(reason) => {
+                self.down.retain(|down| *down != input);
+                Err(Halt::Board(format!(
+                    "{reason}: the window is looked at again"
+                )))
+            }
+        }
     }
 
     fn release(&mut self, input: Input) -> Result<()> {

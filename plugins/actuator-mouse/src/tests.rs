@@ -74,6 +74,8 @@ enum Mischief {
     LateAnswer(usize, u64),
     /// The desktop that is asked nothing else answers the mouse late, before the first press.
     LateAnswerToMouse,
+    /// The desktop answers late the move that goes before a press.
+    LateMove,
     /// Pictures contain the pointer.
     Captured,
 }
@@ -107,9 +109,14 @@ impl Mouse for RecordingMouse {
         })
     }
 
-    fn press(&mut self, input: Pressed) -> Result<()> {
-        LOG.with_borrow_mut(|log| log.events.push(format!("{}down", prefix(input))));
-        Ok(())
+    fn press(&mut self, input: Pressed) -> Result<Option<String>> {
+        LOG.with_borrow_mut(|log| {
+            if log.mischief == Mischief::LateMove {
+                return Ok(Some("late".to_owned()));
+            }
+            log.events.push(format!("{}down", prefix(input)));
+            Ok(None)
+        })
     }
 
     fn wait_for_answer(&mut self) -> Result<()> {
@@ -350,6 +357,16 @@ fn nothing_is_pressed_when_the_desktop_answers_the_mouse_late() {
     assert_eq!(events, "105,55");
     let reason = outcome.unwrap().refused.unwrap();
     assert!(reason.contains("stood still for 1.0 s"), "{reason}");
+}
+
+/// The run goes on, and nothing is released that was not pressed.
+#[test]
+fn a_press_that_would_come_too_late_is_left_out() {
+    let (harness, outcome, events) = play(Mischief::LateMove, &[0.5]);
+    assert_eq!(events, "105,55");
+    let reason = outcome.unwrap().refused.unwrap();
+    assert_eq!(reason, "late: the window is looked at again");
+    assert_eq!(harness.ended(), None);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! answered, so that their order is kept.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use flowpipe_guardian::PreparedReleases;
 
@@ -12,7 +13,7 @@ use super::request::Options;
 use super::session::PortalSession;
 use crate::bus::{self, order};
 use crate::error::{DesktopError, Result};
-use crate::input::{DisplayServer, Input, InputDevice, LIBEI, METHODS, PlaceReports};
+use crate::input::{DisplayServer, Input, InputDevice, LIBEI, MAX_STALL, METHODS, PlaceReports};
 use crate::libei::{EmulatedInput, EmulatedMonitor, NoSocket};
 use crate::pipewire::{Besides, Cursor, Remote};
 use crate::pointer_history::PointerHistory;
@@ -106,12 +107,17 @@ impl PortalPointer {
     }
 
     /// Puts the pointer somewhere and presses a button there, with nothing in between but, without libei, the answer to the
-    /// move.
+    /// move. After a late answer, nothing is pressed.
     fn press_at(&mut self, at: [i32; 2], button: u8) -> Result<()> {
         self.will_put(at)?;
         match &mut self.sender {
             PortalSender::Methods(_) => {
+                let asked = Instant::now();
                 self.call_motion(at)?;
+                let after = asked.elapsed();
+                if after > MAX_STALL {
+                    return Err(DesktopError::Late { after });
+                }
                 self.send_input(Input::Button(button), true)
             }
             PortalSender::Libei(emulated) => {

@@ -7,6 +7,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -61,6 +62,8 @@ pub struct Answers {
     pub eis: Mutex<Option<OwnedFd>>,
     /// Whether it refuses to give that socket.
     pub refuses_eis: bool,
+    /// Whether it takes a second to answer a move.
+    pub slow_moves: Arc<AtomicBool>,
 }
 
 impl Default for Answers {
@@ -81,6 +84,7 @@ impl Default for Answers {
             pipewire: None,
             eis: Mutex::default(),
             refuses_eis: false,
+            slow_moves: Arc::default(),
         }
     }
 }
@@ -281,6 +285,9 @@ fn answer(connection: &Connection, answers: &Answers, noted: &Mutex<Noted>, mess
             let (_, _, node, x, y): (OwnedObjectPath, Options, u32, f64, f64) =
                 body.deserialize().unwrap();
             noted.events.push(format!("move {node} {x} {y}"));
+            if answers.slow_moves.load(Ordering::SeqCst) {
+                std::thread::sleep(Duration::from_secs(1));
+            }
             connection.reply(&header, &()).unwrap();
             return;
         }

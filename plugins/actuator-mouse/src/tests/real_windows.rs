@@ -53,12 +53,12 @@ impl Mouse for ScreenMouse {
         Ok(())
     }
 
-    fn press(&mut self, input: Pressed) -> Result<()> {
+    fn press(&mut self, input: Pressed) -> Result<Option<String>> {
         if let Pressed::Button(button) = input {
             self.0.screen.hold_button(button);
         }
         self.log(format!("{}down", prefix(input)));
-        Ok(())
+        Ok(None)
     }
 
     fn check(&mut self) -> Result<()> {
