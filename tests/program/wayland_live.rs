@@ -223,6 +223,25 @@ fn a_reload_moves_no_pointer_whose_button_is_down() {
     }
 }
 
+/// The program stands still, as on a machine that stalls, while it waits for sway. That is not sway's silence.
+#[test]
+fn a_program_that_was_stopped_while_it_waited_plays_on() {
+    let table = SWAY.table(sway("1"), &["--size", "9", "--seed", "30"]);
+    let player = mid_drag(&table, SWAY);
+    table.screen.stand_still(true);
+    std::thread::sleep(Duration::from_millis(300));
+    player.signal("STOP");
+    std::thread::sleep(Duration::from_secs(3));
+    player.signal("CONT");
+    std::thread::sleep(Duration::from_millis(100));
+    table.screen.stand_still(false);
+    let presses = table.count("press");
+    table.wait_for("press", presses + 1);
+    player.signal("INT");
+    player.ended().expect(130);
+    is_released(&table);
+}
+
 /// By a keyboard of its own, while the game has sway's. The binding ends with the run.
 #[test]
 fn it_lets_go_at_the_hotkey() {

@@ -1,11 +1,11 @@
-//! Waiting for the compositor: never longer than [`PATIENCE`], and for a compositor that sends without a pause never longer
-//! than twice that, since the mouse may be pressed meanwhile.
+//! Waiting for the compositor: never longer than [`Patience::LIMIT`], and for a compositor that sends without a pause never
+//! longer than twice that, since the mouse may be pressed meanwhile.
 
 use std::io::ErrorKind;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use wayland_client::backend::protocol::Message;
@@ -14,7 +14,7 @@ use wayland_client::protocol::wl_display;
 use wayland_client::{Connection, EventQueue};
 
 use crate::lost::Lost;
-use crate::watch::PATIENCE;
+use crate::patience::Patience;
 use crate::{counted, watch};
 
 /// Waits until the compositor has done all that was sent, and handles the events that come until then.
@@ -43,14 +43,13 @@ pub fn wait<S, E: From<Lost>>(
     state: &mut S,
     mut is_over: impl FnMut(&S) -> Result<bool, E>,
 ) -> Result<(), E> {
-    let end = Instant::now() + PATIENCE;
+    let mut patience = Patience::new();
     loop {
         queue.dispatch_pending(state).map_err(Lost::from)?;
         if is_over(state)? {
             return Ok(());
         }
-        let rest = rest(end)?;
-        read(queue, rest)?;
+        read(queue, Some(&mut patience))?;
     }
 }
 
@@ -59,7 +58,7 @@ pub fn wait<S, E: From<Lost>>(
 /// # Errors
 /// [`Lost`] when there is no connection any more.
 pub fn read_what_has_come<S>(queue: &mut EventQueue<S>, state: &mut S) -> Result<(), Lost> {
-    read(queue, Duration::ZERO)?;
+    read(queue, None)?;
     queue.dispatch_pending(state)?;
     Ok(())
 }
@@ -69,35 +68,37 @@ pub fn read_what_has_come<S>(queue: &mut EventQueue<S>, state: &mut S) -> Result
 /// # Errors
 /// [`Lost`] when the compositor reads nothing.
 pub fn flush<S>(queue: &EventQueue<S>) -> Result<(), Lost> {
-    let end = Instant::now() + PATIENCE;
+    let mut patience = Patience::new();
     while !sent(queue.flush())? {
-        let rest = rest(end)?;
-        poll_within(queue.as_fd(), PollFlags::OUT, rest)?;
+        poll_patiently(queue.as_fd(), PollFlags::OUT, &mut patience)?;
     }
     Ok(())
 }
 
-/// The time that is left.
+/// Waits until a socket is ready, or for a step. Whether it is.
 ///
 /// # Errors
-/// [`Lost`] when there is none.
-fn rest(end: Instant) -> Result<Duration, Lost> {
-    let rest = end.saturating_duration_since(Instant::now());
-    match rest.is_zero() {
-        false => Ok(rest),
-        true => Err(Lost(format!(
-            "the compositor has not answered for {PATIENCE:?}"
-        ))),
-    }
+/// [`Lost`] when the limit is reached.
+fn poll_patiently(
+    socket: BorrowedFd<'_>,
+    ready: PollFlags,
+    patience: &mut Patience,
+) -> Result<bool, Lost> {
+    let waited = patience.wait(|step| poll_within(socket, ready, step));
+    let waited = waited.ok_or_else(|| {
+        let limit = Patience::LIMIT;
+        Lost(format!("the compositor has not answered for {limit:?}"))
+    })?;
+    Ok(waited?)
 }
 
 /// Waits until a socket is ready, at most for a time. Whether it is.
 fn poll_within(
     socket: BorrowedFd<'_>,
     ready: PollFlags,
-    rest: Duration,
+    most: Duration,
 ) -> Result<bool, WaylandError> {
-    let limit = Timespec::try_from(rest).unwrap_or_default();
+    let limit = Timespec::try_from(most).unwrap_or_default();
     match poll(&mut [PollFd::new(&socket, ready)], Some(&limit)) {
         Ok(0) | Err(rustix::io::Errno::INTR) => Ok(false),
         Ok(_) => Ok(true),
@@ -113,11 +114,11 @@ fn sent(flushed: Result<(), WaylandError>) -> Result<bool, WaylandError> {
     }
 }
 
-/// Reads events that have come, or that come within a time, and sends what is queued.
+/// Reads events that have come, and sends what is queued. `patience`: with it, events are waited for, at most for a step.
 ///
 /// # Errors
-/// [`Lost`] when there is no connection any more, and when the events are too many or do not end.
-fn read<S>(queue: &EventQueue<S>, rest: Duration) -> Result<(), Lost> {
+/// [`Lost`] when there is no connection any more, when the events are too many or do not end, and when the limit is reached.
+fn read<S>(queue: &EventQueue<S>, patience: Option<&mut Patience>) -> Result<(), Lost> {
     let awaited = match sent(queue.flush())? {
         true => PollFlags::IN,
         false => PollFlags::IN | PollFlags::OUT,
@@ -126,7 +127,12 @@ fn read<S>(queue: &EventQueue<S>, rest: Duration) -> Result<(), Lost> {
     let Some(guard) = queue.prepare_read() else {
         return Ok(());
     };
-    if !poll_within(guard.connection_fd(), awaited, rest)? {
+    let socket = guard.connection_fd();
+    let is_ready = match patience {
+        Some(patience) => poll_patiently(socket, awaited, patience)?,
+        None => poll_within(socket, awaited, Duration::ZERO)?,
+    };
+    if !is_ready {
         return Ok(());
     }
     counted::begin();
@@ -135,7 +141,7 @@ fn read<S>(queue: &EventQueue<S>, rest: Duration) -> Result<(), Lost> {
     if !watched.has_ended_in_time() {
         let why = format!(
             "the compositor has sent without a pause for {:?}",
-            watch::PATIENCE
+            Patience::LIMIT
         );
         return Err(Lost(why));
     }

@@ -5,12 +5,10 @@ use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
 
 use rustix::net::{Shutdown, shutdown};
 
-/// How long the compositor may take to answer, and a read to end.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
+use crate::patience::{Patience, STEP};
 
 /// The reads of this process.
 static READS: Reads = Reads {
@@ -28,7 +26,7 @@ struct Reads {
 
 struct List {
     /// The first one ends first.
-    reads: VecDeque<Arc<Read>>,
+    reads: VecDeque<WatchedRead>,
     thread: ThreadState,
 }
 
@@ -37,27 +35,28 @@ enum ThreadState {
     Missing,
     /// It waits for a read to begin.
     Idle,
-    /// It looks again when the first read has to have ended.
+    /// It looks again after a step.
     Watching,
 }
 
-struct Read {
-    socket: OwnedFd,
-    end: Instant,
+struct WatchedRead {
+    socket: Arc<OwnedFd>,
+    /// How often it was still going on. This is counted and not the time: a machine that stalls counts once.
+    looks: u32,
 }
 
+/// After so many looks, the limit is reached.
+const LOOKS: u32 = (Patience::LIMIT.as_millis() / STEP.as_millis()) as u32;
+
 /// A read that is watched.
-pub(crate) struct Watched(Arc<Read>);
+pub(crate) struct Watched(Arc<OwnedFd>);
 
 /// A read of a socket begins.
 ///
 /// # Errors
 /// When the system gives no thread or no file.
 pub(crate) fn begin(socket: BorrowedFd<'_>) -> io::Result<Watched> {
-    let read = Arc::new(Read {
-        socket: socket.try_clone_to_owned()?,
-        end: Instant::now() + PATIENCE,
-    });
+    let socket = Arc::new(socket.try_clone_to_owned()?);
     let mut list = READS.lock();
     match list.thread {
         ThreadState::Missing => {
@@ -68,15 +67,19 @@ pub(crate) fn begin(socket: BorrowedFd<'_>) -> io::Result<Watched> {
         ThreadState::Watching => {}
     }
     list.thread = ThreadState::Watching;
-    list.reads.push_back(Arc::clone(&read));
-    Ok(Watched(read))
+    list.reads.push_back(WatchedRead {
+        socket: Arc::clone(&socket),
+        looks: 0,
+    });
+    Ok(Watched(socket))
 }
 
 impl Watched {
     /// The read has ended. Returns whether in time: else its connection was ended.
     pub(crate) fn has_ended_in_time(self) -> bool {
         let reads = &mut READS.lock().reads;
-        let place = reads.iter().position(|it| Arc::ptr_eq(it, &self.0));
+        let mut all = reads.iter();
+        let place = all.position(|it| Arc::ptr_eq(&it.socket, &self.0));
         place.and_then(|place| reads.remove(place)).is_some()
     }
 }
@@ -90,26 +93,31 @@ impl Reads {
     fn watch(&self) {
         let mut list = self.lock();
         loop {
-            let first = list.reads.front().map(|it| it.end);
-            let rest = first.map(|end| end.saturating_duration_since(Instant::now()));
-            list = match rest {
-                None => {
-                    list.thread = ThreadState::Idle;
-                    let woken = self.begun.wait(list);
-                    woken.unwrap_or_else(PoisonError::into_inner)
-                }
-                Some(Duration::ZERO) => {
-                    if let Some(read) = list.reads.pop_front() {
-                        // The compositor may have closed it.
-                        let _ = shutdown(&read.socket, Shutdown::Both);
-                    }
-                    list
-                }
-                Some(rest) => {
-                    let woken = self.begun.wait_timeout(list, rest);
-                    woken.unwrap_or_else(PoisonError::into_inner).0
-                }
-            };
+            if list.reads.is_empty() {
+                list.thread = ThreadState::Idle;
+                let woken = self.begun.wait(list);
+                list = woken.unwrap_or_else(PoisonError::into_inner);
+                continue;
+            }
+            let woken = self.begun.wait_timeout(list, STEP);
+            let (woken, end) = woken.unwrap_or_else(PoisonError::into_inner);
+            list = woken;
+            if end.timed_out() {
+                list.look();
+            }
+        }
+    }
+}
+
+impl List {
+    /// A step is over. Ends the connections of reads that have reached the limit.
+    fn look(&mut self) {
+        for watched in &mut self.reads {
+            watched.looks += 1;
+        }
+        while let Some(watched) = self.reads.pop_front_if(|it| it.looks > LOOKS) {
+            // The compositor may have closed it.
+            let _ = shutdown(&watched.socket, Shutdown::Both);
         }
     }
 }
