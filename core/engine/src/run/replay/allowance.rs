@@ -2,10 +2,11 @@
 //! it may hold a hard board and a config that counts all solutions.
 //!
 //! A call may take [`FACTOR`] times its recorded time, and at least [`SHORTEST`]. All calls together may take
-//! [`FACTOR`] times their recorded time plus [`SPARE`]. From the first call on, the program and the processes of its
-//! stages may grow by [`MEMORY`]: all calls in progress have exceeded it then, since nothing says which of them grew,
-//! and no further call starts. No more calls run at once than there are processors, for each may grow before it is
-//! checked.
+//! [`FACTOR`] times their recorded time plus [`SPARE`]. The time in which a call waits for a processor, as on a busy
+//! machine, or in which the whole program stands still, counts little ([`counted`]). From the first call on, the program
+//! and the processes of its stages may grow by [`MEMORY`]: all calls in progress have exceeded it then, since nothing says
+//! which of them grew, and no further call starts. No more calls run at once than there are processors, for each may grow
+//! before it is checked.
 //!
 //! A call that exceeds a limit is cancelled, and its recorded messages are used instead. If it goes on for [`GRACE`], it
 //! is abandoned: its process is killed if it has one; else its thread is abandoned, and the recorded messages are used
@@ -25,6 +26,7 @@ use flowpipe_recording::entry::Call;
 use flowpipe_sync::lock;
 
 use crate::run::event::ControlEvent;
+use crate::run::replay::starvation::{Runner, counted};
 use crate::run::stage::Stage;
 pub use crate::supervisor::Excess;
 use crate::watch::{Reason, Watch};
@@ -47,6 +49,8 @@ const NO_GRACE: Duration = Duration::from_millis(1);
 const LATE: Duration = Duration::from_millis(10);
 /// How often calls are checked: a call may take megabytes in a millisecond.
 const INTERVAL: Duration = Duration::from_millis(5);
+/// If there was no check for so long, the program stood still.
+const STALL: Duration = Duration::from_millis(100);
 
 impl Excess {
     /// A description of what the call exceeded.
@@ -84,6 +88,10 @@ struct AllowanceState {
     calls: Vec<Option<Running>>,
     /// The number of the last call that started.
     last: u64,
+    /// When the calls were checked last. `None`: none was in progress since.
+    last_check: Option<Instant>,
+    /// For how long the program stood still.
+    stalled: Duration,
     /// The memory of this process, and when it was measured.
     memory: Option<(u64, Instant)>,
     /// The least memory of this process since the first call.
@@ -102,6 +110,12 @@ struct Running {
     stage: Arc<Stage>,
     watch: Arc<Watch>,
     began: Instant,
+    /// What runs it.
+    runner: Runner,
+    /// How long that had waited for a processor at the first check. `None`: there was none.
+    starved_before: Option<Duration>,
+    /// For how long the program had stood still when it began.
+    stalled_before: Duration,
     /// The time that it may take.
     most: Duration,
     excess: Option<Excess>,
@@ -170,6 +184,9 @@ impl Allowance {
             stage: stage.clone(),
             watch: watch.clone(),
             began: Instant::now(),
+            runner: Runner::of_call(process),
+            starved_before: None,
+            stalled_before: state.stalled,
             most: most(recorded),
             excess: None,
         };
@@ -256,6 +273,7 @@ impl Inner {
         while !state.is_over {
             state.is_idle = state.calls.iter().all(Option::is_none);
             state = if state.is_idle {
+                state.last_check = None;
                 let woken = self.began.wait(state);
                 woken.unwrap_or_else(PoisonError::into_inner)
             } else {
@@ -313,6 +331,15 @@ impl AllowanceState {
         grown
     }
 
+    /// Notes that the calls are checked, and for how long the program stood still before.
+    fn note_check(&mut self, now: Instant) {
+        let before = self.last_check.replace(now).unwrap_or(now);
+        let gap = now.saturating_duration_since(before);
+        if gap > STALL {
+            self.stalled += gap;
+        }
+    }
+
     /// How many calls are in progress.
     fn running(&self) -> usize {
         self.calls.iter().flatten().count()
@@ -321,7 +348,8 @@ impl AllowanceState {
     /// Cancels the calls that have exceeded a limit, and all calls when the run stops.
     fn check(&mut self, total: Option<Duration>) {
         let grown = total.map_or(0, |_| self.grown());
-        let mut all = self.spent;
+        self.note_check(Instant::now());
+        let (mut all, stalled) = (self.spent, self.stalled);
         let mut snapshots = Vec::new();
         for call in self.calls.iter_mut().flatten() {
             // It is about to start, or has just returned.
@@ -329,6 +357,10 @@ impl AllowanceState {
                 continue;
             };
             let worked = Duration::from_nanos(u64::try_from(snapshot.worked).unwrap_or(0));
+            let worked = match total {
+                Some(_) => call.counted(worked, stalled),
+                None => worked,
+            };
             all = all.saturating_add(worked);
             snapshots.push((call, snapshot, worked));
         }
@@ -366,6 +398,17 @@ impl AllowanceState {
     }
 }
 
+impl Running {
+    /// What counts of the time that it has worked. `stalled`: for how long the program has stood still until now.
+    fn counted(&mut self, worked: Duration, stalled: Duration) -> Duration {
+        let starved = self.runner.starved();
+        let starved = starved.saturating_sub(*self.starved_before.get_or_insert(starved));
+        let stalled = stalled.saturating_sub(self.stalled_before);
+        // Whoever stands still waits for a processor too.
+        counted(worked, starved.max(stalled))
+    }
+}
+
 impl CallGuard<'_> {
     /// Ends the call. Returns why it was cancelled, if it was.
     pub(crate) fn end(self) -> Option<Excess> {
@@ -375,13 +418,18 @@ impl CallGuard<'_> {
     fn take(&self) -> Option<Excess> {
         let mut state = lock(&self.inner.state);
         let call = state.calls.get_mut(self.place)?;
-        let call = call.take_if(|call| call.number == self.number)?;
+        let mut call = call.take_if(|call| call.number == self.number)?;
         self.inner.ended.notify_all();
         let waited = u64::try_from(call.watch.waited_in_call()).unwrap_or(0);
         let worked = call
             .began
             .elapsed()
             .saturating_sub(Duration::from_nanos(waited));
+        // A call that was never checked was short.
+        let worked = match call.starved_before {
+            Some(_) => call.counted(worked, state.stalled),
+            None => worked,
+        };
         state.spent = state.spent.saturating_add(worked);
         call.excess
     }
@@ -474,6 +522,22 @@ mod tests {
         assert_eq!(most(length(&year)), LONGEST * FACTOR);
         assert_eq!(length(&call(0, i64::MAX, i64::MIN)), Duration::ZERO);
         assert_eq!(most(Duration::ZERO), SHORTEST);
+    }
+
+    #[test]
+    fn a_long_gap_between_checks_is_a_stall() {
+        let mut state = AllowanceState::default();
+        let began = Instant::now();
+        let mut check = |ms: u64| {
+            state.note_check(began + Duration::from_millis(ms));
+            state.stalled.as_millis()
+        };
+        assert_eq!(check(1_000), 0);
+        assert_eq!(check(1_005), 0);
+        assert_eq!(check(1_100), 0);
+        assert_eq!(check(4_100), 3_000);
+        assert_eq!(check(4_105), 3_000);
+        assert_eq!(check(4_305), 3_200);
     }
 
     #[test]

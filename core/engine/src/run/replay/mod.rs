@@ -13,6 +13,7 @@ mod options;
 mod outputs;
 mod pipeline;
 mod rerun;
+mod starvation;
 mod store;
 mod turns;
 pub mod verify;
