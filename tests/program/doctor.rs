@@ -140,10 +140,15 @@ fn a_session_of_gnome_is_described() {
     });
     let words = "without wlroots' protocols for: pictures";
     expect(&printed, "wayland", "warning", words);
-    let words = "\"auto\" is the crate xcap, with which nobody has played";
-    expect(&printed, "desktop", "ok", words);
-    let advice = check(&printed, "desktop")["advice"].to_string();
-    assert!(advice.contains("captured, not played"), "{advice}");
+    let words = "\"auto\" is an error: this Wayland session (by WAYLAND_DISPLAY=";
+    expect(&printed, "desktop", "warning", words);
+    // Nor is it captured.
+    let mut run = flowpipe(&["run", "live", "--set", "screen.monitor=1"]);
+    mutter.set(&mut run);
+    run.env("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nowhere");
+    let ran = Ran::from(run.output().unwrap()).expect(1);
+    let words = "does not have wlroots' protocols, and neither GNOME nor a desktop portal";
+    assert!(ran.stderr.contains(words), "{ran:#?}");
 }
 
 /// As inside of a compositor in a window of GNOME, which has the same bus.

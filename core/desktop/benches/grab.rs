@@ -1,6 +1,5 @@
-//! What a picture of the screen costs: through xcap, through X11 over the connection, and through X11
-//! into shared memory. All in one run on one display, interleaved, so that whatever else the machine does
-//! weighs on all alike.
+//! What a picture of the screen costs through X11: over the connection, and into shared memory. Both in one
+//! run on one display, interleaved, so that whatever else the machine does weighs on both alike.
 //!
 //! `DISPLAY=:1 cargo bench -p flowpipe-desktop --bench grab`, on an X11 display of any size, best of at
 //! least 1920 x 1080.
@@ -72,25 +71,13 @@ mod measure {
     fn ways(desktop: &Desktop, rect: Rect) -> Vec<Way<'_>> {
         let mut shared = desktop.grabber().expect("a common screen");
         let mut plain = desktop.plain_grabber().expect("a common screen");
-        let mut ways: Vec<Way<'_>> = vec![
+        vec![
             (
                 "X11 shared memory",
                 Box::new(move || grab(&mut shared, rect)),
             ),
             ("X11 GetImage", Box::new(move || grab(&mut plain, rect))),
-        ];
-        #[cfg(feature = "xcap")]
-        {
-            let monitors = xcap::Monitor::all().expect("monitors");
-            let monitor = monitors.into_iter().next().expect("a monitor");
-            let grab = move || {
-                let (x, y) = (rect.x.unsigned_abs(), rect.y.unsigned_abs());
-                let picture = monitor.capture_region(x, y, rect.width, rect.height);
-                assert_eq!(picture.expect("a picture").width(), rect.width);
-            };
-            ways.push(("xcap", Box::new(grab)));
-        }
-        ways
+        ]
     }
 
     fn grab(grabber: &mut Grabber, rect: Rect) {

@@ -40,8 +40,8 @@ impl Desktop {
         Ok(Self { backend })
     }
 
-    /// Connects to the desktop of the Wayland session that this program runs in, as [`DesktopChoice::Auto`] does, but not
-    /// through the crate xcap. `None`: that is left. Nobody is asked for anything.
+    /// Connects to the desktop of the Wayland session that this program runs in, as [`DesktopChoice::Auto`] does. `None`: it
+    /// has no interface that is used here. Nobody is asked for anything.
     ///
     /// # Errors
     /// As [`Desktop::connect_by`].

@@ -34,7 +34,11 @@ pub struct Picture<'a> {
 pub(crate) const BYTES_PER_PIXEL: usize = 4;
 
 /// Pixels whose first byte is red get those whose first is blue, and the other way round.
-#[cfg(any(feature = "mutter", feature = "wlroots", feature = "xcap"))]
+#[cfg(any(
+    all(feature = "mutter", target_os = "linux"),
+    all(feature = "wlroots", unix, not(target_os = "macos")),
+    all(feature = "xcap", any(windows, target_os = "macos"))
+))]
 pub(crate) fn swap_red_and_blue(pixels: &mut [u8]) {
     for pixel in pixels.chunks_exact_mut(BYTES_PER_PIXEL) {
         pixel.swap(0, 2);
@@ -50,10 +54,9 @@ pub(crate) fn swap_red_and_blue(pixels: &mut [u8]) {
 pub(crate) const LARGEST_PICTURE: u64 = 1 << 30;
 
 #[cfg(any(
-    feature = "mutter",
-    feature = "portal",
-    feature = "wlroots",
-    feature = "xcap"
+    all(feature = "mutter", target_os = "linux"),
+    all(feature = "wlroots", unix, not(target_os = "macos")),
+    all(feature = "xcap", any(windows, target_os = "macos"))
 ))]
 impl<'a> Picture<'a> {
     /// A picture of a part of the screen, with a width and height in its own pixels.

@@ -29,7 +29,7 @@
 //!   windows are those of this program.
 //! - `x11`: X11, used directly, because that is many times faster. `wlroots`: Wayland compositors with wlroots' protocols.
 //!   `mutter`: GNOME on Wayland. `portal`: other Wayland desktops, through the portal that asks the person. `bus`, `pipewire`:
-//!   what both use, and `libei`: their emulated input. `number`: names what is new. `xcap`: the rest of Wayland, Windows and macOS, through the crate of that name.
+//!   what both use, and `libei`: their emulated input. `number`: names what is new. `xcap`: Windows and macOS, through the crate of that name.
 
 mod backend;
 #[cfg(all(feature = "mutter", target_os = "linux"))]
@@ -72,7 +72,7 @@ pub mod window;
 mod wlroots;
 #[cfg(all(unix, not(target_os = "macos")))]
 mod x11;
-#[cfg(feature = "xcap")]
+#[cfg(all(feature = "xcap", any(windows, target_os = "macos")))]
 mod xcap;
 
 pub use capabilities::{Capabilities, Unreported};

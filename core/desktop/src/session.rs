@@ -102,12 +102,28 @@ fn other(wayland: &str) -> Result<Option<Arc<dyn Backend>>, DesktopError> {
     if let Some(found) = of_wayland_session(wayland)? {
         return Ok(Some(found));
     }
-    #[cfg(feature = "xcap")]
+    #[cfg(all(feature = "xcap", any(windows, target_os = "macos")))]
     return Ok(shared(crate::xcap::Xcap::connect()?));
-    #[cfg(not(feature = "xcap"))]
+    #[cfg(not(all(feature = "xcap", any(windows, target_os = "macos"))))]
     Err(DesktopError::NoDesktop {
-        reason: "this program was built for X11 alone, without the feature `xcap`".to_owned(),
+        reason: match cfg!(any(windows, target_os = "macos")) {
+            true => "this program was built without the feature `xcap`".to_owned(),
+            false => no_wayland_interface(wayland),
+        },
     })
+}
+
+/// That there is no way to the desktop of a Wayland session, by the name of its compositor's socket.
+#[cfg(not(all(feature = "xcap", any(windows, target_os = "macos"))))]
+fn no_wayland_interface(wayland: &str) -> String {
+    let compositor = match wayland {
+        "" => "WAYLAND_DISPLAY is not set".to_owned(),
+        name => format!("the compositor of WAYLAND_DISPLAY={name} does not have wlroots' protocols"),
+    };
+    format!(
+        "{compositor}, and neither GNOME nor a desktop portal that shows the screen answers on the session's bus \
+         (DBUS_SESSION_BUS_ADDRESS)"
+    )
 }
 
 /// The Wayland session, by the name of its compositor's socket, which may have none. `None`: no interface is known to which it

@@ -1,5 +1,5 @@
-//! Other Wayland sessions, Windows and macOS, through the crate xcap. It reports less than X11 does: a window's place
-//! is that of its frame, and keys and the pointer it does not know.
+//! Windows and macOS, through the crate xcap. It reports less than X11 does: a window's place is that of its frame, and keys
+//! and the pointer it does not know.
 //!
 //! Nothing of xcap is kept from one question to the next: its handles may not move between threads
 //! on every system.
@@ -29,21 +29,9 @@ impl Xcap {
         let reason = match monitors {
             Ok(monitors) if !monitors.is_empty() => return Ok(Self),
             Ok(_) => "there is no monitor".to_owned(),
-            Err(error) => cause(&error),
+            Err(error) => error.to_string(),
         };
         Err(DesktopError::NoDesktop { reason })
-    }
-}
-
-/// Why there are no monitors. The library looks for them through an X server also under Wayland, and reports a missing
-/// one in its own words.
-fn cause(error: &XCapError) -> String {
-    let text = error.to_string();
-    match text.contains("Connection closed") {
-        true => {
-            "neither DISPLAY nor WAYLAND_DISPLAY names a display server that answers".to_owned()
-        }
-        false => text,
     }
 }
 
@@ -89,14 +77,6 @@ impl Backend for Xcap {
 
     #[cfg(feature = "input")]
     fn input(self: Arc<Self>) -> Result<Box<dyn crate::input::InputDevice>> {
-        // On Linux the mouse would be that of X11 programs alone, which knows neither Wayland's windows nor its pointer.
-        if cfg!(target_os = "linux") {
-            return Err(DesktopError::NoInput {
-                reason: "this desktop has neither wlroots' protocols, nor GNOME's interfaces, nor a portal that controls \
-                         the mouse"
-                    .to_owned(),
-            });
-        }
         Ok(Box::new(crate::input::system::SystemInput::new(None)?))
     }
 

@@ -10,6 +10,7 @@ use super::wayland::Compositor;
 const DESKTOP: &str = "desktop";
 const NO_MOUSE_ADVICE: &str =
     "games can be captured, not played: this desktop does not let programs control the mouse";
+const NO_DESKTOP_ADVICE: &str = "nothing can be captured or played there: see the check of the Wayland session";
 const XWAYLAND_ADVICE: &str = "for live play set WAYLAND_DISPLAY and XDG_RUNTIME_DIR to those of the session, or set desktop = \
      \"x11\" of capture-screen and actuator-mouse, and accept = [\"pointer\", \"hotkey\", \"covered\"] of actuator-mouse";
 
@@ -59,12 +60,12 @@ pub fn finding(
             },
             has_mouse,
         ),
-        // On Linux it would be the mouse of X11 programs alone, which `actuator-mouse` refuses.
-        (true, Some(Compositor::Other)) => (
-            "the crate xcap, with which nobody has played",
-            Capabilities::XCAP,
-            !cfg!(target_os = "linux"),
-        ),
+        (true, Some(Compositor::Other)) => {
+            let found = format!(
+                "\"auto\" is an error: this Wayland session (by {by}) has no interface by which flowpipe captures"
+            );
+            return Diagnosis::warning(DESKTOP, found, NO_DESKTOP_ADVICE);
+        }
         (true, None) => {
             let found = format!("\"auto\" is Wayland (by {by}), which does not answer");
             return Diagnosis::skipped(DESKTOP, found);
@@ -145,12 +146,21 @@ mod tests {
         assert_eq!(advice(Capabilities::MUTTER, true).as_deref(), Some(gnome));
     }
 
-    #[test]
-    fn nothing_is_played_without_a_mouse() {
-        let variables = Variables {
+    fn wayland() -> Variables {
+        Variables {
             wayland: "wayland-0".to_owned(),
             ..Variables::default()
-        };
+        }
+    }
+
+    #[test]
+    fn a_compositor_without_a_known_interface_is_no_desktop() {
+        let finding = finding(&wayland(), Some(Compositor::Other), |_| false);
+        assert_eq!(finding.advice.as_deref(), Some(NO_DESKTOP_ADVICE));
+    }
+
+    #[test]
+    fn nothing_is_played_without_a_mouse() {
         let portal = |has_mouse| Compositor::Portal {
             has_mouse,
             reports_pointer: true,
@@ -162,9 +172,8 @@ mod tests {
             (portal(true), true),
             (portal(false), false),
             (Compositor::Gnome, true),
-            (Compositor::Other, !cfg!(target_os = "linux")),
         ] {
-            let finding = finding(&variables, Some(compositor), |_| false);
+            let finding = finding(&wayland(), Some(compositor), |_| false);
             let advice = finding.advice.unwrap();
             let to_play = advice.contains("to play there, set ");
             assert_eq!(to_play, has_mouse, "{compositor:?}: {advice}");

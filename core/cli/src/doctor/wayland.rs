@@ -53,7 +53,7 @@ pub enum Compositor {
         /// Whether it reports where the pointer is.
         reports_pointer: bool,
     },
-    /// By the crate xcap.
+    /// By nothing: it has no interface that flowpipe knows.
     Other,
 }
 
@@ -158,7 +158,7 @@ fn compositor(name: Option<&str>, portal: Option<Compositor>) -> (Diagnosis, Opt
     (Diagnosis::ok(WAYLAND, found), Some(Compositor::Sway))
 }
 
-/// The way to the desktop that `"auto"` takes, and what it reports. `None`: the crate xcap.
+/// The way to the desktop that `"auto"` takes, and what it reports. `None`: there is none.
 fn desktop() -> Result<Option<(DesktopChoice, Capabilities)>, DesktopError> {
     let desktop = Desktop::connect_wayland()?;
     Ok(desktop.and_then(|desktop| {

@@ -47,15 +47,6 @@ fn grab_part(
     part: Rect,
 ) -> std::result::Result<RgbaImage, XCapError> {
     let (x, y) = (part.x.abs_diff(monitor.x), part.y.abs_diff(monitor.y));
-    if cfg!(target_os = "linux") {
-        // Under Wayland, xcap takes parts of other monitors than the first from the wrong place.
-        let whole = xcap.capture_image()?;
-        let scale = f64::from(whole.width()) / f64::from(monitor.width);
-        let [x, y, width, height] = [x, y, part.width, part.height]
-            .map(|length| (f64::from(length) * scale).round() as u32);
-        let part = xcap::image::imageops::crop_imm(&whole, x, y, width, height);
-        return Ok(part.to_image());
-    }
     xcap.capture_region(x, y, part.width, part.height)
 }
 
