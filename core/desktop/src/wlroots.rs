@@ -203,7 +203,7 @@ pub(crate) fn follow_outputs_of_session() -> Result<Option<Outputs>> {
 #[cfg(all(feature = "mutter", target_os = "linux"))]
 pub(crate) fn process_of_session() -> Option<u32> {
     let socket = socket::open(&session_socket().ok()?).ok()?;
-    let process = sway::process(socket.as_fd())?;
+    let process = socket::peer(socket.as_fd())?;
     u32::try_from(process.as_raw_nonzero().get()).ok()
 }
 

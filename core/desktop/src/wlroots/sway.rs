@@ -14,7 +14,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use flowpipe_wayland::{Patience, socket};
-use rustix::net::sockopt::socket_peercred;
 use rustix::process::Pid;
 use serde::Deserialize;
 
@@ -27,7 +26,7 @@ pub(super) use tree::Tree;
 /// Sway, at its socket.
 pub(super) struct Sway {
     path: PathBuf,
-    /// The process of the compositor.
+    /// The process of the compositor. `None`: it is not known.
     process: Option<Pid>,
     /// `None`: the last question failed, or there was none.
     stream: Mutex<Option<UnixStream>>,
@@ -73,7 +72,7 @@ impl Sway {
     pub(super) fn connect(path: &Path, compositor: BorrowedFd<'_>) -> Option<Self> {
         let sway = Self {
             path: path.to_owned(),
-            process: process(compositor),
+            process: socket::peer(compositor),
             stream: Mutex::default(),
         };
         match sway.tree() {
@@ -160,18 +159,26 @@ impl Sway {
 
     fn open(&self) -> io::Result<UnixStream> {
         let stream = socket::open(&self.path)?;
-        if process(stream.as_fd()) != self.process {
-            let why = "it is another sway's than WAYLAND_DISPLAY: set both to the same one";
-            return Err(io::Error::other(why));
-        }
-        stream.set_write_timeout(Some(Patience::LIMIT))?;
+        is_compositor(socket::peer(stream.as_fd()), self.process).map_err(io::Error::other)?;
+        stream.set_write_timeout(Some(LIMIT))?;
         Ok(stream)
     }
 }
 
-/// The process at the other end.
-pub(super) fn process(socket: BorrowedFd<'_>) -> Option<Pid> {
-    socket_peercred(socket).ok().map(|peer| peer.pid)
+/// Checks that what answers is the compositor. Where neither is known, it may be another one: presses would go by the windows
+/// of another screen.
+fn is_compositor(
+    answers: Option<Pid>,
+    compositor: Option<Pid>,
+) -> std::result::Result<(), &'static str> {
+    match (answers, compositor) {
+        (Some(answers), Some(compositor)) if answers == compositor => Ok(()),
+        (None, None) => Err(
+            "it may be another sway's than WAYLAND_DISPLAY: the compositor is in another PID namespace, as outside of a container, \
+             where its process is not known: run flowpipe where sway runs",
+        ),
+        _ => Err("it is another sway's than WAYLAND_DISPLAY: set both to the same one"),
+    }
 }
 
 fn message(kind: u32, text: &str) -> io::Result<Vec<u8>> {
@@ -276,6 +283,15 @@ mod tests {
     }
 
     fn message(length: u32, kind: u32, text: &[u8]) -> Vec<u8> {
+    #[test]
+    fn a_sway_that_may_be_another_one_is_refused() {
+        let [one, other] = [Pid::from_raw(7), Pid::from_raw(8)];
+        assert_eq!(is_compositor(one, one), Ok(()));
+        for (answers, compositor) in [(one, other), (None, one), (one, None), (None, None)] {
+            assert!(is_compositor(answers, compositor).is_err());
+        }
+    }
+
         [MAGIC, &length.to_ne_bytes()[..], &kind.to_ne_bytes(), text].concat()
     }
 
