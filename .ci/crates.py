@@ -41,7 +41,7 @@ ARROWS = {
     # What plugins need of the system.
     "desktop": ["guardian", "output", "process", "wayland"],
     "guardian": ["process", "wayland"],
-    "wayland": [],
+    "wayland": ["process"],
     # The program, and what tests share.
     "cli": ["abi", "config", "desktop", "engine", "game", "generate", "host", "isolation", "jq", "link", "machines", "message", "output", "process",
             "puzzle", "recorder", "recording", "report", "search", "sync", "terminal", "wayland"],

@@ -10,9 +10,10 @@ use flowpipe_desktop::Desktop;
 
 use crate::live_play::ready;
 use crate::mutter::Mutter;
+use crate::screen::wait_for;
 use crate::wayland_boards::{
-    is_released, leads_on_by_a_key, lets_go, mid_drag, plays, plays_isolated, plays_small_cells,
-    was_stopped,
+    is_down, is_released, leads_on_by_a_key, lets_go, mid_drag, plays, plays_isolated,
+    plays_small_cells, was_stopped,
 };
 use crate::wayland_screens::{Configs, GNOME};
 
@@ -69,6 +70,26 @@ fn windows_are_not_found() {
         assert!(ran.stderr.contains(words), "{words}: {ran:#?}");
     }
     assert_eq!(table.count("press"), 0);
+}
+
+/// The program stands still, as on a machine that stalls: for longer than reports of the pointer may take, and than answers.
+/// No hand is on the mouse.
+#[test]
+fn a_program_that_was_stopped_plays_on() {
+    let table = GNOME.table(mutter("1"), &["--size", "9", "--seed", "30"]);
+    let player = mid_drag(&table, GNOME);
+    for seconds in [2, 6] {
+        player.signal("STOP");
+        // The guardian releases the button meanwhile.
+        wait_for("release", || (!is_down(&table)).then_some(()));
+        std::thread::sleep(Duration::from_secs(seconds));
+        let presses = table.count("press");
+        player.signal("CONT");
+        table.wait_for("press", presses + 1);
+    }
+    player.signal("INT");
+    player.ended().expect(130);
+    is_released(&table);
 }
 
 /// Through it come the pictures, and the pointer's place. Mutter ends its sessions then, as when a person does.

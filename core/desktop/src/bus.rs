@@ -1,15 +1,20 @@
 //! The session's bus, on which Mutter and the desktop portal answer.
 
+use std::io;
 use std::net::Shutdown;
 use std::ops::ControlFlow;
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixStream};
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
 use std::time::Duration;
 
 #[cfg(feature = "input")]
 use flowpipe_guardian::{Input, PreparedReleases};
+use flowpipe_process::patience::Patience;
 use flowpipe_process::time_limit::within;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -29,7 +34,7 @@ use crate::input::button_code;
 use crate::key_code;
 
 /// How long an answer may take.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
+pub(crate) const LIMIT: Duration = Duration::from_secs(5);
 
 /// The bus itself.
 pub(crate) const BUS: Object<'_> = Object::main("org.freedesktop.DBus", "/org/freedesktop/DBus");
@@ -69,9 +74,9 @@ impl Bus {
         };
         let address = address.map(str::to_owned);
         // The library waits without limit.
-        let opened = within(PATIENCE, "bus-connects", move || open(address.as_deref()))
+        let opened = within(LIMIT, "bus-connects", move || open(address.as_deref()))
             .map_err(|error| failed(error.to_string()))?
-            .ok_or_else(|| failed(format!("it was silent for {PATIENCE:?}")))?;
+            .ok_or_else(|| failed(format!("it was silent for {LIMIT:?}")))?;
         let (connection, socket) = opened.map_err(|error| failed(error.to_string()))?;
         Ok(Self { connection, socket })
     }
@@ -178,14 +183,42 @@ where
     Q: Serialize + DynamicType,
     A: DeserializeOwned + Type,
 {
-    let answer = connection.call_method(
+    let asked = connection.inner().call_method(
         Some(object.service),
         object.path,
         Some(object.interface),
         method,
         question,
-    )?;
+    );
+    // The library's own limit (`method_timeout`) counts stalls: an answer that came meanwhile would be late.
+    let answer = wait_for(asked, LIMIT).ok_or_else(|| {
+        let why = format!("{} has not answered for {LIMIT:?}", object.service);
+        io::Error::new(io::ErrorKind::TimedOut, why)
+    })??;
     answer.body().deserialize()
+}
+
+/// Wakes a thread that waits for a future.
+struct ThreadWaker(Thread);
+
+impl Wake for ThreadWaker {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// Waits for a future, at most for a time. `None`: it takes longer.
+fn wait_for<F: Future>(future: F, limit: Duration) -> Option<F::Output> {
+    let waker = Waker::from(Arc::new(ThreadWaker(thread::current())));
+    let mut context = Context::from_waker(&waker);
+    let mut future = pin!(future);
+    let mut patience = Patience::new(limit);
+    loop {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
+            return Some(output);
+        }
+        patience.wait(thread::park_timeout)?;
+    }
 }
 
 /// The user as whom a program on the bus runs.
@@ -270,8 +303,33 @@ fn open(address: Option<&str>) -> zbus::Result<(Connection, UnixStream)> {
         }
         _ => return Err(unsupported()),
     };
-    let connection = Builder::async_io_unix_stream(socket.try_clone()?)
-        .method_timeout(PATIENCE)
-        .build()?;
+    let connection = Builder::async_io_unix_stream(socket.try_clone()?).build()?;
     Ok((connection, socket))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::{pending, poll_fn};
+    use std::time::Instant;
+
+    use super::*;
+
+    #[test]
+    fn an_answer_is_waited_for_up_to_a_limit() {
+        let limit = Duration::from_millis(150);
+        let began = Instant::now();
+        assert_eq!(wait_for(pending::<()>(), limit), None);
+        assert!(began.elapsed() >= limit);
+        let mut is_asked = false;
+        let answered = poll_fn(|context| {
+            if std::mem::replace(&mut is_asked, true) {
+                return Poll::Ready(7);
+            }
+            let waker = context.waker().clone();
+            thread::spawn(move || waker.wake());
+            Poll::Pending
+        });
+        assert_eq!(wait_for(answered, Duration::from_secs(60)), Some(7));
+        assert!(began.elapsed() < Duration::from_secs(30));
+    }
 }

@@ -3,10 +3,15 @@
 //! A report is of a moment that has passed, and many places are never reported. But no report is of an earlier place than
 //! the report before it. So each report has to be near a place that the pointer was put on, not before the one that was
 //! reported last. Then the device has put it there, however late the report comes; otherwise a person has moved it.
+//!
+//! Limits of time do not count that in which this program stood still ([`AwakeClock`]): reports that came meanwhile are read
+//! after it.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+use flowpipe_process::awake_clock::AwakeClock;
 
 use crate::error::DesktopError;
 use crate::input::LateReports;
@@ -38,13 +43,13 @@ struct State {
     /// How many older places were dropped.
     dropped: usize,
     /// When it was put somewhere for the first time.
-    began: Option<Instant>,
+    began: Option<Duration>,
     monitors: Vec<Reports>,
     reported: Option<[i32; 2]>,
-    /// Whether reports are received.
-    is_expected: bool,
+    /// Of all times here. `None`: no reports are received.
+    clock: Option<AwakeClock>,
     /// When it was put elsewhere first, of all that was put since the last report.
-    unreported: Option<Instant>,
+    unreported: Option<Duration>,
     was_moved: bool,
     end: Option<String>,
 }
@@ -57,7 +62,7 @@ struct Reports {
     /// The number of the first place that the next report may be of. `None`: none was reported yet.
     from: Option<usize>,
     /// Since when no report can come.
-    paused: Option<Instant>,
+    paused: Option<Duration>,
 }
 
 impl PointerHistory {
@@ -74,7 +79,7 @@ impl PointerHistory {
             began: None,
             monitors: monitors.into_iter().map(reports).collect(),
             reported: None,
-            is_expected: false,
+            clock: None,
             unreported: None,
             was_moved: false,
             end: None,
@@ -83,8 +88,8 @@ impl PointerHistory {
 
     /// The pointer is about to be put somewhere, in screen pixels. Only after this it may be sent there.
     pub(crate) fn will_put(&self, at: [i32; 2]) {
-        let now = Instant::now();
         let mut state = self.state();
+        let now = now(&state);
         state.began.get_or_insert(now);
         // Where it may be already, there is nothing to report.
         let before = state.put.back().copied().or(state.reported);
@@ -99,8 +104,12 @@ impl PointerHistory {
     }
 
     /// Reports are received from now on: [`Self::check`] fails when none comes.
-    pub(crate) fn expect_reports(&self) {
-        self.state().is_expected = true;
+    ///
+    /// # Errors
+    /// When the system gives no thread for a clock.
+    pub(crate) fn expect_reports(&self) -> std::io::Result<()> {
+        self.state().clock = Some(AwakeClock::start()?);
+        Ok(())
     }
 
     /// What takes the reports of a monitor, by its number.
@@ -109,7 +118,7 @@ impl PointerHistory {
     }
 
     /// The pointer is reported on a monitor at a part of its width and height.
-    fn report_at(&self, monitor: usize, part: [f64; 2], now: Instant) {
+    fn report_at(&self, monitor: usize, part: [f64; 2], now: Duration) {
         let mut state = self.state();
         let State {
             put,
@@ -134,7 +143,7 @@ impl PointerHistory {
         let is_first = reports.from.is_none();
         let is_from_before = state
             .began
-            .is_none_or(|began| is_first && now.saturating_duration_since(began) <= BEFORE);
+            .is_none_or(|began| is_first && now.saturating_sub(began) <= BEFORE);
         state.unreported = None;
         state.reported = Some(place.map(|value| value.floor() as i32));
         match number {
@@ -154,13 +163,14 @@ impl PointerHistory {
     /// # Errors
     /// Why none comes any more.
     pub(crate) fn check(&self) -> Result<(), DesktopError> {
-        self.check_at(Instant::now())
+        let now = now(&self.state());
+        self.check_at(now)
     }
 
-    fn check_at(&self, now: Instant) -> Result<(), DesktopError> {
+    fn check_at(&self, now: Duration) -> Result<(), DesktopError> {
         let state = self.state();
         let mut pauses = state.monitors.iter().filter_map(|it| it.paused);
-        let is_paused = pauses.any(|since| since.elapsed() > PAUSE);
+        let is_paused = pauses.any(|since| now.saturating_sub(since) > PAUSE);
         match (&state.end, is_paused) {
             (Some(reason), _) => Err(over(reason)),
             (None, true) => Err(over(PAUSED)),
@@ -193,14 +203,19 @@ impl PointerHistory {
     }
 }
 
+/// The time of the clock. Before reports are received, nothing has a limit of time.
+fn now(state: &State) -> Duration {
+    state.clock.as_ref().map_or(Duration::ZERO, AwakeClock::now)
+}
+
 /// Whether reports do not come that should.
-fn is_silent(state: &State, now: Instant) -> bool {
-    let is_late = |since: Instant| now.saturating_duration_since(since) > SILENCE;
+fn is_silent(state: &State, now: Duration) -> bool {
+    let is_late = |since: Duration| now.saturating_sub(since) > SILENCE;
     let is_there = match (state.put.back(), state.reported) {
         (Some(&at), Some(reported)) => is_near(at, reported.map(f64::from)),
         _ => false,
     };
-    state.is_expected && state.unreported.is_some_and(is_late) && !is_there
+    state.clock.is_some() && state.unreported.is_some_and(is_late) && !is_there
 }
 
 /// Whether a place is that of a report.
@@ -228,21 +243,23 @@ struct OfMonitor(PointerHistory, usize);
 
 impl CursorReports for OfMonitor {
     fn report(&self, part: [f64; 2]) {
-        self.0.report_at(self.1, part, Instant::now());
+        let now = now(&self.0.state());
+        self.0.report_at(self.1, part, now);
     }
 
     fn run(&self, is_running: bool) {
         let mut state = self.0.state();
+        let now = now(&state);
         let Some(reports) = state.monitors.get_mut(self.1) else {
             return;
         };
         match is_running {
             true => reports.paused = None,
-            false => _ = reports.paused.get_or_insert_with(Instant::now),
+            false => _ = reports.paused.get_or_insert(now),
         }
         // None could come meanwhile.
         if is_running && let Some(since) = &mut state.unreported {
-            *since = Instant::now();
+            *since = now;
         }
     }
 
@@ -265,7 +282,10 @@ impl LateReports for PointerHistory {
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
     use proptest::prelude::*;
+    use rustix::process::Signal;
 
     use super::*;
 
@@ -294,7 +314,7 @@ mod tests {
                 f64::from(at[0] - place.x) / f64::from(place.width),
                 f64::from(at[1] - place.y) / f64::from(place.height),
             ];
-            let began = self.state().began.unwrap_or_else(Instant::now);
+            let began = self.state().began.unwrap_or_default();
             self.report_at(monitor, part, began + after);
         }
 
@@ -374,20 +394,15 @@ mod tests {
     fn the_pause_of_one_monitor_lasts_while_others_run() {
         let history = history();
         let [left, right] = [0, 1].map(|it| history.of_monitor(it));
-        let pause_long_ago = |monitor: usize| {
-            history.of_monitor(monitor).run(false);
-            let long_ago = Instant::now().checked_sub(2 * PAUSE);
-            history.state().monitors[monitor].paused = long_ago;
-        };
+        let later = || now(&history.state()) + 2 * PAUSE;
         left.run(false);
         assert!(history.check().is_ok(), "a format is agreed on again");
-        pause_long_ago(0);
         right.run(true);
         left.run(false);
-        let error = history.check().unwrap_err().to_string();
+        let error = history.check_at(later()).unwrap_err().to_string();
         assert!(error.contains(PAUSED), "{error}");
         left.run(true);
-        assert!(history.check().is_ok());
+        assert!(history.check_at(later()).is_ok());
         right.end("first");
         left.end("second");
         let error = history.check().unwrap_err().to_string();
@@ -396,13 +411,13 @@ mod tests {
 
     #[test]
     fn reports_that_never_come_are_missed() {
-        let late = || Instant::now() + 2 * SILENCE;
         let history = history();
+        let late = || now(&history.state()) + 2 * SILENCE;
         history.will_put([10, 10]);
         history.will_put([50, 10]);
         assert!(history.check_at(late()).is_ok(), "nobody receives any");
-        history.expect_reports();
-        assert!(history.check_at(Instant::now() + SILENCE / 2).is_ok());
+        history.expect_reports().unwrap();
+        assert!(history.check_at(SILENCE / 2).is_ok());
         let error = history.check_at(late()).unwrap_err().to_string();
         assert!(
             error.contains("does not report where the pointer is"),
@@ -418,11 +433,44 @@ mod tests {
         assert!(history.check_at(late()).is_ok());
     }
 
+    /// Stops its process right after the first move. What was reported before is read after that.
+    #[test]
+    #[ignore = "it is started by the test below"]
+    fn stall_after_the_first_move() {
+        let history = history();
+        history.expect_reports().unwrap();
+        history.of_monitor(0).report([0.7, 0.875]);
+        history.will_put([10, 10]);
+        let continues = format!("sleep 4; kill -CONT {}", std::process::id());
+        let mut continuing = Command::new("sh").args(["-c", &continues]).spawn().unwrap();
+        rustix::process::kill_process(rustix::process::getpid(), Signal::STOP).unwrap();
+        continuing.wait().unwrap();
+        assert!(history.check().is_ok());
+        history.of_monitor(0).report([0.7, 0.875]);
+        assert!(!history.was_moved());
+        // It goes on to be counted.
+        std::thread::sleep(2 * BEFORE);
+        history.of_monitor(0).report([0.7, 0.875]);
+        assert!(history.was_moved());
+    }
+
+    #[test]
+    fn a_stall_is_nobody_and_no_silence() {
+        let (_, module) = module_path!().split_once("::").unwrap();
+        let name = format!("{module}::stall_after_the_first_move");
+        let itself = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", &name, "--ignored"])
+            .output()
+            .unwrap();
+        let printed = String::from_utf8_lossy(&itself.stdout);
+        assert!(printed.contains("test result: ok. 1 passed"), "{printed}");
+    }
+
     #[test]
     fn where_the_pointer_may_be_already_nothing_is_missed() {
-        let late = || Instant::now() + 2 * SILENCE;
         let history = history();
-        history.expect_reports();
+        let late = || now(&history.state()) + 2 * SILENCE;
+        history.expect_reports().unwrap();
         assert!(history.check_at(late()).is_ok());
         history.will_put([10, 10]);
         history.will_put([11, 10]);
@@ -460,12 +508,12 @@ mod tests {
                 }
                 if reported.len() > 5 {
                     for part in reported.drain(..) {
-                        history.report_at(0, part, Instant::now() + BEFORE * 100);
+                        history.report_at(0, part, BEFORE * 100);
                     }
                 }
             }
             for part in reported {
-                history.report_at(0, part, Instant::now() + BEFORE * 100);
+                history.report_at(0, part, BEFORE * 100);
             }
             prop_assert!(!history.was_moved());
         }

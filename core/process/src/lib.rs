@@ -12,10 +12,12 @@
 //! - [`parent`]: in a child process, notices that the program is gone.
 //! - [`host`]: in the process of a stage, which process the program is.
 //! - `host_status`: in the process of a stage, whether the program is stopped.
-//! - [`time_limit`]: work on a thread that may never end.
+//! - [`time_limit`]: work on a thread that may never end. [`patience`]: a limit on the time that another program takes.
+//!   [`awake_clock`]: time without that in which this process stood still.
 //! - [`status`]: an exit status in words. [`ending`]: that a command ended in place of an answer.
 
 pub mod ancestors;
+pub mod awake_clock;
 pub mod backoff;
 pub mod ending;
 mod group;
@@ -24,6 +26,7 @@ pub mod host_status;
 pub mod lines;
 pub mod memory;
 pub mod parent;
+pub mod patience;
 pub mod pipes;
 pub mod status;
 pub mod stderr_tail;

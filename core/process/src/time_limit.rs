@@ -1,10 +1,12 @@
 //! Work that may never end, such as a question to a program that stands still.
 
 use std::io;
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// Does something on a thread of its own, and waits for it, at most for this time. `None`: it has not ended, or has
+use crate::patience::Patience;
+
+/// Does something on a thread of its own, and waits for it, at most for this time ([`Patience`]). `None`: it has not ended, or has
 /// panicked. If it never ends, it costs a thread until the end of the program. `name`: the thread's.
 ///
 /// # Errors
@@ -21,7 +23,15 @@ pub fn within<T: Send + 'static>(
             // The other end may have stopped waiting.
             let _ = done.send(work());
         })?;
-    Ok(result.recv_timeout(limit).ok())
+    let mut patience = Patience::new(limit);
+    while let Some(waited) = patience.wait(|step| result.recv_timeout(step)) {
+        match waited {
+            Ok(done) => return Ok(Some(done)),
+            Err(RecvTimeoutError::Disconnected) => return Ok(None),
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+    }
+    Ok(None)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Waiting for the compositor: never longer than [`Patience::LIMIT`], and for a compositor that sends without a pause never
+//! Waiting for the compositor: never longer than [`LIMIT`], and for a compositor that sends without a pause never
 //! longer than twice that, since the mouse may be pressed meanwhile.
 
 use std::io::ErrorKind;
@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use flowpipe_process::patience::Patience;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use wayland_client::backend::protocol::Message;
 use wayland_client::backend::{Backend, ObjectData, ObjectId, WaylandError};
@@ -14,7 +15,7 @@ use wayland_client::protocol::wl_display;
 use wayland_client::{Connection, EventQueue};
 
 use crate::lost::Lost;
-use crate::patience::Patience;
+use crate::watch::LIMIT;
 use crate::{counted, watch};
 
 /// Waits until the compositor has done all that was sent, and handles the events that come until then.
@@ -43,7 +44,7 @@ pub fn wait<S, E: From<Lost>>(
     state: &mut S,
     mut is_over: impl FnMut(&S) -> Result<bool, E>,
 ) -> Result<(), E> {
-    let mut patience = Patience::new();
+    let mut patience = Patience::new(LIMIT);
     loop {
         queue.dispatch_pending(state).map_err(Lost::from)?;
         if is_over(state)? {
@@ -68,7 +69,7 @@ pub fn read_what_has_come<S>(queue: &mut EventQueue<S>, state: &mut S) -> Result
 /// # Errors
 /// [`Lost`] when the compositor reads nothing.
 pub fn flush<S>(queue: &EventQueue<S>) -> Result<(), Lost> {
-    let mut patience = Patience::new();
+    let mut patience = Patience::new(LIMIT);
     while !sent(queue.flush())? {
         poll_patiently(queue.as_fd(), PollFlags::OUT, &mut patience)?;
     }
@@ -85,10 +86,8 @@ fn poll_patiently(
     patience: &mut Patience,
 ) -> Result<bool, Lost> {
     let waited = patience.wait(|step| poll_within(socket, ready, step));
-    let waited = waited.ok_or_else(|| {
-        let limit = Patience::LIMIT;
-        Lost(format!("the compositor has not answered for {limit:?}"))
-    })?;
+    let waited =
+        waited.ok_or_else(|| Lost(format!("the compositor has not answered for {LIMIT:?}")))?;
     Ok(waited?)
 }
 
@@ -139,11 +138,9 @@ fn read<S>(queue: &EventQueue<S>, patience: Option<&mut Patience>) -> Result<(),
     let watched = watch::begin(guard.connection_fd()).map_err(WaylandError::Io)?;
     let read = guard.read();
     if !watched.has_ended_in_time() {
-        let why = format!(
-            "the compositor has sent without a pause for {:?}",
-            Patience::LIMIT
-        );
-        return Err(Lost(why));
+        return Err(Lost(format!(
+            "the compositor has sent without a pause for {LIMIT:?}"
+        )));
     }
     if counted::are_too_many() {
         let most = counted::MOST;

@@ -2,8 +2,8 @@
 //! without a limit, and keeps all that is announced.
 //!
 //! # Layout
-//! - [`socket`]: connects. [`answer`]: waits for the compositor. [`patience`]: how long. [`globals`]: what it offers.
-//!   [`lost`]: why there is no connection any more.
+//! - [`socket`]: connects. [`answer`]: waits for the compositor. [`globals`]: what it offers. [`lost`]: why there is no
+//!   connection any more.
 //! - [`counted`]: objects, which are created through it. `watch`: ends a read that does not end.
 
 #![cfg(all(unix, not(target_os = "macos")))]
@@ -12,10 +12,9 @@ pub mod answer;
 pub mod counted;
 pub mod globals;
 pub mod lost;
-pub mod patience;
 pub mod socket;
 mod watch;
 
 pub use globals::Globals;
 pub use lost::Lost;
-pub use patience::Patience;
+pub use watch::LIMIT;

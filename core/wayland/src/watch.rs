@@ -5,10 +5,13 @@ use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
+use flowpipe_process::patience::Patience;
 use rustix::net::{Shutdown, shutdown};
 
-use crate::patience::{Patience, STEP};
+/// How long the compositor may take to answer, and a read to end.
+pub const LIMIT: Duration = Duration::from_secs(2);
 
 /// The reads of this process.
 static READS: Reads = Reads {
@@ -46,7 +49,7 @@ struct WatchedRead {
 }
 
 /// After so many looks, the limit is reached.
-const LOOKS: u32 = (Patience::LIMIT.as_millis() / STEP.as_millis()) as u32;
+const LOOKS: u32 = (LIMIT.as_millis() / Patience::STEP.as_millis()) as u32;
 
 /// A read that is watched.
 pub(crate) struct Watched(Arc<OwnedFd>);
@@ -99,7 +102,7 @@ impl Reads {
                 list = woken.unwrap_or_else(PoisonError::into_inner);
                 continue;
             }
-            let woken = self.begun.wait_timeout(list, STEP);
+            let woken = self.begun.wait_timeout(list, Patience::STEP);
             let (woken, end) = woken.unwrap_or_else(PoisonError::into_inner);
             list = woken;
             if end.timed_out() {

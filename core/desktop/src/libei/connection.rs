@@ -11,6 +11,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use flowpipe_process::patience::Patience;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendFlags, recvmsg, send};
@@ -21,7 +22,7 @@ use super::server::Server;
 use super::wire::Incoming;
 
 /// How long an answer may take, and how long the other side may take nothing.
-pub(super) const PATIENCE: Duration = Duration::from_secs(5);
+pub(super) const LIMIT: Duration = Duration::from_secs(5);
 /// How many bytes are read at once.
 const CHUNK: usize = 4096;
 /// The most messages in a second. A compositor sends a few for each key of a person.
@@ -80,10 +81,11 @@ impl Connection {
     pub(super) fn wait<T>(
         &self,
         what: &str,
-        patience: Duration,
+        limit: Duration,
         mut find: impl FnMut(&mut Server) -> Option<T>,
     ) -> Result<T, String> {
-        let began = Instant::now();
+        // The thread that reads may get to what has come during a stall only after this one.
+        let mut patience = Patience::new(limit);
         let mut server = self.server();
         loop {
             if let Some(reason) = &server.end {
@@ -92,11 +94,10 @@ impl Connection {
             if let Some(found) = find(&mut server) {
                 return Ok(found);
             }
-            let rest = patience.checked_sub(began.elapsed());
-            let Some(rest) = rest.filter(|rest| !rest.is_zero()) else {
-                return Err(format!("it has not sent {what} within {patience:?}"));
-            };
-            let waited = self.shared.has_changed.wait_timeout(server, rest);
+            let has_changed = &self.shared.has_changed;
+            let waited = patience.wait(|step| has_changed.wait_timeout(server, step));
+            let waited =
+                waited.ok_or_else(|| format!("it has not sent {what} within {limit:?}"))?;
             server = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
@@ -123,7 +124,7 @@ impl Connection {
         };
         let connection = connection.ok_or("it has sent no connection")?;
         self.send(&interface::sync(connection, callback))?;
-        self.wait("an answer", PATIENCE, |server| {
+        self.wait("an answer", LIMIT, |server| {
             (server.answered >= callback).then_some(())
         })
     }
@@ -223,7 +224,7 @@ impl Shared {
     /// Sends messages, and waits while the other side takes nothing.
     fn send(&self, bytes: &[u8]) -> Result<(), String> {
         let broke = |error: Errno| format!("the connection broke: {error}");
-        let began = Instant::now();
+        let mut patience = Patience::new(LIMIT);
         while !bytes.is_empty() {
             match send(
                 &self.socket,
@@ -235,18 +236,12 @@ impl Shared {
                 Ok(_) => return Err("the connection broke in the middle of a message".to_owned()),
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => {
-                    let rest = PATIENCE.saturating_sub(began.elapsed());
-                    if rest.is_zero() {
-                        return Err(format!("it has taken nothing within {PATIENCE:?}"));
-                    }
+                    let socket = self.socket.as_fd();
+                    let mut files = [PollFd::from_borrowed_fd(socket, PollFlags::OUT)];
+                    let waited = patience
+                        .wait(|step| poll(&mut files, Timespec::try_from(step).ok().as_ref()));
                     // An end of the connection shows in the next attempt.
-                    let _ = poll(
-                        &mut [PollFd::from_borrowed_fd(
-                            self.socket.as_fd(),
-                            PollFlags::OUT,
-                        )],
-                        Timespec::try_from(rest).ok().as_ref(),
-                    );
+                    _ = waited.ok_or_else(|| format!("it has taken nothing within {LIMIT:?}"))?;
                 }
                 Err(error) => return Err(broke(error)),
             }

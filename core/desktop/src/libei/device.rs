@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use flowpipe_guardian::{Input, PreparedReleases};
 
-use super::connection::{Connection, PATIENCE, now};
+use super::connection::{Connection, LIMIT, now};
 use super::interface::{self, Capability};
 use super::keymap::Keymap;
 use super::refused;
@@ -20,7 +20,7 @@ use crate::key_code;
 use crate::rect::Rect;
 
 /// How long a keyboard may take that replaces another one.
-const KEYBOARD_PATIENCE: Duration = Duration::from_secs(2);
+const KEYBOARD_LIMIT: Duration = Duration::from_secs(2);
 /// Within a pixel, and where compositors that round find it.
 const WITHIN: f64 = 0.25;
 /// Where the time is in a message that releases: at the end of the frame that it ends with.
@@ -89,7 +89,7 @@ impl EmulatedInput {
     ) -> std::result::Result<Self, String> {
         let connection = Connection::open(socket).map_err(|error| error.to_string())?;
         let what = "a device that goes to a place on a monitor and has buttons";
-        let (pointer, reach, start) = connection.wait(what, PATIENCE, |server| {
+        let (pointer, reach, start) = connection.wait(what, LIMIT, |server| {
             let ready = server.ready();
             let usable = ready.iter().filter_map(|(id, device)| {
                 let pointer = Pointer::of(*id, device)?;
@@ -233,7 +233,7 @@ impl EmulatedInput {
         let started = self.keyboard.as_ref().map(|it| (it.device, it.pauses));
         let taken = self
             .connection
-            .wait("a keyboard", KEYBOARD_PATIENCE, |server| {
+            .wait("a keyboard", KEYBOARD_LIMIT, |server| {
                 let ready = server.ready();
                 let mut keyboards = ready
                     .iter()

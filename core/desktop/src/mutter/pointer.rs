@@ -218,7 +218,11 @@ impl MutterPointer {
             let reports = self.history.of_monitor(number);
             Cursor::open(node, self.mutter.pipewire(), Besides::Nobody, reports)
         };
-        nodes.into_iter().enumerate().map(receive).collect()
+        let reports = nodes.into_iter().enumerate().map(receive).collect();
+        self.history
+            .expect_reports()
+            .map_err(|error| error.to_string())?;
+        reports
     }
 
     /// Whether a person who moves the pointer is still noticed, where that was asked for.
@@ -321,10 +325,7 @@ impl InputDevice for MutterPointer {
     fn place_reports(&mut self) -> Result<PlaceReports> {
         if self.reports.is_empty() {
             match self.receive_reports() {
-                Ok(reports) => {
-                    self.reports = reports;
-                    self.history.expect_reports();
-                }
+                Ok(reports) => self.reports = reports,
                 Err(reason) => return Ok(PlaceReports::Never(reason)),
             }
         }

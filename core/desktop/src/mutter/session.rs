@@ -6,14 +6,14 @@ use std::ops::ControlFlow;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::Instant;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 
+use flowpipe_process::patience::Patience;
 use zbus::message::Message;
 use zbus::names::BusName;
 use zbus::zvariant::{OwnedObjectPath, Value};
 
-use crate::bus::{BUS, Bus, Object, PATIENCE};
+use crate::bus::{BUS, Bus, LIMIT, Object};
 #[cfg(feature = "input")]
 use crate::libei::NoSocket;
 
@@ -108,16 +108,18 @@ impl MutterSession {
     /// Waits, once, until PipeWire knows where the pictures of each monitor come from. `None`: it takes too long, or the
     /// session has ended.
     pub(super) fn nodes(&self) -> Option<Vec<u32>> {
-        let began = Instant::now();
+        let mut patience = Patience::new(LIMIT);
         let mut nodes = HashMap::new();
         loop {
             let found = self.streams.iter().map(|it| nodes.get(it).copied());
             if let Some(all) = found.collect() {
                 return Some(all);
             }
-            let rest = PATIENCE.checked_sub(began.elapsed())?;
-            let node = self.nodes.recv_timeout(rest).ok()?;
-            nodes.insert(node.stream, node.number);
+            match patience.wait(|step| self.nodes.recv_timeout(step))? {
+                Ok(node) => _ = nodes.insert(node.stream, node.number),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return None,
+            }
         }
     }
 

@@ -152,7 +152,11 @@ impl PortalPointer {
         }
         let remote = Remote::Connection(session.pipewire()?);
         let reports = self.history.of_monitor(0);
-        Cursor::open(session.source().node, remote, Besides::Capture, reports)
+        let cursor = Cursor::open(session.source().node, remote, Besides::Capture, reports)?;
+        self.history
+            .expect_reports()
+            .map_err(|error| error.to_string())?;
+        Ok(cursor)
     }
 
     /// Whether the monitors are as they were, as far as that is known.
@@ -250,7 +254,6 @@ impl InputDevice for PortalPointer {
                 Err(reason) => return Ok(PlaceReports::Never(reason)),
             }
             self.has_reports = true;
-            self.history.expect_reports();
         }
         Ok(PlaceReports::Later(Box::new(self.history.clone())))
     }

@@ -13,7 +13,8 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use flowpipe_wayland::{Patience, socket};
+use flowpipe_process::patience::Patience;
+use flowpipe_wayland::{LIMIT, socket};
 use rustix::process::Pid;
 use serde::Deserialize;
 
@@ -195,7 +196,7 @@ fn message(kind: u32, text: &str) -> io::Result<Vec<u8>> {
 fn exchange(stream: &mut UnixStream, kind: u32, text: &str) -> io::Result<Vec<u8>> {
     let question = message(kind, text)?;
     stream.write_all(&question)?;
-    let mut patience = Patience::new();
+    let mut patience = Patience::new(LIMIT);
     let mut header = [0; HEADER];
     read_within(stream, &mut header, &mut patience)?;
     let header = Header::read(&header)?;
@@ -219,7 +220,7 @@ fn read_within(
             stream.read(to)
         });
         let read = read.ok_or_else(|| {
-            let why = format!("it has not answered for {:?}", Patience::LIMIT);
+            let why = format!("it has not answered for {LIMIT:?}");
             io::Error::new(ErrorKind::TimedOut, why)
         })?;
         match read {

@@ -1,13 +1,10 @@
-//! How long a compositor may take to answer.
+//! How long another program may take to answer.
 
 use std::time::{Duration, Instant};
 
-/// The longest single wait.
-pub(crate) const STEP: Duration = Duration::from_millis(100);
-
-/// A limit on the time that a compositor takes, which is waited for in steps. Of a wait that took longer than its step, only
-/// the step counts: this program stood still meanwhile, as when it is stopped or the machine stalls, and the compositor may
-/// have done so too.
+/// A limit on the time that another program takes, which is waited for in steps. Of a wait that took longer than its step,
+/// only the step counts: this program stood still meanwhile, as when it is stopped or the machine stalls, and the other one
+/// may have done so too.
 #[derive(Debug)]
 pub struct Patience {
     left: Duration,
@@ -16,14 +13,14 @@ pub struct Patience {
 }
 
 impl Patience {
-    /// How long a compositor may take.
-    pub const LIMIT: Duration = Duration::from_secs(2);
+    /// The longest single wait.
+    pub const STEP: Duration = Duration::from_millis(100);
 
-    /// The whole of [`Patience::LIMIT`], from now on.
+    /// The whole of a limit, from now on.
     #[must_use]
-    pub fn new() -> Self {
+    pub fn new(limit: Duration) -> Self {
         Self {
-            left: Self::LIMIT,
+            left: limit,
             counted: Instant::now(),
         }
     }
@@ -37,7 +34,7 @@ impl Patience {
         if self.left.is_zero() {
             return None;
         }
-        let step = self.left.min(STEP);
+        let step = self.left.min(Self::STEP);
         let waited = wait(step);
         self.counted = Instant::now();
         let took = self.counted.saturating_duration_since(began);
@@ -50,25 +47,22 @@ impl Patience {
     }
 }
 
-impl Default for Patience {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::thread::sleep;
 
     use super::*;
 
+    const LIMIT: Duration = Duration::from_secs(2);
+    const STEP: Duration = Patience::STEP;
+
     #[test]
     fn a_program_that_stood_still_waits_on() {
-        let mut patience = Patience::new();
-        let stall = Patience::LIMIT + STEP;
+        let mut patience = Patience::new(LIMIT);
+        let stall = LIMIT + STEP;
         assert!(patience.wait(|_| sleep(stall)).is_some());
         // Less than a step was spent beside it.
-        let most = Patience::LIMIT - STEP;
+        let most = LIMIT - STEP;
         assert!(patience.left <= most, "{patience:?}");
         assert!(
             patience.left > most - Duration::from_secs(1),
@@ -78,7 +72,7 @@ mod tests {
 
     #[test]
     fn waits_reach_the_limit_together() {
-        let mut patience = Patience::new();
+        let mut patience = Patience::new(LIMIT);
         let began = Instant::now();
         let mut count = 0;
         while patience.wait(sleep).is_some() {
@@ -86,13 +80,13 @@ mod tests {
         }
         assert!(count <= 20, "{count}");
         // In few waits if this program stood still between them.
-        assert!(began.elapsed() >= Patience::LIMIT - STEP);
+        assert!(began.elapsed() >= LIMIT - STEP);
     }
 
     #[test]
     fn time_between_waits_counts_in_full() {
-        let mut patience = Patience::new();
-        sleep(Patience::LIMIT);
+        let mut patience = Patience::new(LIMIT);
+        sleep(LIMIT);
         assert!(patience.wait(|_| ()).is_none());
     }
 }
