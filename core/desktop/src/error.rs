@@ -80,6 +80,9 @@ pub enum DesktopError {
         /// How long the answer took.
         after: Duration,
     },
+    /// The monitors have changed since the pointer was put on them, and nothing was pressed: the same place is elsewhere now.
+    #[error("the monitors have changed, and nothing was pressed")]
+    MonitorsChanged,
     /// A key can't be watched.
     #[error("sway does not report when the key is pressed: {reason}: choose another key")]
     NoHotkey {
@@ -107,6 +110,14 @@ pub enum DesktopError {
         /// ", did you mean …?", or nothing.
         suggestion: String,
     },
+}
+
+impl DesktopError {
+    /// Whether nothing was pressed, and the mouse still answers: what was to be pressed may be planned again.
+    #[must_use]
+    pub fn is_refused_press(&self) -> bool {
+        matches!(self, Self::Late { .. } | Self::MonitorsChanged)
+    }
 }
 
 #[cfg(all(feature = "wlroots", unix, not(target_os = "macos")))]

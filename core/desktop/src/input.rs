@@ -87,10 +87,10 @@ pub trait InputDevice: Send {
     /// was put last: it is put there again, because a person may have moved it.
     ///
     /// # Errors
-    /// [`DesktopError::Late`] when nothing was pressed because the system has answered that too late. Others when it does not
-    /// answer, or has no such button or key.
+    /// Those of [`DesktopError::is_refused_press`] when nothing was pressed because the system has answered too late, or the
+    /// monitors have changed since the pointer was put. Others when it does not answer, or has no such button or key.
     ///
-    /// [`DesktopError::Late`]: crate::DesktopError::Late
+    /// [`DesktopError::is_refused_press`]: crate::DesktopError::is_refused_press
     fn press(&mut self, input: Input) -> Result<()>;
     /// Looks whether the system still takes input from this device: some systems end a device at any moment.
     ///
@@ -100,7 +100,8 @@ pub trait InputDevice: Send {
         Ok(())
     }
     /// Waits for an answer of the system, where nothing else is asked before a press: one that stands still would do the press
-    /// only later, and its pictures look like those of a screen that does not change.
+    /// only later, and its pictures look like those of a screen that does not change. What a press has to know is asked for
+    /// here: the press itself asks nothing.
     ///
     /// # Errors
     /// When it does not answer: then nothing that is pressed later arrives.

@@ -125,6 +125,12 @@ impl Mutter {
     fn last_displays(&self) -> Result<Vec<Display>> {
         self.known_displays.last(&self.bus)
     }
+
+    /// Whether Mutter has reported a change since it described these monitors.
+    #[cfg(feature = "input")]
+    fn has_changed_since(&self, displays: &[Display]) -> bool {
+        self.known_displays.have_changed_since(displays)
+    }
 }
 
 /// Whether it is on a bus.

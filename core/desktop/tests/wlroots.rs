@@ -17,7 +17,7 @@ mod wayland_window;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use flowpipe_desktop::input::{Input, PlaceReports};
-use flowpipe_desktop::{Capture, Desktop, Grabber, Rect, WindowId};
+use flowpipe_desktop::{Capture, Desktop, DesktopError, Grabber, Rect, WindowId};
 use made_up_compositor::{Endless, Flaws, MadeUpCompositor};
 use sway::Sway;
 use wayland_click::{click, press_key, until_released, wait_for};
@@ -254,6 +254,32 @@ fn a_monitor_that_comes_while_a_button_is_down_ends_the_stroke() {
     assert!(error.contains("the monitors have changed"), "{error}");
     input.release(Input::Button(1)).unwrap();
     input.put([-100, 40]).unwrap();
+}
+
+/// The same numbers are another place then, and the compositor has put the pointer elsewhere.
+#[test]
+fn nothing_is_pressed_after_a_monitor_has_come() {
+    let sway = Sway::start([1280, 1000], "1");
+    sway.command("output HEADLESS-2 position -1920 0");
+    let desktop = connect(&sway);
+    let red = open(&sway, "red", [200, 100], RED);
+    let mut input = desktop.input().unwrap();
+    let place = desktop.place(find(&desktop, "red")).unwrap().unwrap();
+    let at = [place.x + 20, place.y + 30];
+    // Without another pointer on this screen, the window learns only now that there is one.
+    input.put(at).unwrap();
+    wait_for("the pointer", || (!red.events().is_empty()).then_some(()));
+    sway.command("create_output");
+    wait_for("the monitor", || {
+        (desktop.monitors().unwrap().len() == 2).then_some(())
+    });
+    let error = input.press(Input::Button(1)).unwrap_err();
+    assert!(matches!(error, DesktopError::MonitorsChanged), "{error}");
+    assert!(error.is_refused_press());
+    // The next press may be planned on them as they are now.
+    assert_eq!(click(&mut *input, &red, at), [20, 30]);
+    let is_press = |event: &&PointerEvent| matches!(event, PointerEvent::Pressed(_));
+    assert_eq!(red.events().iter().filter(is_press).count(), 1);
 }
 
 #[test]

@@ -22,6 +22,14 @@ impl Guardian {
         match *self {}
     }
 
+    /// Restarts a guardian that was killed or stopped.
+    ///
+    /// # Errors
+    /// None.
+    pub fn restart_if_dead(&mut self) -> Result<(), GuardianError> {
+        match *self {}
+    }
+
     /// Records that something is about to be pressed.
     ///
     /// # Errors

@@ -16,7 +16,7 @@ pub enum GuardianError {
     /// It was started and ended, or did not become ready.
     #[error("the process that releases the mouse when this one dies did not become ready")]
     NotReady,
-    /// It was killed or stopped while something was pressed.
+    /// It was killed or stopped.
     #[error("the process that releases the mouse when this one dies was killed or stopped")]
     Killed,
     /// There is none for this system.

@@ -38,17 +38,29 @@ impl Guardian {
         Ok(())
     }
 
-    /// Records that something is about to be pressed. Call it before the press, so that nothing is ever pressed and not
-    /// recorded. Restarts a guardian that was killed first.
+    /// Restarts a guardian that was killed or stopped. This may take seconds: call it before what decides whether something
+    /// may be pressed.
     ///
     /// # Errors
     /// When it can't be started again: then nothing may be pressed.
-    pub fn pressed(&mut self, input: Input) -> Result<(), GuardianError> {
+    pub fn restart_if_dead(&mut self) -> Result<(), GuardianError> {
         if !self.process.is_alive() {
             tracing::warn!(
                 "the process that releases the mouse when this one dies was killed or stopped, and is restarted"
             );
             self.process = start(&self.server, self.process.record().pressed())?;
+        }
+        Ok(())
+    }
+
+    /// Records that something is about to be pressed. Call it right before the press, so that nothing is ever pressed and
+    /// not recorded.
+    ///
+    /// # Errors
+    /// [`GuardianError::Killed`] when nobody would release it: then nothing may be pressed.
+    pub fn pressed(&mut self, input: Input) -> Result<(), GuardianError> {
+        if !self.process.is_alive() {
+            return Err(GuardianError::Killed);
         }
         self.process.record().add(input);
         Ok(())

@@ -136,6 +136,9 @@ fn player() {
     println!("answer: {}", guardian.id());
     for line in std::io::stdin().lines() {
         let answer = match line.unwrap().as_str() {
+            "restart" => guardian
+                .restart_if_dead()
+                .map(|()| guardian.id().to_string()),
             "press" => guardian.pressed(Input::Button(1)).map(|()| {
                 guardian.pressed(Input::Key(key)).unwrap();
                 input(KEY_PRESS_EVENT, key);
@@ -366,8 +369,13 @@ fn a_guardian_that_is_killed_is_restarted_before_the_next_press() {
     };
     kill(first);
     wait_for("its end", || is_gone(first));
-    player.guardian = player.ask("press").parse().unwrap();
+    // Until then nothing is pressed.
+    let answer = player.ask("press");
+    assert!(answer.contains("was killed or stopped"), "{answer}");
+    assert!(!screen.button_is_down());
+    player.guardian = player.ask("restart").parse().unwrap();
     assert_ne!(player.guardian, first);
+    assert_eq!(player.ask("press"), player.guardian.to_string());
     player.child.kill().unwrap();
     released(&screen);
 
@@ -376,7 +384,7 @@ fn a_guardian_that_is_killed_is_restarted_before_the_next_press() {
     player.ask("starve");
     kill(player.guardian);
     wait_for("its end", || is_gone(player.guardian));
-    let answer = player.ask("press");
+    let answer = player.ask("restart");
     assert!(
         answer.starts_with("failed to start the process that"),
         "{answer}"
@@ -401,8 +409,9 @@ fn what_is_pressed_when_the_guardian_is_killed_or_stopped_is_known() {
         assert!(answer.contains("was killed or stopped"), "{answer}");
         assert!(is_gone(first).is_some());
         // Another one guards what is pressed next, and what is pressed still.
-        let second = player.ask("press").parse().unwrap();
+        let second = player.ask("restart").parse().unwrap();
         assert_ne!(second, first);
+        assert_eq!(player.ask("press"), format!("{second}"));
         assert_eq!(player.ask("check"), "guarded");
         player.child.kill().unwrap();
         released(&screen);

@@ -1,7 +1,7 @@
 //! The mouse that is controlled.
 
 use flowpipe_desktop::input::{InputDevice, LateReports, PlaceReports};
-use flowpipe_desktop::{Desktop, DesktopError, Rect};
+use flowpipe_desktop::{Desktop, Rect};
 use flowpipe_guardian::{Guardian, GuardianError, Input};
 use flowpipe_plugin::message::Button;
 use flowpipe_plugin::{Error, Result, tracing};
@@ -21,11 +21,12 @@ pub trait Mouse: Send {
     fn prepare_keys(&mut self) -> Result<()> {
         Ok(())
     }
-    /// Waits until the desktop answers. Right before what decides whether the press that follows comes too late.
-    fn wait_for_answer(&mut self) -> Result<()> {
+    /// Does what a press needs and may take seconds, and waits until the desktop answers. Right before what decides whether
+    /// the press that follows comes too late.
+    fn prepare_press(&mut self) -> Result<()> {
         Ok(())
     }
-    /// Presses a button or a key. Returns why it was not pressed, if the desktop has answered too late.
+    /// Presses a button or a key. Returns why it was not pressed, if it may be planned again.
     fn press(&mut self, input: Input) -> Result<Option<String>>;
     /// Looks whether what is pressed may stay so. An error means that it has to be released now.
     fn check(&mut self) -> Result<()>;
@@ -140,22 +141,30 @@ impl Mouse for SystemMouse {
         Ok(())
     }
 
-    fn wait_for_answer(&mut self) -> Result<()> {
+    fn prepare_press(&mut self) -> Result<()> {
+        // With the device, the guardian ends too, and can't say why.
+        self.device.check()?;
+        if let Some(guardian) = &mut self.guardian {
+            guardian.restart_if_dead().map_err(unguarded)?;
+        }
         Ok(self.device.wait_for_answer()?)
     }
 
     fn press(&mut self, input: Input) -> Result<Option<String>> {
-        // With the device, the guardian ends too, and can't say why.
         self.device.check()?;
         if let Some(guardian) = &mut self.guardian {
-            guardian.pressed(input).map_err(unguarded)?;
+            match guardian.pressed(input) {
+                // It is restarted before the next press, which takes too long here.
+                Err(killed @ GuardianError::Killed) => return Ok(Some(killed.to_string())),
+                recorded => recorded.map_err(unguarded)?,
+            }
         }
         match self.device.press(input) {
-            Err(late @ DesktopError::Late { .. }) => {
+            Err(refused) if refused.is_refused_press() => {
                 if let Some(guardian) = &mut self.guardian {
                     guardian.released(input);
                 }
-                Ok(Some(late.to_string()))
+                Ok(Some(refused.to_string()))
             }
             pressed => Ok(pressed.map(|()| None)?),
         }
@@ -199,8 +208,11 @@ impl Mouse for SystemMouse {
 mod tests {
     use std::cell::Cell;
     use std::os::unix::net::UnixStream;
+    use std::process::Command;
     use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
 
+    use flowpipe_desktop::DesktopError;
     use flowpipe_desktop::input::DisplayServer;
     use flowpipe_guardian::PreparedReleases;
 
@@ -212,6 +224,9 @@ mod tests {
     struct NewKeyboard {
         is_new: bool,
         failures: Cell<u32>,
+        /// Why the next press is refused.
+        refusal: Option<DesktopError>,
+        presses: Arc<AtomicU32>,
     }
 
     impl InputDevice for NewKeyboard {
@@ -228,6 +243,10 @@ mod tests {
         }
 
         fn press(&mut self, _: Input) -> DesktopResult<()> {
+            if let Some(refusal) = self.refusal.take() {
+                return Err(refusal);
+            }
+            self.presses.fetch_add(1, Ordering::Relaxed);
             Ok(())
         }
 
@@ -267,6 +286,8 @@ mod tests {
         let device = NewKeyboard {
             is_new: true,
             failures: Cell::new(2),
+            refusal: None,
+            presses: Arc::default(),
         };
         let guardian = Guardian::start(server()).unwrap();
         let before = guardian.id();
@@ -286,5 +307,60 @@ mod tests {
         assert_ne!(after, Some(before));
         mouse.prepare_keys().unwrap();
         assert_eq!(guards(&mouse), after, "once");
+    }
+
+    /// The restart of a guardian may take seconds, and a press must follow what has decided on it.
+    #[test]
+    fn a_press_does_not_wait_for_a_guardian_that_was_killed() {
+        let guardian = Guardian::start(server()).unwrap();
+        let id = guardian.id();
+        let presses = Arc::<AtomicU32>::default();
+        let device = NewKeyboard {
+            is_new: false,
+            failures: Cell::new(0),
+            refusal: None,
+            presses: Arc::clone(&presses),
+        };
+        let mut mouse = SystemMouse {
+            device: Box::new(device),
+            guardian: Some(guardian),
+            must_switch: false,
+            pixels: ScreenPixels::Unavailable,
+        };
+        let kill = format!("kill -KILL {id}");
+        let killed = Command::new("sh").args(["-c", &kill]).status().unwrap();
+        assert!(killed.success());
+        while !std::fs::read_to_string(format!("/proc/{id}/stat"))
+            .unwrap()
+            .contains(") Z ")
+        {
+            std::thread::yield_now();
+        }
+        let refused = mouse.press(Input::Button(1)).unwrap().unwrap();
+        assert!(refused.contains("was killed or stopped"), "{refused}");
+        assert_eq!(presses.load(Ordering::Relaxed), 0);
+        mouse.prepare_press().unwrap();
+        assert_ne!(mouse.guardian.as_ref().map(Guardian::id), Some(id));
+        assert_eq!(mouse.press(Input::Button(1)).unwrap(), None);
+        assert_eq!(presses.load(Ordering::Relaxed), 1);
+    }
+
+    #[test]
+    fn what_the_desktop_refuses_to_press_may_be_planned_again() {
+        let device = NewKeyboard {
+            is_new: false,
+            failures: Cell::new(0),
+            refusal: Some(DesktopError::MonitorsChanged),
+            presses: Arc::default(),
+        };
+        let mut mouse = SystemMouse {
+            device: Box::new(device),
+            guardian: Some(Guardian::start(server()).unwrap()),
+            must_switch: false,
+            pixels: ScreenPixels::Unavailable,
+        };
+        let refused = mouse.press(Input::Button(1)).unwrap().unwrap();
+        assert!(refused.contains("the monitors have changed"), "{refused}");
+        assert_eq!(mouse.press(Input::Button(1)).unwrap(), None);
     }
 }

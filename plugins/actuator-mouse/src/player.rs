@@ -76,15 +76,15 @@ impl Player {
         self.mouse.pixels(part)
     }
 
-    /// Waits until the desktop answers.
+    /// Gets ready for a press, and waits until the desktop answers.
     ///
     /// # Errors
-    /// When it does not.
-    pub fn wait_for_answer(&mut self) -> Result<()> {
-        self.mouse.wait_for_answer()
+    /// When it does not, or when nobody would release what is pressed.
+    pub fn prepare_press(&mut self) -> Result<()> {
+        self.mouse.prepare_press()
     }
 
-    /// Presses a button or a key. Returns why it was not pressed, if the desktop has answered too late.
+    /// Presses a button or a key. Returns why it was not pressed, if it may be planned again.
     ///
     /// # Errors
     /// When the mouse fails.

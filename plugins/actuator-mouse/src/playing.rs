@@ -253,7 +253,7 @@ impl Playing<'_> {
         acting: &mut Acting<'_, '_>,
         cancel: &Cancel<'_>,
     ) -> std::result::Result<(), Halt> {
-        self.player.wait_for_answer()?;
+        self.player.prepare_press()?;
         // What is shown after the first press, the gestures themselves change.
         let is_first = acting.act_ns() == 0;
         if let Some(reason) = is_first.then(self.asked.why_too_late).flatten() {

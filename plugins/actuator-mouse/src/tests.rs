@@ -119,7 +119,7 @@ impl Mouse for RecordingMouse {
         })
     }
 
-    fn wait_for_answer(&mut self) -> Result<()> {
+    fn prepare_press(&mut self) -> Result<()> {
         if LOG.with_borrow(|log| log.mischief == Mischief::LateAnswerToMouse) {
             std::thread::sleep(Duration::from_secs(1));
         }

@@ -55,13 +55,23 @@ impl KnownDisplays {
 
     /// The monitors as they were before a change that may just be on its way.
     pub(super) fn last(&self, bus: &Bus) -> Result<Vec<Display>> {
-        let is_heard = self.is_deaf.as_ref();
-        let is_heard = is_heard.is_some_and(|is_deaf| !is_deaf.load(Ordering::Acquire));
         let known = lock(&self.known).displays.clone();
-        match known.filter(|_| is_heard) {
+        match known.filter(|_| self.are_changes_heard()) {
             Some(displays) => Ok(displays),
             None => self.ask(bus),
         }
+    }
+
+    /// Whether a change was heard since these monitors were described. Asks nothing.
+    #[cfg(feature = "input")]
+    pub(super) fn have_changed_since(&self, displays: &[Display]) -> bool {
+        let known = lock(&self.known);
+        self.are_changes_heard() && known.displays.as_deref() != Some(displays)
+    }
+
+    fn are_changes_heard(&self) -> bool {
+        let is_deaf = self.is_deaf.as_ref();
+        is_deaf.is_some_and(|is_deaf| !is_deaf.load(Ordering::Acquire))
     }
 
     /// How many changes were heard.
@@ -99,6 +109,21 @@ mod tests {
         let rule = zbus::MatchRule::try_from(RULE).unwrap();
         let sender = rule.sender().map(ToString::to_string);
         assert_eq!(sender.as_deref(), Some("org.gnome.Mutter.DisplayConfig"));
+    }
+
+    #[cfg(feature = "input")]
+    #[test]
+    fn a_change_counts_until_mutter_has_described_the_monitors() {
+        let heard = |is_heard: bool| KnownDisplays {
+            known: Arc::default(),
+            is_deaf: Some(Arc::new(AtomicBool::new(!is_heard))),
+        };
+        let (displays, deaf) = (heard(true), heard(false));
+        lock(&displays.known).learn(&[], 0);
+        assert!(!displays.have_changed_since(&[]));
+        lock(&displays.known).change();
+        assert!(displays.have_changed_since(&[]));
+        assert!(!deaf.have_changed_since(&[]), "nobody reports it");
     }
 
     #[test]

@@ -34,6 +34,8 @@ pub(super) struct MutterPointer {
     sender: MutterSender,
     session: MutterSession,
     displays: Vec<Display>,
+    /// Whether they were others when the pointer was put last.
+    has_changed: bool,
     /// What is not known to be passed on.
     sent: Option<Sent>,
     /// Whether something that was sent again may not have been passed on.
@@ -94,6 +96,7 @@ impl MutterPointer {
             sender,
             session,
             displays,
+            has_changed: false,
             sent: None,
             has_rest: false,
         })
@@ -365,18 +368,15 @@ impl InputDevice for MutterPointer {
     }
 
     fn press(&mut self, input: Input) -> Result<()> {
-        // With other monitors, the same place is elsewhere on them. Whoever plays where no window is captured has asked for them
-        // just now.
-        let displays = self.mutter.last_displays()?;
-        let is_changed = displays != self.displays;
-        self.displays = displays;
+        // With other monitors, the same place is elsewhere on them. They are not asked for here: a press must follow what has
+        // decided on it.
+        let has_changed = std::mem::take(&mut self.has_changed);
+        if has_changed || self.mutter.has_changed_since(&self.displays) {
+            return Err(DesktopError::MonitorsChanged);
+        }
         match (input, self.history.last()) {
             // The seat has one pointer for all mice: a person may have moved it.
             (Input::Button(number), Some(at)) => self.press_at(at, number),
-            (Input::Key(_), Some(at)) if is_changed => {
-                self.put(at)?;
-                self.send_input(input, true)
-            }
             _ => self.send_input(input, true),
         }
     }
@@ -404,6 +404,9 @@ impl InputDevice for MutterPointer {
     }
 
     fn wait_for_answer(&mut self) -> Result<()> {
+        let displays = self.mutter.last_displays()?;
+        self.has_changed |= displays != self.displays;
+        self.displays = displays;
         match &self.sender {
             MutterSender::Methods(_) => Ok(()),
             MutterSender::Libei(emulated) => emulated.sync().map_err(|error| self.explained(error)),

@@ -138,24 +138,41 @@ impl Outputs {
     /// The monitors by what the compositor has said until now, the first one first.
     #[cfg(feature = "input")]
     pub(crate) fn known(&mut self) -> Result<Vec<Output>> {
+        match self.known_at_once()? {
+            Some(outputs) => Ok(outputs),
+            None => self.all(),
+        }
+    }
+
+    /// The same, without waiting. `Ok(None)`: a monitor has just come, of which the compositor says more.
+    #[cfg(feature = "input")]
+    fn known_at_once(&mut self) -> Result<Option<Vec<Output>>> {
         answer::read_what_has_come(&mut self.queue, &mut self.state)?;
         self.follow();
-        match self.state.is_complete() {
-            true => Ok(self.state.shown()),
-            false => self.all(),
-        }
+        Ok(self.state.is_complete().then(|| self.state.shown()))
     }
 
     /// The rectangle around all monitors, by what the compositor has said until now.
     #[cfg(feature = "input")]
     pub(super) fn layout(&mut self) -> Result<Rect> {
-        let places = self.known()?.into_iter().map(|it| it.monitor.place);
-        Ok(places.reduce(Rect::union).unwrap_or_default())
+        Ok(layout(self.known()?))
+    }
+
+    /// The same, without waiting. `Ok(None)`: it is about to change.
+    #[cfg(feature = "input")]
+    pub(super) fn layout_at_once(&mut self) -> Result<Option<Rect>> {
+        Ok(self.known_at_once()?.map(layout))
     }
 
     pub(super) fn monitors(&mut self) -> Result<Vec<Monitor>> {
         Ok(self.all()?.into_iter().map(|it| it.monitor).collect())
     }
+}
+
+#[cfg(feature = "input")]
+fn layout(outputs: Vec<Output>) -> Rect {
+    let places = outputs.into_iter().map(|it| it.monitor.place);
+    places.reduce(Rect::union).unwrap_or_default()
 }
 
 impl State {

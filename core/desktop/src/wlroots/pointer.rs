@@ -218,8 +218,13 @@ impl InputDevice for WlrootsPointer {
     }
 
     fn press(&mut self, input: Input) -> Result<()> {
-        // With other monitors, the compositor has put the pointer elsewhere.
-        self.renew_layout()?;
+        // With other monitors, the compositor has put the pointer elsewhere. What it says of one that has just come is not
+        // waited for: a press must follow what has decided on it.
+        let layout = self.outputs.layout_at_once()?;
+        if layout != Some(self.layout) {
+            self.layout = layout.unwrap_or(self.layout);
+            return Err(DesktopError::MonitorsChanged);
+        }
         // The seat has one pointer for all mice: a person may have moved it. The compositor does both at once.
         if let (Input::Button(_), Some(at)) = (input, self.put) {
             self.queue_place(at)?;
