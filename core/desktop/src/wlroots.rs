@@ -193,7 +193,7 @@ pub(crate) fn outputs_of_session() -> Result<Vec<Output>> {
     }
 }
 
-/// The same, to be asked again. `Ok(None)`: the compositor does not say where its monitors are.
+/// The same, to be asked again. `Ok(None)`: the compositor does not report where its monitors are.
 #[cfg(all(feature = "portal", target_os = "linux"))]
 pub(crate) fn follow_outputs_of_session() -> Result<Option<Outputs>> {
     Outputs::without_pictures(&connection(&session_socket()?)?)

@@ -302,11 +302,11 @@ fn answers_that_should_not_be_are_errors() {
         ),
         (
             with(&|it| drop(it.remove("position"))),
-            "does not say where the monitor lies",
+            "does not report where the monitor is",
         ),
         (
             with(&|it| drop(it.remove("size"))),
-            "does not say where the monitor lies",
+            "does not report where the monitor is",
         ),
     ] {
         let said = refusal(answers);

@@ -65,7 +65,7 @@ impl Capture for CaptureScreen {
                 return Ok(Next::More);
             };
             let seen = target
-                .look(&self.desktop, &mut self.grabber, captured_ns)
+                .capture(&self.desktop, &mut self.grabber, captured_ns)
                 .map_err(|error| unless_ending(&sink.host(), error))?;
             if let Some(seen) = seen {
                 let covered = self.covers.over(&self.desktop, &seen, captured_ns)?;

@@ -93,7 +93,7 @@ impl Target {
     ///
     /// # Errors
     /// When the screen can't be captured, or the target is not there and not to be waited for.
-    pub fn look<'a>(
+    pub fn capture<'a>(
         &'a mut self,
         desktop: &Desktop,
         grabber: &'a mut Grabber,
@@ -123,7 +123,7 @@ impl Target {
                     title: None,
                 }))
             }
-            Self::Window(sought) => sought.look(desktop, grabber, now_ns),
+            Self::Window(sought) => sought.capture(desktop, grabber, now_ns),
         }
     }
 }
@@ -150,7 +150,7 @@ fn no_monitor(number: usize, monitors: &[Monitor]) -> String {
 }
 
 impl SoughtWindow {
-    fn look<'a>(
+    fn capture<'a>(
         &'a mut self,
         desktop: &Desktop,
         grabber: &'a mut Grabber,

@@ -50,7 +50,7 @@ impl PortalPointer {
         let source = session.source();
         let (Some(_), Some(size)) = (source.position, source.size) else {
             return Err(refused(
-                "the desktop portal does not say where the monitor lies, and the compositor has not that one monitor alone, \
+                "the desktop portal does not report where the monitor is, and the compositor has not that one monitor alone, \
                  so that no place on it is known"
                     .to_owned(),
             ));

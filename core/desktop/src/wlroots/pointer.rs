@@ -61,7 +61,7 @@ impl WlrootsPointer {
         })?;
         let outputs = Outputs::new(&connection)?;
         let mut outputs = outputs.ok_or_else(|| DesktopError::NoInput {
-            reason: "the compositor does not say where its monitors are".to_owned(),
+            reason: "the compositor does not report where its monitors are".to_owned(),
         })?;
         outputs.all()?;
         Ok(Self {

@@ -248,7 +248,7 @@ impl Header {
 }
 
 fn no_sway() -> io::Error {
-    let why = "what answers at SWAYSOCK does not speak as sway does";
+    let why = "what answers at SWAYSOCK does not answer as sway does, by its IPC protocol";
     io::Error::new(ErrorKind::InvalidData, why)
 }
 
@@ -283,7 +283,6 @@ mod tests {
         assert_eq!(error.to_string(), "it has not answered for 2s");
     }
 
-    fn message(length: u32, kind: u32, text: &[u8]) -> Vec<u8> {
     #[test]
     fn a_sway_that_may_be_another_one_is_refused() {
         let [one, other] = [Pid::from_raw(7), Pid::from_raw(8)];
@@ -293,6 +292,7 @@ mod tests {
         }
     }
 
+    fn message(length: u32, kind: u32, text: &[u8]) -> Vec<u8> {
         [MAGIC, &length.to_ne_bytes()[..], &kind.to_ne_bytes(), text].concat()
     }
 
