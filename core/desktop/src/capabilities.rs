@@ -64,7 +64,7 @@ impl Capabilities {
         pointer: false,
         hotkey: false,
     };
-    /// Sway, by its own interface besides.
+    /// Sway, also by its own interface.
     pub const SWAY: Self = Self {
         windows: true,
         covers: Covers::Windows,

@@ -14,7 +14,7 @@ pub struct Key {
 }
 
 /// Names, in lower case and without `_`, `-` and spaces, and their symbols. Letters, digits and
-/// function keys come besides.
+/// function keys are added.
 const NAMES: &[(&str, u32)] = &[
     ("escape", 0xff1b),
     ("esc", 0xff1b),

@@ -21,7 +21,7 @@ mod testing;
 mod tracking;
 
 #[cfg(feature = "input")]
-pub(crate) use cursor::{Besides, Cursor, CursorReports};
+pub(crate) use cursor::{Cursor, CursorReports, OtherReceiver};
 pub(crate) use cut::Cut;
 pub(crate) use newest::END_KNOWN_WITHIN;
 #[cfg(feature = "portal")]

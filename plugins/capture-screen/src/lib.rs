@@ -2,7 +2,7 @@
 //!
 //! # Layout
 //! - [`config`]: what a pipeline can set; [`interval`]: times in it.
-//! - [`pace`]: when to look; [`target`]: what at; [`sought`]: once that is known; [`sent`]: what of it to send on.
+//! - [`pace`]: when to look; [`target`]: what at; [`target_lookup`]: once that is known; [`sent`]: what of it to send on.
 //! - [`stage`]: all of it together, look after look.
 
 mod config;
@@ -10,9 +10,9 @@ mod covers;
 mod interval;
 mod pace;
 mod sent;
-mod sought;
 mod stage;
 mod target;
+mod target_lookup;
 
 #[cfg(test)]
 mod tests;

@@ -8,13 +8,13 @@ use crate::config::Config;
 use crate::covers::Covers;
 use crate::pace::Pace;
 use crate::sent::Sent;
-use crate::sought::Sought;
+use crate::target_lookup::TargetLookup;
 
 /// The stage.
 pub struct CaptureScreen {
     desktop: Desktop,
     grabber: Grabber,
-    target: Sought,
+    target: TargetLookup,
     pace: Pace,
     covers: Covers,
     sent: Sent,
@@ -103,7 +103,7 @@ impl CaptureScreen {
         let subject = config.check()?;
         Ok(Self {
             grabber: desktop.grabber()?,
-            target: Sought::new(subject, config.wait_for_window, &desktop)?,
+            target: TargetLookup::new(subject, config.wait_for_window, &desktop)?,
             pace: Pace::new(config.rate),
             covers: Covers::default(),
             sent: Sent::new(config.skip_identical, config.resend, desktop.session_name()),

@@ -11,7 +11,7 @@ const SEARCH_EVERY_NS: i64 = 30_000_000;
 /// What is captured.
 pub enum Target {
     /// A window.
-    Window(SoughtWindow),
+    Window(WindowSearch),
     /// A part of the screen.
     Area {
         /// Where.
@@ -22,7 +22,7 @@ pub enum Target {
 }
 
 /// A window by its title.
-pub struct SoughtWindow {
+pub struct WindowSearch {
     title: String,
     /// Wait for it when it is not there.
     waits: bool,
@@ -61,7 +61,7 @@ impl Target {
                      capture-screen.monitor=1 --set actuator-mouse.any_window=true"
                 )))
             }
-            Subject::Window(title) => Ok(Self::Window(SoughtWindow {
+            Subject::Window(title) => Ok(Self::Window(WindowSearch {
                 title,
                 waits,
                 found: None,
@@ -123,7 +123,7 @@ impl Target {
                     title: None,
                 }))
             }
-            Self::Window(sought) => sought.capture(desktop, grabber, now_ns),
+            Self::Window(search) => search.capture(desktop, grabber, now_ns),
         }
     }
 }
@@ -149,7 +149,7 @@ fn no_monitor(number: usize, monitors: &[Monitor]) -> String {
     )
 }
 
-impl SoughtWindow {
+impl WindowSearch {
     fn capture<'a>(
         &'a mut self,
         desktop: &Desktop,

@@ -22,7 +22,7 @@ use crate::error::{DesktopError, Result};
 use crate::input::{DisplayServer, Input, InputDevice, LIBEI, METHODS, PlaceReports};
 use crate::libei::{EmulatedInput, EmulatedMonitor, NoSocket};
 use crate::pipewire::presence::LOST;
-use crate::pipewire::{Besides, Cursor};
+use crate::pipewire::{Cursor, OtherReceiver};
 use crate::pointer_history::PointerHistory;
 
 pub(super) struct MutterPointer {
@@ -219,7 +219,7 @@ impl MutterPointer {
         })?;
         let receive = |(number, node)| {
             let reports = self.history.of_monitor(number);
-            Cursor::open(node, self.mutter.pipewire(), Besides::Nobody, reports)
+            Cursor::open(node, self.mutter.pipewire(), OtherReceiver::None, reports)
         };
         let reports = nodes.into_iter().enumerate().map(receive).collect();
         self.history

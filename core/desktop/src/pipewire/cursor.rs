@@ -44,11 +44,11 @@ pub(crate) struct Cursor {
     is_running: Arc<AtomicBool>,
 }
 
-/// Who receives the pictures besides.
+/// Who else receives the pictures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Besides {
+pub(crate) enum OtherReceiver {
     /// Nobody.
-    Nobody,
+    None,
     /// Maybe a capture. All that receive from a node get the same pictures in the same memory, as the first one has agreed on
     /// them: so this one asks for what a capture asks for.
     #[cfg(feature = "portal")]
@@ -63,14 +63,14 @@ impl Cursor {
     pub(crate) fn open(
         node: u32,
         remote: Remote,
-        besides: Besides,
+        other: OtherReceiver,
         reports: Box<dyn CursorReports>,
     ) -> Result<Self, String> {
         let is_running = Arc::new(AtomicBool::new(false));
         let (agreed, is_agreed) = channel();
         let receiver = CursorReceiver {
             reports,
-            besides,
+            other,
             size: Cell::new(None),
             agreed,
             is_running: Arc::clone(&is_running),
@@ -111,7 +111,7 @@ impl Cursor {
 
 struct CursorReceiver {
     reports: Box<dyn CursorReports>,
-    besides: Besides,
+    other: OtherReceiver,
     /// Of the pictures, in their pixels.
     size: Cell<Option<[u32; 2]>>,
     agreed: Sender<Result<(), String>>,
@@ -127,10 +127,10 @@ impl CursorReceiver {
 
 impl Receiver for CursorReceiver {
     fn formats(&self) -> Option<Vec<Vec<u8>>> {
-        match self.besides {
-            Besides::Nobody => format::offered(Some(MOST_A_SECOND), true),
+        match self.other {
+            OtherReceiver::None => format::offered(Some(MOST_A_SECOND), true),
             #[cfg(feature = "portal")]
-            Besides::Capture => format::offered(None, true),
+            OtherReceiver::Capture => format::offered(None, true),
         }
     }
 
@@ -141,9 +141,9 @@ impl Receiver for CursorReceiver {
     fn agree(&self, format: Result<Agreed, String>) -> Vec<Vec<u8>> {
         let size = format.as_ref().ok().map(|it| it.layout.size());
         self.size.set(size);
-        let wanted = match (self.besides, &format) {
+        let wanted = match (self.other, &format) {
             #[cfg(feature = "portal")]
-            (Besides::Capture, Ok(agreed)) => format::pictures(agreed, true),
+            (OtherReceiver::Capture, Ok(agreed)) => format::pictures(agreed, true),
             _ => vec![format::few_buffers(), format::cursor()],
         };
         if let Err(reason) = format {

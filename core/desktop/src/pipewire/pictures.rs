@@ -42,7 +42,7 @@ impl Pictures {
         Self::receive(node, remote, PictureReceiver::new(Arc::default(), false))
     }
 
-    /// The same, where a [`Cursor`](super::Cursor) may receive from the node besides.
+    /// The same, where a [`Cursor`](super::Cursor) may receive from the node too.
     ///
     /// # Errors
     /// As above.

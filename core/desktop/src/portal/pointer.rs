@@ -15,7 +15,7 @@ use crate::bus::{self, order};
 use crate::error::{DesktopError, Result};
 use crate::input::{DisplayServer, Input, InputDevice, LIBEI, MAX_STALL, METHODS, PlaceReports};
 use crate::libei::{EmulatedInput, EmulatedMonitor, NoSocket};
-use crate::pipewire::{Besides, Cursor, Remote};
+use crate::pipewire::{Cursor, OtherReceiver, Remote};
 use crate::pointer_history::PointerHistory;
 use crate::rect::Rect;
 
@@ -152,7 +152,7 @@ impl PortalPointer {
         }
         let remote = Remote::Connection(session.pipewire()?);
         let reports = self.history.of_monitor(0);
-        let cursor = Cursor::open(session.source().node, remote, Besides::Capture, reports)?;
+        let cursor = Cursor::open(session.source().node, remote, OtherReceiver::Capture, reports)?;
         self.history
             .expect_reports()
             .map_err(|error| error.to_string())?;

@@ -20,14 +20,14 @@ const FROM_A_TOOL: u32 = 2;
 pub(super) fn is_in_front(x11: &X11, window: Window, rect: Rect) -> Result<bool> {
     let above = above(x11, window)?;
     above.map_or(Ok(false), |above| {
-        Ok(covering(x11, &above, rect, Meets::Pointer)?.is_empty())
+        Ok(covering(x11, &above, rect, Obstructed::Pointer)?.is_empty())
     })
 }
 
 /// The parts of the rectangle over which windows of other programs lie.
 pub(super) fn others_over(x11: &X11, window: Window, rect: Rect) -> Result<Vec<Rect>> {
     let above = above(x11, window)?.unwrap_or_default();
-    let over = covering(x11, &above, rect, Meets::Eye)?;
+    let over = covering(x11, &above, rect, Obstructed::View)?;
     if over.is_empty() {
         return Ok(Vec::new());
     }
@@ -102,11 +102,11 @@ fn outermost(x11: &X11, mut window: Window) -> Result<Option<Window>> {
     }
 }
 
-/// What meets a window that covers something.
+/// What a window obstructs that lies over another one.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Meets {
-    /// The eye: it is drawn.
-    Eye,
+enum Obstructed {
+    /// The view: it is drawn.
+    View,
     /// The pointer: it gets the clicks, also where nothing of it is drawn.
     Pointer,
 }
@@ -116,7 +116,7 @@ fn covering(
     x11: &X11,
     windows: &[Window],
     rect: Rect,
-    meets: Meets,
+    obstructed: Obstructed,
 ) -> Result<Vec<(Window, Rect)>> {
     let asked: Result<Vec<_>> = windows
         .iter()
@@ -134,7 +134,7 @@ fn covering(
             continue;
         };
         let is_seen = attributes.map_state == MapState::VIEWABLE
-            && (attributes.class == WindowClass::INPUT_OUTPUT || meets == Meets::Pointer);
+            && (attributes.class == WindowClass::INPUT_OUTPUT || obstructed == Obstructed::Pointer);
         if is_seen && outside(&geometry).intersection(rect).is_some() {
             over.push((window, geometry));
         }

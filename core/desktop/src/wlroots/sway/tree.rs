@@ -24,9 +24,9 @@ struct HiddenWindow {
     is_workspace_shown: bool,
 }
 
-/// Where windows are gathered.
+/// What contains a node of the tree.
 #[derive(Clone, Default)]
-struct Around {
+struct Ancestors {
     /// The workspace that the monitor shows.
     shown: Option<String>,
     /// The workspace.
@@ -116,7 +116,7 @@ impl Tree {
             windows: &mut windows,
             hidden: &mut hidden,
         };
-        gather(root, Layer::Tiled, &Around::default(), &mut gathered);
+        gather(root, Layer::Tiled, &Ancestors::default(), &mut gathered);
         // Later windows of a layer are above earlier ones.
         windows.reverse();
         windows.sort_by_key(|(layer, _)| *layer);
@@ -202,11 +202,11 @@ struct Gathered<'a> {
 }
 
 /// Gathers the windows in a part of the tree, from back to front within a layer.
-fn gather(node: Node, layer: Layer, around: &Around, to: &mut Gathered<'_>) {
-    let mut around = around.clone();
+fn gather(node: Node, layer: Layer, ancestors: &Ancestors, to: &mut Gathered<'_>) {
+    let mut ancestors = ancestors.clone();
     match node.kind.as_str() {
-        "output" => around.shown.clone_from(&node.current_workspace),
-        "workspace" => around.workspace.clone_from(&node.name),
+        "output" => ancestors.shown.clone_from(&node.current_workspace),
+        "workspace" => ancestors.workspace.clone_from(&node.name),
         _ => {}
     }
     let layer = match node.fullscreen_mode {
@@ -239,15 +239,16 @@ fn gather(node: Node, layer: Layer, around: &Around, to: &mut Gathered<'_>) {
         to.hidden.push(HiddenWindow {
             title: node.name.unwrap_or_default(),
             process: node.pid.and_then(|pid| u32::try_from(pid).ok()),
-            is_workspace_shown: around.workspace.is_some() && around.workspace == around.shown,
-            workspace: around.workspace.clone(),
+            is_workspace_shown: ancestors.workspace.is_some()
+                && ancestors.workspace == ancestors.shown,
+            workspace: ancestors.workspace.clone(),
         });
     }
     for child in node.nodes {
-        gather(child, layer, &around, to);
+        gather(child, layer, &ancestors, to);
     }
     for child in node.floating_nodes {
-        gather(child, layer.min(Layer::Floating), &around, to);
+        gather(child, layer.min(Layer::Floating), &ancestors, to);
     }
 }
 

@@ -9,7 +9,7 @@ use crate::config::Subject;
 use crate::target::Target;
 
 /// What is captured, once it is known.
-pub struct Sought {
+pub struct TargetLookup {
     subject: Subject,
     /// Wait for a window when it is not there.
     waits: bool,
@@ -18,7 +18,7 @@ pub struct Sought {
     asking: Option<JoinHandle<Result<Target>>>,
 }
 
-impl Sought {
+impl TargetLookup {
     /// Where a person is asked, that is with the first capture: by then all stages of the run are there, and if the mouse has
     /// asked, its answer serves here too.
     ///
