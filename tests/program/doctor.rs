@@ -98,8 +98,27 @@ fn a_wayland_session_is_described() {
         "warning",
         "where windows are is unknown",
     );
-    let words = "It reports nothing: not windows";
+    let socket = format!("`export SWAYSOCK={}`", sway.own_socket().display());
+    let advice = check(&printed, "wayland")["advice"].to_string();
+    assert!(advice.contains(&socket), "{advice}");
+    let words = "without SWAYSOCK, by WAYLAND_DISPLAY=wayland-1). It reports nothing: not windows";
     expect(&printed, "desktop", "ok", words);
+    // A shell without the session's variables, and one with a wrong one.
+    let export = format!(
+        "`export WAYLAND_DISPLAY=wayland-1 SWAYSOCK={}`",
+        sway.own_socket().display()
+    );
+    for (display, check_name) in [(None, "display"), (Some("wayland-9"), "wayland")] {
+        let printed = doctor(None, |command| {
+            sway.set(command);
+            command.env_remove("WAYLAND_DISPLAY").env_remove("SWAYSOCK");
+            command.env_remove("XDG_SESSION_TYPE");
+            command.envs(display.map(|name| ("WAYLAND_DISPLAY", name)));
+        });
+        let advice = check(&printed.json(), check_name)["advice"].clone();
+        let advice = advice.as_str().unwrap();
+        assert!(advice.contains(&export), "{advice}");
+    }
 }
 
 #[test]
@@ -115,7 +134,8 @@ fn a_session_of_gnome_is_described() {
     let described = |change: &dyn Fn(&mut Command)| described_with(0, change);
     let printed = described(&|_| {});
     let words = "of GNOME: pictures, monitors, mouse; where windows are is unknown";
-    expect(&printed, "wayland", "warning", words);
+    expect(&printed, "wayland", "ok", words);
+    assert_eq!(printed["warnings"], 0, "{printed:#}");
     let words = "It reports the pointer's place, not windows";
     expect(&printed, "desktop", "ok", words);
     // The type of the session is enough.
@@ -186,7 +206,7 @@ fn a_desktop_portal_is_described_and_asks_nobody() {
     let words = "the desktop portal has ScreenCast 4 of monitors; no RemoteDesktop with a pointer: no mouse";
     expect(&printed, "portal", "ok", words);
     // The compositor's own protocols go first.
-    let words = "\"auto\" is wlroots (by WAYLAND_DISPLAY";
+    let words = "\"auto\" is wlroots (sway, without SWAYSOCK, by WAYLAND_DISPLAY";
     expect(&printed, "desktop", "ok", words);
     let printed = doctor(None, |command| {
         session.set(command);

@@ -65,7 +65,8 @@ fn windows_are_not_found() {
     let screen = "window = \"flowpipe play\"";
     let pipeline = ready("live.toml", &[("screen", screen), ("mouse", GNOME.mouse)]);
     let ran = table.play(&pipeline, &[]).ended().expect(78);
-    let options = "instead of --window: --set capture-screen.monitor=1 --set actuator-mouse.any_window=true\n";
+    let options = "instead of --window: --set capture-screen.monitor=1 --set actuator-mouse.any_window=true --set \
+                   actuator-mouse.accept='[\"hotkey\"]'\n";
     for words in ["GNOME does not report it", options] {
         assert!(ran.stderr.contains(words), "{words}: {ran:#?}");
     }

@@ -403,7 +403,8 @@ fn the_window_and_the_key_that_stops_the_mouse_are_printed_once() {
     let ran = table.play(&live, &["--json"]).ended().expect(0);
     let [x, y] = table.screen.window(TITLE);
     let words = format!(
-        "the window \"{TITLE}\" at {x}, {y}, 600 x 600 pixels: the real mouse plays there; Pause or Ctrl-C stops it\n"
+        "the window \"{TITLE}\" at {x}, {y}, 600 x 600 pixels: the real mouse plays there; Pause, Ctrl-C in the terminal or a \
+         hand on the mouse stops it\n"
     );
     assert_eq!(ran.stderr.matches(&words).count(), 1, "{ran:#?}");
     let ran = table.play(&live, &["-q"]).ended().expect(0);

@@ -93,7 +93,7 @@ from = \"vision\"
 fn what_a_portal_does_not_report_is_said() {
     let session = PortalSession::start([640, 480], "1");
     let ran = run(&session, &screen("window = \"flow\"")).expect(78);
-    let words = "the desktop portal does not report it: set `monitor = 1`";
+    let words = "the desktop portal does not report it: monitor 1 is the monitor or the window";
     assert!(ran.stderr.contains(words), "{ran:#?}");
     let folder = tempfile::tempdir().unwrap();
     let puzzle = folder.path().join("puzzle.txt");

@@ -1,7 +1,7 @@
 //! The live pipeline against the practice game under Wayland: a real compositor (sway), a real window, and the game's own
 //! log as the truth.
 
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use flowpipe_desktop::Desktop;
@@ -115,6 +115,7 @@ fn what_sway_does_not_report_has_to_be_accepted() {
     assert_ne!(ran.code, Some(0));
     for words in [
         "this desktop does not report: where the pointer is",
+        ". F12 or Ctrl-C in the terminal ends the run. Set accept",
         "panels, notifications and menus over the window",
         "Set accept = [\"pointer\", \"covered\"] of actuator-mouse",
     ] {
@@ -129,6 +130,39 @@ fn what_sway_does_not_report_has_to_be_accepted() {
     let ran = ran.expect(0);
     let count = ran.stderr.matches("this desktop does not report").count();
     assert_eq!(count, 1, "{ran:#?}");
+    let start = "the real mouse plays there; F12 or Ctrl-C in the terminal stops it\n";
+    assert!(ran.stderr.contains(start), "{ran:#?}");
+}
+
+/// As in a shell that was started before sway, or by another program.
+#[test]
+fn sway_without_its_variables_is_led_to_its_sockets() {
+    let sway = sway("1");
+    let run = |change: &dyn Fn(&mut Command)| {
+        let mut command = flowpipe(&["run", "live", "--window", "Flow"]);
+        sway.set(&mut command);
+        command.env_remove("SWAYSOCK");
+        change(&mut command);
+        let ran = Ran::from(command.output().unwrap());
+        assert_ne!(ran.code, Some(0), "{ran:#?}");
+        ran.stderr
+    };
+    let own = sway.own_socket().display();
+    let text = run(&|_| {});
+    assert!(text.contains(&format!("`export SWAYSOCK={own}`")), "{text}");
+    assert!(!text.contains("capture-screen.monitor=1"), "{text}");
+    let export = format!("`export WAYLAND_DISPLAY=wayland-1 SWAYSOCK={own}`");
+    for (display, words) in [
+        ("", "neither DISPLAY nor WAYLAND_DISPLAY is set: start"),
+        ("wayland-9", "/wayland-9: No such file"),
+    ] {
+        let text = run(&|command| {
+            command.env("WAYLAND_DISPLAY", display);
+            command.env_remove("XDG_SESSION_TYPE");
+        });
+        assert!(text.contains(words), "{text}");
+        assert!(text.contains(&export), "{text}");
+    }
 }
 
 #[test]

@@ -11,8 +11,10 @@ const HOTKEY: &str = "hotkey";
 const ANY_WINDOW: &str = "any_window";
 /// The config key of an actuator that ends the run when a person moves the mouse.
 const BY_HAND: &str = "by_hand";
-/// The config key of an actuator that lists what the desktop need not report, and there: where the pointer is, and which
-/// keys are down.
+/// The config key of an actuator that ends the run when the pointer is in a corner of the screen.
+const CORNERS: &str = "corners";
+/// The config key of an actuator that lists what the desktop need not report, and there: where the pointer is, and the
+/// hotkey.
 const ACCEPT: &str = "accept";
 const POINTER: &str = "pointer";
 
@@ -22,12 +24,14 @@ const DESKTOP: &str = "desktop";
 /// That a pipeline drives the mouse.
 #[derive(Clone, PartialEq, Eq)]
 pub struct MouseDriver {
-    /// What stops the mouse besides Ctrl-C.
+    /// The key that stops the mouse.
     pub hotkey: Option<String>,
     /// Whether it plays in what is no window, such as a monitor.
     pub any_window: bool,
     /// Whether a person who moves the mouse ends the run, where the desktop reports it.
     pub by_hand: bool,
+    /// Whether the pointer in a corner of the screen ends the run, where the desktop reports it.
+    pub corners: bool,
     /// Whether it plays also where the desktop does not report it.
     pub accepts_unnoticed: bool,
     /// Whether it plays also where the desktop does not report the hotkey.
@@ -47,6 +51,7 @@ impl MouseDriver {
                 hotkey: hotkey(manifest, &contestant.config),
                 any_window: is_set(manifest, &contestant.config, ANY_WINDOW).unwrap_or(true),
                 by_hand: is_set(manifest, &contestant.config, BY_HAND).unwrap_or(false),
+                corners: is_set(manifest, &contestant.config, CORNERS).unwrap_or(false),
                 accepts_unnoticed: accepts(&contestant.config, POINTER),
                 accepts_no_hotkey: accepts(&contestant.config, HOTKEY),
                 desktop: desktop(&contestant.config),

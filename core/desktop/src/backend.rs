@@ -22,6 +22,10 @@ pub(crate) trait Backend: Send + Sync {
     fn no_windows(&self) -> DesktopError {
         DesktopError::Unsupported("where windows are")
     }
+    /// What to set so that the desktop reports more, as a clause. `None`: nothing.
+    fn missing_variable(&self) -> Option<String> {
+        None
+    }
     /// Windows with a title that are to be seen, the front one first.
     fn windows(&self) -> Result<Vec<Titled>> {
         Err(self.no_windows())
@@ -59,7 +63,7 @@ pub(crate) trait Backend: Send + Sync {
     /// At least one, the main one first.
     fn monitors(&self) -> Result<Vec<Monitor>>;
     fn hotkey(self: Arc<Self>, _key: Key) -> Result<Box<dyn Hotkey>> {
-        Err(DesktopError::Unsupported("which keys are down"))
+        Err(DesktopError::Unsupported("the hotkey"))
     }
     /// `None`: no key has this symbol.
     fn key_code(&self, _key: Key) -> Result<Option<u8>> {

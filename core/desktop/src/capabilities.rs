@@ -36,7 +36,7 @@ pub enum Covers {
 pub enum Unreported {
     /// Where the pointer is: a person who moves the mouse, also into a corner, does not end the run.
     Pointer,
-    /// Which keys are down: `hotkey` does not end the run.
+    /// The hotkey: it does not end the run.
     Hotkey,
     /// What covers the window, such as panels and notifications: a press may go to that. `any_window = true` accepts it
     /// too.
@@ -121,7 +121,7 @@ impl Capabilities {
             (Unreported::Pointer, _) => {
                 "where the pointer is (a person who moves the mouse, also into a corner, does not end the run)"
             }
-            (Unreported::Hotkey, _) => "which keys are down (the hotkey does not end the run)",
+            (Unreported::Hotkey, _) => "the hotkey (it does not end the run)",
             (Unreported::Covered, Covers::Windows) => {
                 "panels, notifications and menus over the window (a press on the board may go to them)"
             }

@@ -123,6 +123,13 @@ impl Desktop {
         self.backend.capabilities()
     }
 
+    /// What to set so that this desktop reports more, as a clause: sway reports windows and the hotkey only where SWAYSOCK
+    /// names its own socket. `None`: nothing.
+    #[must_use]
+    pub fn missing_variable(&self) -> Option<String> {
+        self.backend.missing_variable()
+    }
+
     /// The window that is meant by a title: one of just that title, else one whose title contains
     /// it, in capitals or not; of several the one in front. Windows that are minimised, or on
     /// another virtual desktop, are not found. Neither are those of this program, and of those that it was started by:

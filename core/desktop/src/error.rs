@@ -18,10 +18,19 @@ pub enum DesktopError {
         /// Why.
         reason: String,
     },
+    /// No Wayland compositor answers at the socket that the variables of the session name.
+    #[error("can't reach a desktop: {reason}: {remedy}; `flowpipe doctor` checks it")]
+    NoCompositor {
+        /// Why.
+        reason: String,
+        /// What to set.
+        remedy: String,
+    },
     /// The desktop that was chosen is not there.
     #[error(
-        "can't reach a desktop: desktop = \"{choice}\", but {reason}: remove the key `desktop`, or set it to \"auto\", to \
-         use the desktop of this session; `flowpipe doctor` names it"
+        "can't reach a desktop: desktop = \"{choice}\", but {reason}: remove the key `desktop` of capture-screen and \
+         actuator-mouse, or set it to \"auto\", to use the desktop of this session; `flowpipe doctor` names it; for one run: \
+         --set capture-screen.desktop=auto --set actuator-mouse.desktop=auto (of these, the stages that the pipeline has)"
     )]
     Unfit {
         /// What was chosen.
@@ -32,15 +41,14 @@ pub enum DesktopError {
     /// The X server belongs to a Wayland session, and it was not chosen.
     #[error(
         "can't reach a desktop: the X server of DISPLAY={display} belongs to a Wayland session, and reports neither its other \
-         windows nor the pointer and keys over them. Set the variables of that session: `export {variables}`. To use the X \
-         server all the same, set desktop = \"x11\" of capture-screen and actuator-mouse; for one run: --set \
-         capture-screen.desktop=x11 --set actuator-mouse.desktop=x11"
+         windows nor the pointer and keys over them: {remedy}. To use the X server all the same, set desktop = \"x11\" of \
+         capture-screen and actuator-mouse; for one run: --set capture-screen.desktop=x11 --set actuator-mouse.desktop=x11"
     )]
     Xwayland {
         /// Its name.
         display: String,
-        /// What to set, as a shell takes it.
-        variables: String,
+        /// What to set.
+        remedy: String,
     },
     /// The compositor on the session's bus is another one than that of WAYLAND_DISPLAY, and it was not chosen.
     #[error(

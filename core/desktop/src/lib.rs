@@ -2,8 +2,8 @@
 //! lies, whether it is in front, and what the screen shows.
 //!
 //! All places are in *screen pixels*: the system's own, from the top left corner of its first screen,
-//! x to the right and y down. (Under Wayland these are the units in which the compositor lays out monitors, on macOS
-//! points; see [`Picture::scale`].)
+//! x to the right and y down. (Under Wayland these are logical pixels, the units in which the compositor lays out
+//! monitors, on macOS points; see [`Picture::scale`].)
 //!
 //! ```no_run
 //! use flowpipe_desktop::{Desktop, Capture};
@@ -24,13 +24,16 @@
 //!   `input::system`. `pointer_history`: whether a person moves the pointer, where its place is reported later.
 //! - [`rect`], [`window`], [`monitor`], [`key`]: the parts of a desktop. [`hotkey`]: a key that is watched. `key_code`: keys under Wayland. [`error`]: what
 //!   can go wrong.
-//! - [`capabilities`]: what a desktop reports while the mouse plays. [`permission`]: what systems want to be asked before they show anything.
-//! - [`choice`]: which of them is used. [`session`]: which one fits. `backend`: what each of them does. `own`: which
+//! - [`capabilities`]: what a desktop reports while the mouse plays. [`acceptance`]: what to set where that is not all.
+//!   [`stop`]: what ends a run. [`permission`]: what systems want to be asked before they show anything.
+//! - [`choice`]: which of them is used. [`session`]: which one fits. [`advice`]: what to set where none does. `backend`: what each of them does. `own`: which
 //!   windows are those of this program.
 //! - `x11`: X11, used directly, because that is many times faster. `wlroots`: Wayland compositors with wlroots' protocols.
 //!   `mutter`: GNOME on Wayland. `portal`: other Wayland desktops, through the portal that asks the person. `bus`, `pipewire`:
 //!   what both use, and `libei`: their emulated input. `number`: names what is new. `xcap`: Windows and macOS, through the crate of that name.
 
+pub mod acceptance;
+pub mod advice;
 mod backend;
 #[cfg(all(feature = "mutter", target_os = "linux"))]
 mod bus;
@@ -67,6 +70,7 @@ mod pointer_history;
 pub mod portal;
 pub mod rect;
 pub mod session;
+pub mod stop;
 pub mod window;
 #[cfg(all(feature = "wlroots", unix, not(target_os = "macos")))]
 mod wlroots;
@@ -75,6 +79,7 @@ mod x11;
 #[cfg(all(feature = "xcap", any(windows, target_os = "macos")))]
 mod xcap;
 
+pub use acceptance::Acceptance;
 pub use capabilities::{Capabilities, Unreported};
 pub use choice::DesktopChoice;
 pub use desktop::Desktop;
@@ -87,4 +92,5 @@ pub use mutter::offer::offers_libei as mutter_offers_libei;
 #[cfg(all(feature = "mutter", target_os = "linux"))]
 pub use pipewire::presence::answers_in_session as pipewire_answers;
 pub use rect::Rect;
+pub use stop::Stop;
 pub use window::WindowId;

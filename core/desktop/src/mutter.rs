@@ -5,8 +5,8 @@
 //! GNOME 45 on through libei.
 //! No interface says where the windows of others are: there are monitors and regions alone.
 //!
-//! Places are in the compositor's own units, in which monitors are laid out. They are pixels, unless GNOME is set to scale
-//! by fractions: then a monitor of scale 2 has two pixels for each ([`crate::Picture::scale`]).
+//! Places are in the units in which the compositor lays out monitors. They are pixels, unless GNOME is set to scale by
+//! fractions: then they are logical pixels, and a monitor of scale 2 has two pixels for each ([`crate::Picture::scale`]).
 
 mod displays;
 mod grab;
@@ -148,10 +148,7 @@ fn lost(error: impl std::fmt::Display) -> DesktopError {
 }
 
 fn no_windows() -> DesktopError {
-    DesktopError::Unsupported(
-        "where windows are (GNOME does not report it under Wayland: name a monitor or a region, and set any_window = true of \
-         actuator-mouse)",
-    )
+    DesktopError::Unsupported("where windows are (GNOME does not report it under Wayland)")
 }
 
 impl Backend for Mutter {

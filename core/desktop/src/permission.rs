@@ -26,11 +26,10 @@ pub(crate) fn note() -> String {
 /// What to do about a desktop that can't be reached, after its reason.
 pub(crate) fn remedy() -> String {
     match hint() {
-        X11 => {
-            ": start flowpipe in a terminal of the desktop, or set DISPLAY to a running X server (over SSH, `ssh -X` \
-             sets it); `flowpipe doctor` checks it"
-                .to_owned()
-        }
+        X11 => format!(
+            ": {}; `flowpipe doctor` checks it",
+            crate::advice::choose_session()
+        ),
         hint => format!(" ({hint}); `flowpipe doctor` checks it"),
     }
 }

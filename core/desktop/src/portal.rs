@@ -8,7 +8,7 @@
 //! control of the mouse first uses the same session for pictures. So does the capture of a run whose mouse has a session:
 //! that stage has it, and gives its pictures to the other ([`session_server`], [`shared_session`]).
 //!
-//! Places are in the compositor's own units, as far as the portal says where a monitor is. Where a window is, it does not
+//! Places are in logical pixels, the compositor's units, as far as the portal says where a monitor is. Where a window is, it does not
 //! say: see [`source`].
 
 #[cfg(feature = "input")]
@@ -206,8 +206,8 @@ impl Portal {
 
 fn no_windows() -> DesktopError {
     DesktopError::Unsupported(
-        "where windows are (the desktop portal does not report it: set `monitor = 1`, which is the monitor or the window \
-         that you choose in its dialog)",
+        "where windows are (the desktop portal does not report it: monitor 1 is the monitor or the window that you choose in \
+         its dialog)",
     )
 }
 

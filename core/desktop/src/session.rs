@@ -67,26 +67,8 @@ fn by_session() -> Result<Arc<dyn Backend>, DesktopError> {
 fn of_wayland(display: &str) -> DesktopError {
     DesktopError::Xwayland {
         display: display.to_owned(),
-        variables: variables_of_wayland(&variable("XDG_RUNTIME_DIR")),
+        remedy: crate::advice::join_wayland_session(),
     }
-}
-
-/// The variables by which a Wayland session is known, with the name of a socket in this folder. Where there is none, with
-/// usual names.
-#[cfg(all(unix, not(target_os = "macos")))]
-fn variables_of_wayland(folder: &str) -> String {
-    if folder.is_empty() {
-        return "XDG_RUNTIME_DIR=/run/user/1000 WAYLAND_DISPLAY=wayland-0".to_owned();
-    }
-    let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let names = files.filter_map(|file| file.file_name().into_string().ok());
-    // The name is pasted into a shell.
-    let is_plain = |name: &str| name.bytes().all(|it| it.is_ascii_digit());
-    let name = names
-        .filter(|name| name.strip_prefix("wayland-").is_some_and(is_plain))
-        .min();
-    let name = name.unwrap_or_else(|| "wayland-0".to_owned());
-    format!("WAYLAND_DISPLAY={name}")
 }
 
 /// Whether the X server of a display belongs to a Wayland session: then `desktop = "auto"` refuses it. One that can't be
@@ -118,7 +100,9 @@ fn other(wayland: &str) -> Result<Option<Arc<dyn Backend>>, DesktopError> {
 fn no_wayland_interface(wayland: &str) -> String {
     let compositor = match wayland {
         "" => "WAYLAND_DISPLAY is not set".to_owned(),
-        name => format!("the compositor of WAYLAND_DISPLAY={name} does not have wlroots' protocols"),
+        name => {
+            format!("the compositor of WAYLAND_DISPLAY={name} does not have wlroots' protocols")
+        }
     };
     format!(
         "{compositor}, and neither GNOME nor a desktop portal that shows the screen answers on the session's bus \
@@ -236,7 +220,7 @@ impl Variables {
         Self { wayland, x11, kind }
     }
 
-    /// The session that they name. Under Wayland an X server may run besides, but it does not see the screen.
+    /// The session that they name. Under Wayland there may also be an X server, but it does not see the screen.
     #[cfg(all(unix, not(target_os = "macos")))]
     #[must_use]
     pub fn session(&self) -> Session<'_> {
@@ -261,18 +245,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_variables_of_wayland_can_be_pasted() {
-        let folder = tempfile::tempdir().unwrap();
-        let variables = || variables_of_wayland(folder.path().to_str().unwrap());
-        assert_eq!(variables(), "WAYLAND_DISPLAY=wayland-0");
-        for name in ["wayland-1", "wayland-1.lock", "wayland-$(ls)", "bus"] {
-            std::fs::write(folder.path().join(name), "").unwrap();
-        }
-        assert_eq!(variables(), "WAYLAND_DISPLAY=wayland-1");
-        assert!(variables_of_wayland("").contains("XDG_RUNTIME_DIR=/run/user/1000 "));
+    fn an_x_server_of_a_wayland_session_leads_to_that_session() {
         let error = of_wayland(":7").to_string();
         assert!(error.contains("DISPLAY=:7 belongs to a Wayland"), "{error}");
-        assert!(error.contains("`export "), "{error}");
+        assert!(
+            error.contains(": set the variables of that session"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_desktop_that_does_not_fit_is_left_by_both_stages() {
+        let error = unfit(DesktopChoice::X11, "DISPLAY is not set").to_string();
+        let options = "--set capture-screen.desktop=auto --set actuator-mouse.desktop=auto";
+        assert!(error.contains(options), "{error}");
     }
 
     #[cfg(all(feature = "mutter", feature = "wlroots", target_os = "linux"))]

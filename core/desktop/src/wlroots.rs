@@ -3,8 +3,8 @@
 //! Pictures come by `wlr-screencopy` into shared memory, the monitors by `xdg-output`. No protocol says where the windows
 //! of others are: sway's own interface does. Under other compositors there are monitors and regions alone.
 //!
-//! Places are in the compositor's own units, in which monitors are laid out: a monitor of scale 2 has two pixels for each
-//! ([`crate::Picture::scale`]).
+//! Places are in logical pixels, the units in which the compositor lays out monitors: a monitor of scale 2 has two pixels
+//! for each ([`crate::Picture::scale`]).
 
 mod buffer;
 mod grab;
@@ -17,10 +17,11 @@ mod sway;
 
 #[cfg(all(feature = "mutter", target_os = "linux"))]
 use std::os::fd::AsFd as _;
+use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use flowpipe_wayland::socket;
+use flowpipe_wayland::{compositors, socket};
 use wayland_client::Connection;
 
 use crate::backend::Backend;
@@ -46,6 +47,8 @@ pub(crate) struct Wlroots {
     outputs: Mutex<Outputs>,
     /// `None`: windows are not known.
     sway: Option<Arc<Sway>>,
+    /// The path of sway's own socket, where SWAYSOCK does not name it.
+    unnamed_sway: Option<PathBuf>,
     own: OwnProcesses,
     /// What the death of this program would leave at sway.
     #[cfg(feature = "input")]
@@ -73,16 +76,39 @@ impl Wlroots {
             return Ok(None);
         };
         let backend = connection.backend();
-        let sway = sway.and_then(|path| Sway::connect(path, backend.poll_fd()));
-        let sway = sway.map(Arc::new);
-        Ok(Some(Self {
+        let mut found = Self {
+            unnamed_sway: None,
             socket,
             outputs: Mutex::new(outputs),
-            sway,
+            sway: None,
             own: OwnProcesses::find(),
             #[cfg(feature = "input")]
             clean_up: Mutex::default(),
-        }))
+        };
+        let connected = sway.map(|path| (path, Sway::connect(path, backend.poll_fd())));
+        let failed = match connected {
+            Some((_, Ok(sway))) => {
+                found.sway = Some(Arc::new(sway));
+                return Ok(Some(found));
+            }
+            Some((path, Err(error))) => Some((path, error)),
+            None => None,
+        };
+        found.unnamed_sway = found.find_sway(backend.poll_fd());
+        if let Some((path, error)) = failed {
+            let remedy = found.missing_variable().map(|it| format!(": {it}"));
+            tracing::warn!(
+                "SWAYSOCK={}: {error}: windows are not known{}",
+                path.display(),
+                remedy.unwrap_or_default()
+            );
+        }
+        Ok(Some(found))
+    }
+
+    /// The path of sway's own socket, which is beside the compositor's, if it is sway.
+    fn find_sway(&self, compositor: BorrowedFd<'_>) -> Option<PathBuf> {
+        compositors::sway_socket(self.socket.parent()?, socket::peer(compositor)?)
     }
 
     /// Another connection.
@@ -97,8 +123,7 @@ impl Wlroots {
 
     fn sway(&self) -> Result<&Arc<Sway>> {
         self.sway.as_ref().ok_or(DesktopError::Unsupported(
-            "where windows are (under Wayland, only sway reports it, at SWAYSOCK: name a monitor or a region, and set \
-             any_window = true of actuator-mouse)",
+            "where windows are (under Wayland, only sway reports it, at SWAYSOCK)",
         ))
     }
 }
@@ -113,6 +138,14 @@ impl Backend for Wlroots {
             Some(_) => Capabilities::SWAY,
             None => Capabilities::WLROOTS,
         }
+    }
+
+    fn missing_variable(&self) -> Option<String> {
+        let path = self.unnamed_sway.as_ref()?;
+        let variable = compositors::variable("SWAYSOCK", path);
+        Some(format!(
+            "this compositor is sway, which reports windows and the hotkey at its own socket: `export {variable}`"
+        ))
     }
 
     fn windows(&self) -> Result<Vec<Titled>> {
@@ -152,7 +185,7 @@ impl Backend for Wlroots {
 
     fn hotkey(self: Arc<Self>, key: Key) -> Result<Box<dyn Hotkey>> {
         let Some(sway) = &self.sway else {
-            return Err(DesktopError::Unsupported("which keys are down"));
+            return Err(DesktopError::Unsupported("the hotkey"));
         };
         let hotkey = SwayHotkey::new(Arc::clone(sway), key)?;
         #[cfg(feature = "input")]
@@ -208,21 +241,19 @@ pub(crate) fn process_of_session() -> Option<u32> {
 }
 
 fn connection(socket: &Path) -> Result<Connection> {
-    let stream = socket::open(socket).map_err(|error| DesktopError::NoDesktop {
-        reason: format!(
-            "no Wayland compositor answers at {}: {error}",
-            socket.display()
-        ),
-    })?;
-    Connection::from_socket(stream).map_err(no_compositor)
+    let place = socket.display();
+    let stream =
+        socket::open(socket).map_err(|error| no_compositor(format!(" at {place}: {error}")))?;
+    Connection::from_socket(stream).map_err(|error| no_compositor(format!(" at {place}: {error}")))
 }
 
 fn session_socket() -> Result<PathBuf> {
-    socket::of_session().map_err(no_compositor)
+    socket::of_session().map_err(|error| no_compositor(format!(": {error}")))
 }
 
-fn no_compositor(error: impl std::fmt::Display) -> DesktopError {
-    DesktopError::NoDesktop {
-        reason: format!("no Wayland compositor answers: {error}"),
+fn no_compositor(why: String) -> DesktopError {
+    DesktopError::NoCompositor {
+        reason: format!("no Wayland compositor answers{why}"),
+        remedy: crate::advice::choose_socket(),
     }
 }

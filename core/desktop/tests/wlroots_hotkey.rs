@@ -164,5 +164,8 @@ fn all_keys_can_be_watched() {
     // A compositor whose own interface is not known.
     let desktop = Desktop::connect_wlroots(&socket, None).unwrap();
     let error = desktop.hotkey("F12").err().unwrap().to_string();
-    assert!(error.contains("which keys are down"), "{error}");
+    assert!(error.contains("the hotkey is not available"), "{error}");
+    let variable = desktop.missing_variable().unwrap();
+    let export = format!("`export SWAYSOCK={}`", sway.own_socket().display());
+    assert!(variable.ends_with(&export), "{variable}");
 }

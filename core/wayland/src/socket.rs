@@ -26,14 +26,19 @@ pub enum NoSession {
 /// # Errors
 /// When it names none.
 pub fn of_session() -> Result<PathBuf, NoSession> {
-    let path = |name| std::env::var_os(name).map(PathBuf::from);
-    let folder = path("XDG_RUNTIME_DIR").filter(|folder| folder.is_absolute());
-    match (path("WAYLAND_DISPLAY"), folder) {
+    let name = std::env::var_os("WAYLAND_DISPLAY").map(PathBuf::from);
+    match (name, runtime_folder()) {
         (Some(name), _) if name.is_absolute() => Ok(name),
         (Some(name), Some(folder)) => Ok(folder.join(name)),
         (Some(_), None) => Err(NoSession::NoFolder),
         (None, _) => Err(NoSession::NoDisplay),
     }
+}
+
+/// The folder that XDG_RUNTIME_DIR names.
+pub(crate) fn runtime_folder() -> Option<PathBuf> {
+    let folder = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+    folder.filter(|folder| folder.is_absolute())
 }
 
 /// Connects to a socket. One that has as many connections waiting as it takes is an error: a compositor that stands still

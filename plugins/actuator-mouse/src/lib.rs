@@ -25,7 +25,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use flowpipe_desktop::choice::KEPT_MOUSE_FILE;
-use flowpipe_desktop::{Desktop, DesktopChoice, DesktopError, Rect, WindowId};
+use flowpipe_desktop::{Desktop, DesktopChoice, Rect, WindowId};
 use flowpipe_plugin::message::{
     Action, FrameNote, GESTURE_OUTCOME, GESTURES, GestureOutcome, Gestures, LONGEST_MS,
 };
@@ -295,16 +295,11 @@ fn is_too_much(manner: &Manner, strokes: &[Stroke]) -> Option<String> {
 
 impl Mechanism {
     fn new(config: &Config, host: Host) -> Result<Self> {
-        let desktop = Desktop::connect_by(config.desktop).map_err(|error| match error {
-            DesktopError::Unfit { .. } => Error::new(format!(
-                "{error}; for one run: --set actuator-mouse.desktop=auto"
-            )),
-            error => error.into(),
-        })?;
+        let desktop = Desktop::connect_by(config.desktop)?;
         desktop.give_up_when(move || host.is_ending());
         let hotkey = watch::hotkey(&desktop, config)?;
         // Before a portal asks the person for the mouse.
-        unreported::check(desktop.capabilities(), config)?;
+        unreported::check(&desktop, config)?;
         let guard = Arc::new(Guard::default());
         let (mouse, reports) = SystemMouse::new(&desktop, config)?;
         let mut player = Player::new(Box::new(mouse), Arc::clone(&guard), config);

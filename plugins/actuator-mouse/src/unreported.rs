@@ -1,6 +1,6 @@
 //! What the desktop does not report, and whether that is accepted.
 
-use flowpipe_desktop::{Capabilities, Unreported};
+use flowpipe_desktop::{Acceptance, Capabilities, Desktop, Stop, Unreported};
 use flowpipe_plugin::{Error, Result, tracing};
 
 use crate::config::Config;
@@ -10,15 +10,20 @@ use crate::config::Config;
 ///
 /// # Errors
 /// When the config does not accept all that it relies on, with what to set.
-pub fn check(capabilities: Capabilities, config: &Config) -> Result<()> {
-    if let Some(line) = accepted(capabilities, config)? {
+pub fn check(desktop: &Desktop, config: &Config) -> Result<()> {
+    let variable = desktop.missing_variable();
+    if let Some(line) = accepted(desktop.capabilities(), variable.as_deref(), config)? {
         tracing::warn!("{line}");
     }
     Ok(())
 }
 
-/// What is to be logged. `None`: nothing.
-fn accepted(capabilities: Capabilities, config: &Config) -> Result<Option<String>> {
+/// What is to be logged. `None`: nothing. `variable`: what to set so that the desktop reports more.
+fn accepted(
+    capabilities: Capabilities,
+    variable: Option<&str>,
+    config: &Config,
+) -> Result<Option<String>> {
     let listed: Vec<Unreported> = capabilities
         .unreported()
         .filter(|&it| it == Unreported::Covered || is_relied_on(it, config))
@@ -27,27 +32,12 @@ fn accepted(capabilities: Capabilities, config: &Config) -> Result<Option<String
         return Ok(None);
     }
     let list: Vec<&str> = listed.iter().map(|&it| capabilities.describe(it)).collect();
-    let list = list.join("; ");
-    let relied_on = listed.into_iter().filter(|&it| is_relied_on(it, config));
-    let mut missing: Vec<Unreported> = relied_on.collect();
-    // Where windows are unknown, nothing is played otherwise.
-    if !capabilities.windows && missing.contains(&Unreported::Covered) {
-        missing.retain(|&it| it != Unreported::Covered);
-        let keys = match missing.as_slice() {
-            [] => "any_window = true".to_owned(),
-            missing => format!("any_window = true and {}", words(missing)),
-        };
-        let options = match missing.as_slice() {
-            [] => String::new(),
-            missing => format!(" {}", option(missing)),
-        };
-        return Err(Error::bad_config(format!(
-            "{}. To play all the same, set `monitor` or `region` of capture-screen, and {keys} of actuator-mouse; for one run, \
-             instead of --window: --set capture-screen.monitor=1 --set actuator-mouse.any_window=true{options}",
-            unreported(&list)
-        )));
+    let mut text = unreported(&list.join("; "), capabilities, config);
+    if let Some(variable) = variable {
+        text = format!("{text}. More is reported once a variable is set: {variable}");
     }
-    accept(&list, &missing, config).map(Some)
+    let acceptance = Acceptance::of(capabilities, |it| is_relied_on(it, config));
+    accept(text, &acceptance, config).map(Some)
 }
 
 /// The same of the pointer's place, where the desktop turns out not to report it.
@@ -55,12 +45,14 @@ fn accepted(capabilities: Capabilities, config: &Config) -> Result<Option<String
 /// # Errors
 /// As [`check`].
 pub fn pointer(why: &str, config: &Config) -> Result<()> {
-    let what = Capabilities::PORTAL.describe(Unreported::Pointer);
+    let without = Capabilities::PORTAL;
     let mut missing = config.accept.clone();
     missing.push(Unreported::Pointer);
     missing.sort_unstable();
     missing.dedup();
-    let line = accept(&format!("{what}: {why}"), &missing, config)?;
+    let list = format!("{}: {why}", without.describe(Unreported::Pointer));
+    let text = unreported(&list, without, config);
+    let line = accept(text, &Acceptance::listed(missing), config)?;
     tracing::warn!("{line}");
     Ok(())
 }
@@ -73,37 +65,35 @@ fn is_relied_on(what: Unreported, config: &Config) -> bool {
     }
 }
 
-/// The line to log.
-fn accept(list: &str, missing: &[Unreported], config: &Config) -> Result<String> {
-    let text = unreported(list);
-    if missing.iter().all(|it| config.accept.contains(it)) {
+/// The line to log: `text`.
+fn accept(text: String, acceptance: &Acceptance, config: &Config) -> Result<String> {
+    if acceptance.is_met_by(&config.accept) {
         return Ok(text);
     }
-    Err(Error::bad_config(format!(
-        "{text}. Set {} of actuator-mouse to play all the same; for one run: {}",
-        words(missing),
-        option(missing)
-    )))
+    let (keys, options) = (acceptance.keys(), acceptance.options());
+    Err(Error::bad_config(match acceptance.needs_monitor() {
+        true => format!(
+            "{text}. To play all the same, set `monitor` or `region` of capture-screen, and {keys} of actuator-mouse; for one \
+             run, instead of --window: {options}"
+        ),
+        false => format!(
+            "{text}. Set {keys} of actuator-mouse to play all the same; for one run: {options}"
+        ),
+    }))
 }
 
-fn unreported(list: &str) -> String {
-    format!("this desktop does not report: {list}. Ctrl-C in the terminal ends the run")
-}
-
-/// The key that accepts them.
-fn words(missing: &[Unreported]) -> String {
-    format!("accept = {}", list(missing))
-}
-
-/// The option of `flowpipe run` that accepts them.
-fn option(missing: &[Unreported]) -> String {
-    format!("--set actuator-mouse.accept='{}'", list(missing))
-}
-
-/// As TOML.
-fn list(missing: &[Unreported]) -> String {
-    let names: Vec<String> = missing.iter().map(|it| format!("\"{it}\"")).collect();
-    format!("[{}]", names.join(", "))
+/// What is not reported, and what ends the run all the same.
+fn unreported(list: &str, capabilities: Capabilities, config: &Config) -> String {
+    let hotkey = Some(config.hotkey.as_str());
+    let stop = Stop {
+        hotkey: hotkey.filter(|it| capabilities.hotkey && !it.is_empty()),
+        by_hand: capabilities.pointer && config.by_hand,
+        corners: capabilities.pointer && config.corners,
+    };
+    format!(
+        "this desktop does not report: {list}. {} ends the run",
+        stop.in_words()
+    )
 }
 
 #[cfg(test)]
@@ -111,7 +101,8 @@ mod tests {
     use super::*;
 
     fn refused(capabilities: Capabilities, config: &Config) -> Option<String> {
-        check(capabilities, config).err().map(|it| it.to_string())
+        let accepted = accepted(capabilities, None, config);
+        accepted.err().map(|it| it.to_string())
     }
 
     #[test]
@@ -163,19 +154,19 @@ mod tests {
 
     #[test]
     fn covered_windows_are_listed_also_where_any_window_accepts_them() {
-        let line = |capabilities, config: &Config| accepted(capabilities, config).unwrap();
+        let line = |capabilities, config: &Config| accepted(capabilities, None, config).unwrap();
         let mut config = Config {
             any_window: true,
             accept: vec![Unreported::Hotkey],
             ..Config::default()
         };
-        let gnome = "this desktop does not report: which keys are down (the hotkey does not end the run); whether the window \
-                     moves and what covers it (a press on the board may go to something else). Ctrl-C in the terminal ends \
-                     the run";
+        let gnome = "this desktop does not report: the hotkey (it does not end the run); whether the window moves and what \
+                     covers it (a press on the board may go to something else). Ctrl-C in the terminal or a hand on the \
+                     mouse ends the run";
         assert_eq!(line(Capabilities::MUTTER, &config).as_deref(), Some(gnome));
         (config.hotkey, config.accept) = (String::new(), Vec::new());
         let gnome = "this desktop does not report: whether the window moves and what covers it (a press on the board may go \
-                     to something else). Ctrl-C in the terminal ends the run";
+                     to something else). Ctrl-C in the terminal or a hand on the mouse ends the run";
         assert_eq!(line(Capabilities::MUTTER, &config).as_deref(), Some(gnome));
         assert_eq!(line(Capabilities::X11, &config), None);
     }
@@ -213,5 +204,38 @@ mod tests {
         );
         config.accept.push(Unreported::Pointer);
         assert!(pointer("PipeWire has ended", &config).is_ok());
+    }
+
+    #[test]
+    fn what_ends_the_run_is_named_where_the_desktop_reports_it() {
+        let mut config = Config {
+            accept: vec![Unreported::Pointer, Unreported::Covered],
+            ..Config::default()
+        };
+        let line = |config: &Config| {
+            let line = accepted(Capabilities::SWAY, None, config).unwrap();
+            line.unwrap()
+        };
+        let sway = line(&config);
+        assert!(
+            sway.ends_with(". F12 or Ctrl-C in the terminal ends the run"),
+            "{sway}"
+        );
+        config.hotkey.clear();
+        let sway = line(&config);
+        assert!(
+            sway.ends_with(". Ctrl-C in the terminal ends the run"),
+            "{sway}"
+        );
+    }
+
+    #[test]
+    fn the_variable_that_is_missing_comes_before_what_to_accept() {
+        let variable = "this compositor is sway: `export SWAYSOCK=/run/sway`";
+        let error = accepted(Capabilities::WLROOTS, Some(variable), &Config::default());
+        let text = error.unwrap_err().to_string();
+        let (before, after) = text.split_once(variable).unwrap();
+        assert!(before.contains("does not report"), "{text}");
+        assert!(after.contains("To play all the same"), "{text}");
     }
 }

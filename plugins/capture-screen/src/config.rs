@@ -22,10 +22,10 @@ pub struct Config {
     /// capitals or not; of several the one in front.
     #[schemars(length(min = 1))]
     pub window: Option<String>,
-    /// A whole monitor by its number; 1 is the main one.
+    /// A whole monitor by its number; 1 is the main one. A number that does not exist is an error that lists them.
     #[schemars(range(min = 1))]
     pub monitor: Option<usize>,
-    /// A part of the screen.
+    /// A part of the screen, in pixels; on a scaled monitor under Wayland in the compositor's logical pixels.
     pub region: Option<Region>,
     /// Captures per second.
     #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1000))]
@@ -41,7 +41,7 @@ pub struct Config {
     pub desktop: DesktopChoice,
 }
 
-/// A part of the screen, in screen pixels.
+/// A part of the screen, in pixels; on a scaled monitor under Wayland in the compositor's logical pixels.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Region {
@@ -121,7 +121,7 @@ impl Region {
         } = self;
         if width == 0 || height == 0 {
             return Err(Error::bad_config(format!(
-                "region is {width} x {height} pixels, there is nothing to see in it"
+                "region is {width} x {height}, there is nothing to see in it: width and height must be at least 1"
             )));
         }
         Ok(Rect {
@@ -172,7 +172,10 @@ mod tests {
                 json!({ "window": "a", "region": region }),
                 "only one of them",
             ),
-            (json!({ "region": empty }), "region is 0 x 4 pixels"),
+            (
+                json!({ "region": empty }),
+                "region is 0 x 4, there is nothing",
+            ),
             (json!({ "monitor": 0 }), "monitor is 0"),
             (json!({ "window": " " }), "window is empty"),
             (json!({ "rate": 0 }), "rate is 0"),

@@ -1,7 +1,7 @@
 //! One capture after another.
 
 use flowpipe_desktop::choice::KEPT_SCREEN_FILE;
-use flowpipe_desktop::{Desktop, DesktopError, Grabber};
+use flowpipe_desktop::{Desktop, Grabber};
 use flowpipe_plugin::{Cancel, Capture, Effect, EffectKind, Error, FrameSink, Host, Next, Result};
 
 use crate::config::Config;
@@ -48,7 +48,7 @@ impl Capture for CaptureScreen {
     fn new(config: Config, host: &Host) -> Result<Self> {
         // Before anything else: a wrong config is reported even where there is no screen.
         config.check()?;
-        let desktop = Desktop::connect_by(config.desktop).map_err(with_option)?;
+        let desktop = Desktop::connect_by(config.desktop)?;
         let run = *host;
         desktop.give_up_when(move || run.is_ending());
         Self::on(desktop, &config)
@@ -73,16 +73,6 @@ impl Capture for CaptureScreen {
             }
         }
         Ok(Next::More)
-    }
-}
-
-/// The error, with the option of `flowpipe run` that does what it advises.
-fn with_option(error: DesktopError) -> Error {
-    match error {
-        DesktopError::Unfit { .. } => Error::new(format!(
-            "{error}; for one run: --set capture-screen.desktop=auto"
-        )),
-        error => error.into(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What is captured.
 
-use flowpipe_desktop::{Capture, Desktop, Grabber, Monitor, Picture, Rect, WindowId};
+use flowpipe_desktop::{Acceptance, Capture, Desktop, Grabber, Monitor, Picture, Rect, WindowId};
 use flowpipe_plugin::{Error, Result, tracing};
 
 use crate::config::Subject;
@@ -52,14 +52,7 @@ impl Target {
     pub fn new(subject: Subject, waits: bool, desktop: &Desktop) -> Result<Self> {
         match subject {
             Subject::Window(_) if !desktop.capabilities().windows => {
-                let reason = match desktop.titles() {
-                    Err(error) => error.to_string(),
-                    Ok(_) => "where windows are is not reported".to_owned(),
-                };
-                Err(Error::bad_config(format!(
-                    "`window` can't be used on this desktop: {reason}; for one run, instead of --window: --set \
-                     capture-screen.monitor=1 --set actuator-mouse.any_window=true"
-                )))
+                Err(Error::bad_config(no_windows(desktop)))
             }
             Subject::Window(title) => Ok(Self::Window(WindowSearch {
                 title,
@@ -128,7 +121,26 @@ impl Target {
     }
 }
 
-/// Reports that there is no monitor of a number, and which there are.
+/// Reports that a desktop does not report windows, with all that has to be set to play there.
+fn no_windows(desktop: &Desktop) -> String {
+    const TEXT: &str = "`window` can't be used on this desktop";
+    if let Some(variable) = desktop.missing_variable() {
+        return format!("{TEXT} yet: {variable}, and start the run again");
+    }
+    let reason = match desktop.titles() {
+        Err(error) => error.to_string(),
+        Ok(_) => "where windows are is not reported".to_owned(),
+    };
+    let acceptance = Acceptance::of(desktop.capabilities(), |_| true);
+    format!(
+        "{TEXT}: {reason}. Set `monitor` or `region` in its place, and {} of actuator-mouse; for one run, instead of --window: \
+         {}",
+        acceptance.keys(),
+        acceptance.options()
+    )
+}
+
+/// Reports that there is no monitor of a number, which there are, and the nearest one.
 fn no_monitor(number: usize, monitors: &[Monitor]) -> String {
     let there = (1..)
         .zip(monitors)
@@ -142,8 +154,11 @@ fn no_monitor(number: usize, monitors: &[Monitor]) -> String {
             format!("{number} ({name}, {width} x {height} at {x}, {y})")
         });
     let there: Vec<String> = there.collect();
+    // They are numbered from 1 on.
+    let nearest = number.min(monitors.len()).max(1);
     format!(
-        "monitor is {number}, but the screen has {}: {}; for one run: --set capture-screen.monitor=1",
+        "monitor is {number}, but the screen has {}: {}; did you mean {nearest}? For one run: --set \
+         capture-screen.monitor={nearest}",
         monitors.len(),
         there.join(", ")
     )
@@ -222,8 +237,8 @@ mod tests {
         };
         assert_eq!(
             no_monitor(3, &[monitor("DP-1", 0), monitor("DP-2", 800)]),
-            "monitor is 3, but the screen has 2: 1 (DP-1, 800 x 600 at 0, 0), 2 (DP-2, 800 x 600 at 800, 0); for one run: \
-             --set capture-screen.monitor=1"
+            "monitor is 3, but the screen has 2: 1 (DP-1, 800 x 600 at 0, 0), 2 (DP-2, 800 x 600 at 800, 0); did you \
+             mean 2? For one run: --set capture-screen.monitor=2"
         );
     }
 }

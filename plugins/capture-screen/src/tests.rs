@@ -244,7 +244,7 @@ fn monitors_and_regions() {
         "{error}"
     );
     assert!(
-        error.ends_with("; for one run: --set capture-screen.monitor=1"),
+        error.ends_with("; did you mean 1? For one run: --set capture-screen.monitor=1"),
         "{error}"
     );
 }

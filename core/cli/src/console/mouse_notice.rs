@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use flowpipe_desktop::Capabilities;
 use flowpipe_desktop::session::{Session, Variables};
+use flowpipe_desktop::{Capabilities, Stop};
 use flowpipe_host::message::Message;
 use flowpipe_message::{FrameNote, GESTURES, Gestures};
 use flowpipe_puzzle::message::{STROKES, Strokes};
@@ -65,7 +65,7 @@ impl MouseNotice {
         let [x, y] = frame.origin;
         let size = frame
             .size
-            .map(|[width, height]| format!(", {width} x {height} pixels"));
+            .map(|[width, height]| format!(", {width} x {height} {}", unit(frame)));
         let place = format!("{name} at {x:.0}, {y:.0}{}", size.unwrap_or_default());
         Some(match self.dry {
             true => format!("{place}: a dry run, the mouse is not moved and nothing is clicked"),
@@ -77,19 +77,30 @@ impl MouseNotice {
     }
 }
 
+/// What places on the screen of a frame are counted in.
+fn unit(frame: &FrameNote) -> String {
+    match frame.scale {
+        1.0 => "pixels".to_owned(),
+        scale => format!("logical pixels (scale {})", (scale * 100.0).round() / 100.0),
+    }
+}
+
 /// What stops the mouse where a frame was captured.
 fn stops(driver: &MouseDriver, frame: &FrameNote) -> String {
     let capabilities = capabilities(frame);
-    match &driver.hotkey {
-        Some(hotkey) if capabilities.hotkey || is_sway(driver, frame) => {
-            format!("{} or Ctrl-C", escaped(hotkey))
-        }
-        // Some portals report the pointer. Where it is not reported, the run starts only if that is accepted.
-        _ if driver.by_hand && (capabilities.pointer || !driver.accepts_unnoticed) => {
-            "Ctrl-C, or a hand on the mouse,".to_owned()
-        }
-        _ => "Ctrl-C".to_owned(),
-    }
+    let hotkey = driver.hotkey.as_deref();
+    let hotkey = hotkey.filter(|_| capabilities.hotkey || is_sway(driver, frame));
+    let hotkey = hotkey.map(|name| escaped(name).to_string());
+    // Some portals report the pointer. Where it is not reported, the run starts only if that is accepted.
+    let desktop = frame.desktop.as_deref();
+    let may_be_reported = desktop.is_none_or(|name| name.starts_with("portal "));
+    let is_noticed = capabilities.pointer || may_be_reported && !driver.accepts_unnoticed;
+    let stop = Stop {
+        hotkey: hotkey.as_deref(),
+        by_hand: driver.by_hand && is_noticed,
+        corners: driver.corners && is_noticed,
+    };
+    stop.in_words()
 }
 
 /// Whether a frame shows sway, which reports keys and windows, of all compositors with wlroots' protocols. On the others, the
@@ -126,6 +137,7 @@ mod tests {
             hotkey: hotkey.map(str::to_owned),
             any_window: true,
             by_hand: false,
+            corners: false,
             accepts_unnoticed: false,
             accepts_no_hotkey: false,
             desktop: None,
@@ -145,7 +157,7 @@ mod tests {
             .with_window(7)
             .with_title("Flow \u{1b} Free");
         let line = "the window \"Flow \\u001b Free\" at 20, 10, 600 x 700 pixels: the real mouse plays there; F12 or \
-                    Ctrl-C stops it";
+                    Ctrl-C in the terminal stops it";
         assert_eq!(notice.line(&frame).as_deref(), Some(line));
         assert_eq!(notice.line(&frame.clone().with_origin([30.0, 10.0])), None);
         assert!(notice.line(&frame.clone().with_window(8)).is_some());
@@ -162,7 +174,8 @@ mod tests {
             "{line}"
         );
         let line = notice(None, false).line(&monitor).unwrap();
-        let words = "monitor 1 (screen) at 0, 0, 800 x 600 pixels: the real mouse plays there; Ctrl-C stops it";
+        let words = "monitor 1 (screen) at 0, 0, 800 x 600 pixels: the real mouse plays there; Ctrl-C in the terminal stops \
+                     it";
         assert_eq!(line, words);
     }
 
@@ -180,23 +193,46 @@ mod tests {
             let line = notice.line(&frame.with_desktop(desktop)).unwrap();
             line.split_once("; ").unwrap().1.to_owned()
         };
-        assert_eq!(words("x11 :0", false), "F12 or Ctrl-C stops it");
-        let hand = "Ctrl-C, or a hand on the mouse, stops it";
+        let all = "F12, Ctrl-C in the terminal or a hand on the mouse stops it";
+        assert_eq!(words("x11 :0", false), all);
+        let hand = "Ctrl-C in the terminal or a hand on the mouse stops it";
+        let ctrl_c = "Ctrl-C in the terminal stops it";
         let bus = "unix:path=/run/user/1000/bus";
         assert_eq!(words(&format!("mutter {bus}"), true), hand);
         assert_eq!(words(&format!("portal {bus}"), false), hand);
-        assert_eq!(words(&format!("portal {bus}"), true), "Ctrl-C stops it");
+        assert_eq!(words(&format!("portal {bus}"), true), ctrl_c);
         let wlroots = "wlroots /run/user/1000/wayland-1";
-        assert_eq!(words(wlroots, true), "Ctrl-C stops it");
+        assert_eq!(words(wlroots, true), ctrl_c);
         // It is sway, else the run would not have started.
-        assert_eq!(words(wlroots, false), "F12 or Ctrl-C stops it");
-        let sway = MouseDriver {
+        let sway = "F12 or Ctrl-C in the terminal stops it";
+        assert_eq!(words(wlroots, false), sway);
+        let driver = MouseDriver {
             accepts_no_hotkey: true,
             ..driver(Some("F12"))
         };
         let window = FrameNote::of("Flow").with_desktop(wlroots).with_window(7);
-        let line = MouseNotice::new(Some(sway), false).line(&window).unwrap();
-        assert!(line.ends_with("F12 or Ctrl-C stops it"), "{line}");
+        let line = MouseNotice::new(Some(driver), false).line(&window).unwrap();
+        assert!(line.ends_with(sway), "{line}");
+    }
+
+    #[test]
+    fn a_corner_is_named_where_a_hand_alone_ends_nothing() {
+        let driver = MouseDriver {
+            corners: true,
+            ..driver(None)
+        };
+        let frame = on_x11("Flow").with_size([600, 700]);
+        let line = MouseNotice::new(Some(driver), false).line(&frame).unwrap();
+        let words = "; Ctrl-C in the terminal or the pointer in a corner of the screen stops it";
+        assert!(line.ends_with(words), "{line}");
+    }
+
+    #[test]
+    fn places_on_a_scaled_monitor_are_no_pixels() {
+        let frame = on_x11("Flow").with_size([600, 700]).with_scale(1.25);
+        let line = notice(None, true).line(&frame).unwrap();
+        let words = "at 0, 0, 600 x 700 logical pixels (scale 1.25): ";
+        assert!(line.contains(words), "{line}");
     }
 
     #[test]

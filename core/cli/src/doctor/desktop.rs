@@ -2,7 +2,7 @@
 //! reports.
 
 use flowpipe_desktop::session::{Session, Variables};
-use flowpipe_desktop::{Capabilities, Unreported};
+use flowpipe_desktop::{Acceptance, Capabilities, advice};
 
 use super::Diagnosis;
 use super::wayland::Compositor;
@@ -10,9 +10,10 @@ use super::wayland::Compositor;
 const DESKTOP: &str = "desktop";
 const NO_MOUSE_ADVICE: &str =
     "games can be captured, not played: this desktop does not let programs control the mouse";
-const NO_DESKTOP_ADVICE: &str = "nothing can be captured or played there: see the check of the Wayland session";
-const XWAYLAND_ADVICE: &str = "for live play set WAYLAND_DISPLAY and XDG_RUNTIME_DIR to those of the session, or set desktop = \
-     \"x11\" of capture-screen and actuator-mouse, and accept = [\"pointer\", \"hotkey\", \"covered\"] of actuator-mouse";
+const NO_DESKTOP_ADVICE: &str =
+    "nothing can be captured or played there: see the check of the Wayland session";
+const SWAY_ADVICE: &str = "set SWAYSOCK as the advice of the check wayland says, and check again: windows and the hotkey are \
+     reported then";
 
 /// The desktop of a session. `compositor`: of a Wayland session, if it answers. `is_xwayland`: whether the X server of a display
 /// belongs to a Wayland session.
@@ -29,7 +30,12 @@ pub fn finding(
             "\"auto\" is an error: the X server of DISPLAY={display} belongs to a Wayland session. It reports {}",
             Capabilities::XWAYLAND
         );
-        return Diagnosis::warning(DESKTOP, found, XWAYLAND_ADVICE);
+        let x11 = Acceptance::of(Capabilities::XWAYLAND, |_| true).keys();
+        let advice = format!(
+            "for live play {}. Or set desktop = \"x11\" of capture-screen and actuator-mouse, and {x11} of actuator-mouse",
+            advice::join_wayland_session()
+        );
+        return Diagnosis::warning(DESKTOP, found, advice);
     }
     let by = match (variables.wayland.as_str(), &session) {
         (_, Session::None) => {
@@ -42,6 +48,13 @@ pub fn finding(
     let (name, capabilities, has_mouse) = match (session == Session::Other, compositor) {
         (false, _) => ("x11", Capabilities::X11, true),
         (true, Some(Compositor::Sway)) => ("wlroots (sway)", Capabilities::SWAY, true),
+        (true, Some(Compositor::UnnamedSway)) => {
+            let found = format!(
+                "\"auto\" is wlroots (sway, without SWAYSOCK, by {by}). It reports {}",
+                Capabilities::WLROOTS
+            );
+            return Diagnosis::ok(DESKTOP, found).advised(SWAY_ADVICE);
+        }
         (true, Some(Compositor::Wlroots { has_mouse })) => {
             ("wlroots", Capabilities::WLROOTS, has_mouse)
         }
@@ -89,25 +102,16 @@ fn advice(capabilities: Capabilities, has_mouse: bool) -> Option<String> {
     if !has_mouse {
         return Some(NO_MOUSE_ADVICE.to_owned());
     }
-    let names: Vec<String> = capabilities
-        .unreported()
-        // `any_window` accepts it.
-        .filter(|&it| capabilities.windows || it != Unreported::Covered)
-        .map(|it| format!("\"{it}\""))
-        .collect();
-    let any_window = match capabilities.windows {
+    let acceptance = Acceptance::of(capabilities, |_| true);
+    let window = match acceptance.needs_monitor() {
         true => "",
-        false => "any_window = true and ",
+        false => "--window TITLE ",
     };
-    let options = match capabilities.windows {
-        true => "--window TITLE",
-        false => "--set capture-screen.monitor=1 --set actuator-mouse.any_window=true",
-    };
-    (!names.is_empty()).then(|| {
-        let names = names.join(", ");
+    (!acceptance.is_met_by(&[])).then(|| {
         format!(
-            "to play there, set {any_window}accept = [{names}] of actuator-mouse; for one run: `flowpipe run live {options} \
-             --set actuator-mouse.accept='[{names}]'`"
+            "to play there, set {} of actuator-mouse; for one run: `flowpipe run live {window}{}`",
+            acceptance.keys(),
+            acceptance.options()
         )
     })
 }
@@ -129,9 +133,25 @@ mod tests {
         };
         assert!(shown(false).contains("is x11 (by DISPLAY=:7)"));
         let xwayland = shown(true);
-        for part in ["belongs to a Wayland session", "set WAYLAND_DISPLAY"] {
+        for part in [
+            "belongs to a Wayland session",
+            "for live play set the variables of that session",
+        ] {
             assert!(xwayland.contains(part), "{xwayland}");
         }
+    }
+
+    #[test]
+    fn sway_without_its_socket_leads_to_it() {
+        let variables = Variables {
+            wayland: "wayland-1".to_owned(),
+            ..Variables::default()
+        };
+        let finding = finding(&variables, Some(Compositor::UnnamedSway), |_| false);
+        assert!(finding.found.contains("without SWAYSOCK"), "{finding:?}");
+        let advice = finding.advice.unwrap();
+        assert!(advice.contains("set SWAYSOCK"), "{advice}");
+        assert!(!advice.contains("accept"), "{advice}");
     }
 
     #[test]

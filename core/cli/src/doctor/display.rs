@@ -5,6 +5,7 @@ use x11rb::errors::ReplyError;
 use x11rb::protocol::xproto::{AtomEnum, ConnectionExt as _, Window};
 use x11rb::rust_connection::RustConnection;
 
+use flowpipe_desktop::advice;
 use flowpipe_desktop::session::{self, Session, Variables};
 
 use super::time_limit::within_time;
@@ -14,8 +15,6 @@ const DISPLAY: &str = "display";
 const MANAGER: &str = "window-manager";
 const MOUSE: &str = "xtest";
 
-const NO_DISPLAY_ADVICE: &str = "for live play start flowpipe in a terminal of the desktop, or set DISPLAY (over SSH, \
-     `ssh -X` sets it). Replays, `solve`, `see` and `play --terminal` need no display";
 const UNREACHABLE_ADVICE: &str = "check that the X server of DISPLAY runs, and that this user may use it (XAUTHORITY, \
      `xhost`)";
 const NO_MANAGER_ADVICE: &str = "start one (such as openbox): without it, the game's window can't be brought to the front \
@@ -63,7 +62,13 @@ fn without_display(wayland: Option<&str>) -> Vec<Diagnosis> {
     let found = "neither DISPLAY nor WAYLAND_DISPLAY is set";
     vec![
         match wayland {
-            None => Diagnosis::warning(DISPLAY, found, NO_DISPLAY_ADVICE),
+            None => {
+                let advice = format!(
+                    "replays, `solve`, `see` and `play --terminal` need no display; for live play {}",
+                    advice::choose_session()
+                );
+                Diagnosis::warning(DISPLAY, found, advice)
+            }
             Some(_) => Diagnosis::skipped(DISPLAY, "there is no X11 display"),
         },
         Diagnosis::skipped(MANAGER, "there is no X11 display"),

@@ -5,7 +5,7 @@ use super::time_limit::within_time;
 use super::wayland::{PIPEWIRE_ADVICE, WAYLAND};
 
 const MONITORS_ADVICE: &str =
-    "capture a monitor or a region: GNOME does not report where windows are";
+    "capture a monitor or a region; the check desktop names all that is to be set";
 
 /// What a session of GNOME is good for, which is described so.
 pub fn finding(session: &str) -> Diagnosis {
@@ -20,5 +20,5 @@ pub fn finding(session: &str) -> Diagnosis {
     };
     let found =
         format!("{session} of GNOME: pictures, monitors, mouse{by}; where windows are is unknown");
-    Diagnosis::warning(WAYLAND, found, MONITORS_ADVICE)
+    Diagnosis::ok(WAYLAND, found).advised(MONITORS_ADVICE)
 }

@@ -1,6 +1,6 @@
 //! The Wayland session: what its compositor lets a program do.
 
-use flowpipe_desktop::{Capabilities, Desktop, DesktopChoice, DesktopError};
+use flowpipe_desktop::{Capabilities, Desktop, DesktopChoice, DesktopError, advice};
 use flowpipe_wayland::{Globals, socket};
 use wayland_client::Connection;
 
@@ -11,6 +11,8 @@ pub const WAYLAND: &str = "wayland";
 
 const UNREACHABLE_ADVICE: &str =
     "check that the compositor of WAYLAND_DISPLAY runs, and that XDG_RUNTIME_DIR names its folder";
+/// Of variables that name no compositor.
+const WRONG_NAME_ADVICE: &str = "check that the compositor of WAYLAND_DISPLAY runs";
 const NO_NAME_ADVICE: &str =
     "start flowpipe in a terminal of the desktop, or set WAYLAND_DISPLAY to the name of its socket";
 const OTHER_ADVICE: &str = "set WAYLAND_DISPLAY and DBUS_SESSION_BUS_ADDRESS to those of one session, or desktop = \"mutter\" of \
@@ -26,8 +28,8 @@ const PORTAL_WITHOUT_MOUSE_ADVICE: &str = "the desktop portal shows the screen a
 #[cfg(target_os = "linux")]
 pub const PIPEWIRE_ADVICE: &str = "start PipeWire (`systemctl --user start pipewire wireplumber`): all pictures of this session \
      come through it";
-const NO_WINDOWS_ADVICE: &str = "capture a monitor or a region. Windows are found by their titles under sway, with SWAYSOCK \
-     set";
+const NO_WINDOWS_ADVICE: &str =
+    "capture a monitor or a region: of these compositors, only sway reports where windows are";
 
 /// What is needed of a compositor, and what for.
 const PICTURES: &str = "zwlr_screencopy_manager_v1";
@@ -39,6 +41,8 @@ const MONITORS: &str = "zxdg_output_manager_v1";
 pub enum Compositor {
     /// By wlroots' protocols, and by sway's own interface.
     Sway,
+    /// By wlroots' protocols: sway, whose own socket SWAYSOCK does not name.
+    UnnamedSway,
     /// By wlroots' protocols.
     Wlroots {
         /// Whether it has a virtual pointer.
@@ -82,8 +86,8 @@ fn compositor(name: Option<&str>, portal: Option<Compositor>) -> (Diagnosis, Opt
         Ok(interfaces) => interfaces,
         Err(reason) => {
             let found = format!("{session}: {reason}");
-            let finding = Diagnosis::problem(WAYLAND, found, UNREACHABLE_ADVICE);
-            return (finding, None);
+            let advice = format!("{WRONG_NAME_ADVICE}, or {}", advice::choose_socket());
+            return (Diagnosis::problem(WAYLAND, found, advice), None);
         }
     };
     let needed = [
@@ -112,7 +116,7 @@ fn compositor(name: Option<&str>, portal: Option<Compositor>) -> (Diagnosis, Opt
         Ok(Err(error)) => return unreachable(error.to_string()),
         Err(reason) => return unreachable(reason),
     };
-    let (choice, capabilities) = desktop.unzip();
+    let choice = desktop.as_ref().map(|it| it.choice);
     #[cfg(target_os = "linux")]
     if choice == Some(DesktopChoice::Mutter) {
         return (super::gnome::finding(&session), Some(Compositor::Gnome));
@@ -139,7 +143,13 @@ fn compositor(name: Option<&str>, portal: Option<Compositor>) -> (Diagnosis, Opt
             None => LACKING_ADVICE,
         };
         let compositor = portal.or(Some(Compositor::Other));
-        return (Diagnosis::warning(WAYLAND, found, advice), compositor);
+        let finding = match compositor {
+            Some(Compositor::Portal {
+                has_mouse: true, ..
+            }) => Diagnosis::ok(WAYLAND, found).advised(advice),
+            _ => Diagnosis::warning(WAYLAND, found, advice),
+        };
+        return (finding, compositor);
     }
     if !has(MOUSE) {
         let found = format!(
@@ -149,21 +159,40 @@ fn compositor(name: Option<&str>, portal: Option<Compositor>) -> (Diagnosis, Opt
         let finding = Diagnosis::warning(WAYLAND, found, NO_POINTER_ADVICE);
         return (finding, Some(Compositor::Wlroots { has_mouse: false }));
     }
-    if !capabilities.is_some_and(|it| it.windows) {
+    if !desktop.as_ref().is_some_and(|it| it.capabilities.windows) {
         let found = format!("{session}: {}; where windows are is unknown", words(there));
-        let finding = Diagnosis::warning(WAYLAND, found, NO_WINDOWS_ADVICE);
-        return (finding, Some(Compositor::Wlroots { has_mouse: true }));
+        return match desktop.and_then(|it| it.missing_variable) {
+            Some(variable) => {
+                let finding = Diagnosis::warning(WAYLAND, found, variable);
+                (finding, Some(Compositor::UnnamedSway))
+            }
+            None => {
+                let finding = Diagnosis::ok(WAYLAND, found).advised(NO_WINDOWS_ADVICE);
+                (finding, Some(Compositor::Wlroots { has_mouse: true }))
+            }
+        };
     }
     let found = format!("{session}: {}, windows (sway)", words(there));
     (Diagnosis::ok(WAYLAND, found), Some(Compositor::Sway))
 }
 
-/// The way to the desktop that `"auto"` takes, and what it reports. `None`: there is none.
-fn desktop() -> Result<Option<(DesktopChoice, Capabilities)>, DesktopError> {
+/// The desktop that `"auto"` is.
+struct AutoDesktop {
+    choice: DesktopChoice,
+    capabilities: Capabilities,
+    /// What to set so that it reports more.
+    missing_variable: Option<String>,
+}
+
+/// The desktop that `"auto"` is. `None`: there is none.
+fn desktop() -> Result<Option<AutoDesktop>, DesktopError> {
     let desktop = Desktop::connect_wayland()?;
     Ok(desktop.and_then(|desktop| {
-        let choice = DesktopChoice::of_session_name(&desktop.session_name())?;
-        Some((choice, desktop.capabilities()))
+        Some(AutoDesktop {
+            choice: DesktopChoice::of_session_name(&desktop.session_name())?,
+            capabilities: desktop.capabilities(),
+            missing_variable: desktop.missing_variable(),
+        })
     }))
 }
 

@@ -152,7 +152,12 @@ impl PortalPointer {
         }
         let remote = Remote::Connection(session.pipewire()?);
         let reports = self.history.of_monitor(0);
-        let cursor = Cursor::open(session.source().node, remote, OtherReceiver::Capture, reports)?;
+        let cursor = Cursor::open(
+            session.source().node,
+            remote,
+            OtherReceiver::Capture,
+            reports,
+        )?;
         self.history
             .expect_reports()
             .map_err(|error| error.to_string())?;

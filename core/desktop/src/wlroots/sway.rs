@@ -68,22 +68,18 @@ struct BindingState {
 }
 
 impl Sway {
-    /// The sway of a socket, which is that of SWAYSOCK. `None`: it does not answer, or is another program than the compositor
-    /// at the other end of `compositor`: then its windows are on another screen.
-    pub(super) fn connect(path: &Path, compositor: BorrowedFd<'_>) -> Option<Self> {
+    /// The sway of a socket, which is that of SWAYSOCK.
+    ///
+    /// # Errors
+    /// When it does not answer, or is another program than the compositor at the other end of `compositor`: then its windows
+    /// are on another screen.
+    pub(super) fn connect(path: &Path, compositor: BorrowedFd<'_>) -> Result<Self> {
         let sway = Self {
             path: path.to_owned(),
             process: socket::peer(compositor),
             stream: Mutex::default(),
         };
-        match sway.tree() {
-            Ok(_) => Some(sway),
-            Err(error) => {
-                let path = path.display();
-                tracing::warn!("SWAYSOCK={path}: {error}: windows are not known");
-                None
-            }
-        }
+        sway.tree().map(|_| sway)
     }
 
     /// The windows as they are now.
