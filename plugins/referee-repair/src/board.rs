@@ -96,6 +96,16 @@ pub struct Board {
     /// It is one of numbers.
     #[serde(default)]
     pub is_of_numbers: bool,
+    /// Its desktop does not report that a person moves the mouse, which may spoil strokes.
+    #[serde(default)]
+    pub is_hand_unreported: bool,
+}
+
+/// Whether a desktop does not report that a person moves the mouse, by the name of its session. Some portals do. Where it is
+/// reported, it ends the run.
+fn is_hand_unreported(desktop: Option<&str>) -> bool {
+    let kind = desktop.and_then(|name| name.split(' ').next());
+    kind.is_some_and(|kind| !["x11", "mutter"].contains(&kind))
 }
 
 /// More flows than any board has: none was counted.
@@ -150,6 +160,7 @@ impl Board {
             counted_gone: None,
             confirms_rules: false,
             is_of_numbers: seen.numbers,
+            is_hand_unreported: is_hand_unreported(frame.desktop.as_deref()),
         }
     }
 

@@ -5,6 +5,21 @@ use flowpipe_plugin::puzzle::message::Profile;
 /// How long strokes may draw nothing before it is reported.
 const PATIENCE_NS: i64 = 2_000_000_000;
 
+/// What to do where a person may have moved the mouse.
+pub const LEAVE_MOUSE: &str =
+    "leave the mouse alone while it plays, because this desktop does not report that you move it";
+
+/// The last strokes of a board.
+#[derive(Clone, Copy, Default)]
+pub struct LastStrokes<'a> {
+    /// Their profile.
+    pub profile: Option<Profile>,
+    /// Why the mouse did not play all of them.
+    pub stopped: Option<&'a str>,
+    /// The desktop does not report that a person moves the mouse.
+    pub is_hand_unreported: bool,
+}
+
 /// Strokes that draw too little on a board. It is reported once by each instance of the stage.
 #[derive(Default)]
 pub struct Misfit {
@@ -19,24 +34,24 @@ impl Misfit {
         self.since = None;
     }
 
-    /// Strokes of a profile have drawn nothing more. `stopped`: why the mouse did not play all of them. Returns what to log, if that has lasted long enough.
-    pub fn note(
-        &mut self,
-        profile: Option<Profile>,
-        stopped: Option<&str>,
-        now: i64,
-    ) -> Option<String> {
+    /// Strokes have drawn nothing more. Returns what to log, if that has lasted long enough.
+    pub fn note(&mut self, strokes: LastStrokes<'_>, now: i64) -> Option<String> {
         let since = *self.since.get_or_insert(now);
-        (now.saturating_sub(since) >= PATIENCE_NS).then(|| self.report(profile, stopped))?
+        (now.saturating_sub(since) >= PATIENCE_NS).then(|| self.report(strokes))?
     }
 
     /// Nothing else is tried. Returns what to log, if it was not logged before.
-    pub fn report(&mut self, profile: Option<Profile>, stopped: Option<&str>) -> Option<String> {
-        (!std::mem::replace(&mut self.is_reported, true)).then(|| in_words(profile, stopped))
+    pub fn report(&mut self, strokes: LastStrokes<'_>) -> Option<String> {
+        (!std::mem::replace(&mut self.is_reported, true)).then(|| in_words(strokes))
     }
 }
 
-fn in_words(profile: Option<Profile>, stopped: Option<&str>) -> String {
+fn in_words(strokes: LastStrokes<'_>) -> String {
+    let LastStrokes {
+        profile,
+        stopped,
+        is_hand_unreported,
+    } = strokes;
     if let Some(reason) = stopped {
         return format!("the mouse does not play all strokes: {reason}");
     }
@@ -48,8 +63,12 @@ fn in_words(profile: Option<Profile>, stopped: Option<&str>) -> String {
             "if it takes clicks instead of drags, use --profile clicks; if it needs a slower mouse, --profile slow"
         }
     };
+    let hand = match is_hand_unreported {
+        true => format!("{LEAVE_MOUSE}; "),
+        false => String::new(),
+    };
     format!(
-        "the game shows too few of the strokes{played}: {remedy} (`profile` in the config of the planner)"
+        "the game shows too few of the strokes{played}: {hand}{remedy} (`profile` in the config of the planner)"
     )
 }
 
@@ -59,33 +78,57 @@ mod tests {
 
     const SECOND: i64 = 1_000_000_000;
 
+    fn strokes(profile: Option<Profile>) -> LastStrokes<'static> {
+        LastStrokes {
+            profile,
+            ..LastStrokes::default()
+        }
+    }
+
     #[test]
     fn it_is_reported_once_after_two_seconds_without_effect() {
         let mut misfit = Misfit::default();
-        let events = Some(Profile::Events);
-        assert_eq!(misfit.note(events, None, 0), None);
-        assert_eq!(misfit.note(events, None, SECOND), None);
+        let events = strokes(Some(Profile::Events));
+        assert_eq!(misfit.note(events, 0), None);
+        assert_eq!(misfit.note(events, SECOND), None);
         misfit.end();
-        assert_eq!(misfit.note(events, None, 2 * SECOND), None);
-        let text = misfit.note(events, None, 4 * SECOND).unwrap();
+        assert_eq!(misfit.note(events, 2 * SECOND), None);
+        let text = misfit.note(events, 4 * SECOND).unwrap();
         assert!(text.contains("profile events"), "{text}");
         assert!(text.contains("use --profile clicks"), "{text}");
-        assert_eq!(misfit.note(events, None, 9 * SECOND), None);
-        assert_eq!(misfit.report(events, None), None);
+        assert!(!text.contains("leave the mouse"), "{text}");
+        assert_eq!(misfit.note(events, 9 * SECOND), None);
+        assert_eq!(misfit.report(events), None);
     }
 
     #[test]
     fn the_remedy_is_another_profile() {
-        let text = |profile| Misfit::default().report(profile, None).unwrap();
+        let text = |profile| Misfit::default().report(strokes(profile)).unwrap();
         assert!(text(Some(Profile::Clicks)).contains("use --profile auto"));
         assert!(!text(Some(Profile::Slow)).contains("slower"));
         assert!(text(None).contains("of the strokes: if it takes clicks"));
     }
 
     #[test]
+    fn a_hand_that_is_not_reported_is_named_beside_the_game() {
+        let unreported = LastStrokes {
+            is_hand_unreported: true,
+            ..strokes(Some(Profile::Slow))
+        };
+        let text = Misfit::default().report(unreported).unwrap();
+        let words = "profile slow: leave the mouse alone while it plays, because";
+        assert!(text.contains(words), "{text}");
+        assert!(text.contains("use --profile clicks"), "{text}");
+    }
+
+    #[test]
     fn a_mouse_that_stops_is_reported_instead_of_the_game() {
-        let text = Misfit::default().report(Some(Profile::Slow), Some("the screen is off"));
-        let text = text.unwrap();
+        let stopped = LastStrokes {
+            stopped: Some("the screen is off"),
+            is_hand_unreported: true,
+            ..strokes(Some(Profile::Slow))
+        };
+        let text = Misfit::default().report(stopped).unwrap();
         assert!(text.ends_with("all strokes: the screen is off"), "{text}");
         assert!(!text.contains("clicks"), "{text}");
     }

@@ -5,6 +5,7 @@ use flowpipe_plugin::puzzle::message::{BoardState, Sighting};
 use crate::answers::Answers;
 use crate::board::Board;
 use crate::calibration::Calibration;
+use crate::misfit::LEAVE_MOUSE;
 
 /// What is known when a run does not get on.
 pub struct Stuck<'a> {
@@ -81,11 +82,17 @@ impl Stuck<'_> {
                 self.tried(board),
                 board.stopped.as_deref().unwrap_or_default()
             ),
-            _ => format!(
-                "strokes draw nothing more of the board{}. Restart the board in the game; if it takes clicks instead of \
-                 drags, use --profile clicks",
-                self.tried(board)
-            ),
+            _ => {
+                let hand = match board.is_hand_unreported {
+                    true => format!("; {LEAVE_MOUSE}"),
+                    false => String::new(),
+                };
+                format!(
+                    "strokes draw nothing more of the board{}. Restart the board in the game; if it takes clicks instead of \
+                     drags, use --profile clicks{hand}",
+                    self.tried(board)
+                )
+            }
         }
     }
 

@@ -7,6 +7,7 @@ use super::Action;
 use super::session::Session;
 use crate::answers::Answer;
 use crate::load::Load;
+use crate::misfit::LastStrokes;
 
 /// In what an attempt is judged.
 pub struct Context<'a> {
@@ -88,9 +89,14 @@ impl Session {
         let (profile, was_played) = (board.profile, board.attempts > 0);
         let stopped = board.stopped.as_deref();
         let is_abandoned = board.futile >= context.attempts;
+        let strokes = LastStrokes {
+            profile,
+            stopped,
+            is_hand_unreported: board.is_hand_unreported,
+        };
         let misfit = match was_played && missing > 0 {
-            true if judgement.is_exhausted || is_abandoned => self.misfit.report(profile, stopped),
-            true if board.futile > 0 => self.misfit.note(profile, stopped, context.now),
+            true if judgement.is_exhausted || is_abandoned => self.misfit.report(strokes),
+            true if board.futile > 0 => self.misfit.note(strokes, context.now),
             _ => None,
         };
         actions.extend(misfit.map(Action::Warn));

@@ -136,6 +136,27 @@ fn the_reason_says_what_was_tried_and_what_to_do() {
     }
 }
 
+/// On Wayland, a person may have moved the mouse within each stroke.
+#[test]
+fn a_hand_that_is_not_reported_is_named_beside_the_game() {
+    for (desktop, is_named) in [
+        ("x11 :0", false),
+        ("mutter unix:path=/run/bus", false),
+        ("wlroots /run/user/7/wayland-1", true),
+    ] {
+        let mut seen = empty(3);
+        seen.frame = seen.frame.with_desktop(desktop);
+        let mut table = Table::new(config());
+        table.see(1, seen.clone());
+        table.answer(1, 3);
+        table.outcome(&outcome(3).with_profile(Profile::Slow));
+        let (_, text) = until_end(&mut table, &seen).unwrap();
+        assert!(text.contains("strokes draw nothing more"), "{text}");
+        let hand = text.contains("leave the mouse alone");
+        assert_eq!(hand, is_named, "{desktop}: {text}");
+    }
+}
+
 #[test]
 fn a_board_with_damage_that_stays_is_given_up_and_played_again_once_it_is_empty() {
     let mut table = Table::new(config());
