@@ -123,6 +123,22 @@ fn errors_name_the_flag_and_no_line_of_the_file() {
     refused(&["--set", "fps=3"], 2, &["write STAGE.KEY=VALUE"]);
 }
 
+/// A bare word is a string, and `accept` is a list.
+#[test]
+fn a_value_of_another_type_gets_an_example() {
+    let args = ["run", "live", "--set", "mouse.accept=pointer"];
+    let ran = run(&args).expect(78);
+    // Long lines are wrapped.
+    let words = ran.stderr.split_whitespace().filter(|it| *it != "│");
+    let text = words.collect::<Vec<_>>().join(" ");
+    for part in [
+        "`accept` must be an array, not \"pointer\"",
+        "For example: --set mouse.accept='[\"pointer\", \"covered\"]'",
+    ] {
+        assert!(text.contains(part), "{ran:#?}");
+    }
+}
+
 /// The pipeline `live` names a window.
 #[test]
 fn a_value_replaces_what_can_not_be_set_beside_it() {

@@ -36,6 +36,7 @@ pub struct Config {
     pub any_window: bool,
     /// What this desktop does not report, and you accept: without it, a run that would rely on that does not start.
     /// X11 reports all of it.
+    #[schemars(extend("examples" = [["pointer", "covered"]]))]
     pub accept: Vec<Unreported>,
     /// Which way to the desktop is used. Set capture-screen to the same: on frames of another desktop nothing is played.
     pub desktop: DesktopChoice,

@@ -121,6 +121,9 @@ impl Reporter<'_, '_, '_> {
                     None => format!("`{}`: {error}", self.path(error)),
                 };
                 let hint = self.description(error);
+                let example = self.example(error);
+                let hint = hint.into_iter().chain(example);
+                let hint = hint.reduce(|hint, example| format!("{hint} For example: {example}"));
                 self.value(error, message, hint);
             }
         }
@@ -206,9 +209,7 @@ impl Reporter<'_, '_, '_> {
     fn report_at(&mut self, error: &ValidationError<'_>, key: Option<&str>, problem: Problem) {
         let mut path = segments(error.instance_path());
         path.extend(key.map(str::to_owned));
-        // The last one that sets a value counts.
-        let mut settings = self.settings.iter().rev();
-        if let Some(cause) = settings.find(|setting| setting.causes(&path)) {
+        if let Some(cause) = cause(self.settings, &path) {
             return self.findings.report_setting(&cause.setting.flag, problem);
         }
         let place = self.place(error);
@@ -311,6 +312,41 @@ impl Reporter<'_, '_, '_> {
         let around = self.schema_around(error.schema_path())?;
         let description = around.get("description")?.as_str()?;
         Some(format!("{}: {description}", self.path(error)))
+    }
+
+    /// The first example that the schema has of the value, as it is written in the file, or as an option where the value
+    /// comes from one.
+    fn example(&self, error: &ValidationError<'_>) -> Option<String> {
+        let around = self.schema_around(error.schema_path())?;
+        let example = as_toml(around.get("examples")?.as_array()?.first()?)?;
+        let path = segments(error.instance_path());
+        let option = cause(self.settings, &path)
+            .filter(|cause| cause.keys == path && !example.contains('\''))
+            .and_then(|cause| cause.setting.flag.split_once('='));
+        Some(match option {
+            // For a shell, which would take away quotes of TOML.
+            Some((option, _)) => format!("{option}='{example}'"),
+            None => format!("{} = {example}", self.path(error)),
+        })
+    }
+}
+
+/// The setting that a value comes from: the last one that sets it counts.
+fn cause<'a>(settings: &'a [PluginSetting<'a>], path: &[String]) -> Option<&'a PluginSetting<'a>> {
+    let mut settings = settings.iter().rev();
+    settings.find(|setting| setting.causes(path))
+}
+
+/// An example of a value as TOML. `None`: it is a table, or contains one, which is written in several ways.
+fn as_toml(value: &Value) -> Option<String> {
+    match value {
+        Value::Array(items) => {
+            let items: Option<Vec<String>> = items.iter().map(as_toml).collect();
+            Some(format!("[{}]", items?.join(", ")))
+        }
+        Value::Object(_) | Value::Null => None,
+        // A string of JSON is one of TOML.
+        value => Some(value.to_string()),
     }
 }
 

@@ -382,6 +382,25 @@ config = { window = "a" }
         );
     }
 
+    /// As the file, or a shell, takes it.
+    #[test]
+    fn a_value_of_another_type_gets_the_example_of_the_schema() {
+        let help_of = |text: &str, settings: &[Setting]| {
+            let errors = read_with("x.toml", text, &plugins(), settings).unwrap_err();
+            errors[0].help().unwrap_or_default()
+        };
+        let option = set("screen", &["accept"], json!("a"));
+        assert_eq!(
+            help_of(SCREEN, &[option]),
+            "accept: What is accepted. For example: --set screen.accept='[\"a\", \"b\"]'"
+        );
+        let file = SCREEN.replace("window = \"a\"", "accept = \"a\"");
+        assert_eq!(
+            help_of(&file, &[]),
+            "accept: What is accepted. For example: accept = [\"a\", \"b\"]"
+        );
+    }
+
     #[test]
     fn errors_of_the_file_keep_their_place() {
         let text = FILE.replace("fps = 3", "fps = 3, loop = 1");

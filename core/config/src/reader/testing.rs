@@ -66,6 +66,7 @@ pub(crate) fn plugins() -> FakePlugins {
                 "properties": {
                     "window": text("Part of the window's title."), "monitor": { "type": "integer" },
                     "times": { "type": "integer" }, "repeat": { "type": "boolean" },
+                    "accept": { "type": "array", "description": "What is accepted.", "examples": [["a", "b"]] },
                 },
                 "dependentSchemas": {
                     "window": { "properties": { "monitor": false } },
