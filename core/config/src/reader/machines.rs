@@ -175,7 +175,8 @@ pub(super) fn machine(written: &WrittenMachine, findings: &mut Findings) -> Mach
     }
 }
 
-/// Reports machines without stages or without a way to each other, and loops that are on more than two.
+/// Reports machines without stages, without a way to each other or without messages between them, and loops that are on
+/// more than two.
 fn check(written: &Written<'_, '_>, machines: &Machines, wires: &[Wire], findings: &mut Findings) {
     if let Some(record) = &written.record {
         findings.report(&record.span(), Problem::RecordOfMachines);
@@ -223,6 +224,10 @@ fn check(written: &Written<'_, '_>, machines: &Machines, wires: &[Wire], finding
         }
     }
     let edges: Vec<Edge> = wires.iter().map(|wire| wire.edge).collect();
+    // An edge that is wrong is missing.
+    if findings.is_empty() {
+        check_groups(written, machines, &edges, findings);
+    }
     let mut seen = BTreeSet::new();
     for (stage, its) in written.stages.iter().enumerate() {
         if !seen.contains(&stage) {
@@ -237,6 +242,42 @@ fn check(written: &Written<'_, '_>, machines: &Machines, wires: &[Wire], finding
                 findings.report(&its.name.span(), Problem::LoopOfMachines { stage, found });
             }
             seen.extend(cycle);
+        }
+    }
+}
+
+/// Reports each further group of machines without messages between it and the first one, at its first machine: such groups
+/// can't agree when to start, and do not learn from each other how the run ends.
+fn check_groups(
+    written: &Written<'_, '_>,
+    machines: &Machines,
+    edges: &[Edge],
+    findings: &mut Findings,
+) {
+    let links = machines.links(edges.iter().copied());
+    let mut reached = BTreeSet::new();
+    for start in 0..machines.all.len() {
+        if !reached.insert(start) {
+            continue;
+        }
+        if start > 0 {
+            let name = |machine: usize| machines.all[machine].name.clone();
+            let (name, first) = (name(start), name(0));
+            let problem = Problem::SeparateMachine { name, first };
+            findings.report(&written.machines[start].name.span(), problem);
+        }
+        let mut waiting = vec![start];
+        while let Some(machine) = waiting.pop() {
+            for &(one, other) in &links {
+                let next = match machine {
+                    it if it == one => other,
+                    it if it == other => one,
+                    _ => continue,
+                };
+                if reached.insert(next) {
+                    waiting.push(next);
+                }
+            }
         }
     }
 }

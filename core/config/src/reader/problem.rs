@@ -144,6 +144,10 @@ pub enum Problem {
     Coordinators { found: usize },
     #[error("the file has no machine that works")]
     NoWorkers,
+    #[error(
+        "`{name}` exchanges no messages with `{first}`, neither directly nor through other machines"
+    )]
+    SeparateMachine { name: String, first: String },
     #[error("the loop of `{stage}` is on {found} machines, and may be on 2")]
     LoopOfMachines { stage: String, found: usize },
     #[error("`{one}` and `{other}` exchange messages, and neither listens")]
@@ -354,6 +358,9 @@ impl Problem {
             Self::UnspecifiedAddress => "add how others reach it: connect = \"tls/HOST:PORT\"",
             Self::NumericHost => "name the host: connect = \"tls/HOST:PORT\"",
             Self::IdleMachine { .. } => "give it a stage, or leave it out",
+            Self::SeparateMachine { .. } => {
+                "connect their stages, or write a file for each: the machines of a file start and end together"
+            }
             Self::NobodyListens { .. } | Self::NobodyListensToDistribute { .. } => {
                 "give one of them an address: listen = \"tls/0.0.0.0:7447\", connect = \"tls/HOST:7447\""
             }

@@ -201,7 +201,8 @@ mod tests {
             };
             let stages: String = machines.into_iter().enumerate().map(stage).collect();
             let text = format!(
-                "[machines.a]\nlisten = \"tcp/127.0.0.1:7447\"\n[machines.b]\n[machines.c]\n{stages}"
+                "[machines.a]\nlisten = \"tcp/127.0.0.1:7447\"\n[machines.b]\n[machines.c]\n{stages}\
+                 [stages.all]\nplugin = \"echo\"\nfrom = [\"s0\", \"s1\", \"s2\"]\nmachine = \"a\"\n"
             );
             let read = read_with("x.toml", &text, &known(), &[]);
             let errors = read.err().unwrap_or_default();

@@ -492,6 +492,31 @@ machine = "rack1"
 plugin = "echo"
 from = "second"
 machine = "rack2"
+#:: machines in three groups without messages between them
+[machines.desk]
+listen = "tcp/127.0.0.1:7447"
+[machines.rack1]
+[machines.shelf]
+listen = "tcp/127.0.0.1:7448"
+[machines.rack2]
+[machines.lamp]
+[stages.screen]
+plugin = "capture-screen"
+machine = "desk"
+[stages.echo]
+plugin = "echo"
+from = "screen"
+machine = "rack1"
+[stages.second-screen]
+plugin = "capture-screen"
+machine = "shelf"
+[stages.second-echo]
+plugin = "echo"
+from = "second-screen"
+machines = ["rack2"]
+[stages.third-screen]
+plugin = "capture-screen"
+machine = "lamp"
 #:: a distributed stage with a machine, twice on one, on an unknown one, and one on none
 [machines.desk]
 [machines.rack1]
