@@ -244,13 +244,18 @@ impl Generator {
     }
 
     /// A puzzle that was generated elsewhere, with its only solution and its rating. `None`: it is no puzzle that a recipe
-    /// gives.
+    /// gives, or `is_cancelled` before that is known.
     #[must_use]
-    pub fn verify(&mut self, recipe: &Recipe, puzzle: Puzzle) -> Option<Generated> {
+    pub fn verify(
+        &mut self,
+        recipe: &Recipe,
+        puzzle: Puzzle,
+        is_cancelled: &dyn Fn() -> bool,
+    ) -> Option<Generated> {
         if puzzle.rules() != Rules::default() || !recipe.admits(puzzle.board()) {
             return None;
         }
-        let mut found = self.search(&puzzle, &|| false);
+        let mut found = self.search(&puzzle, is_cancelled);
         let rating = Rating::new(&found, puzzle.board().cells().count());
         let difficulty = recipe.difficulty();
         let is_graded = difficulty.is_none_or(|it| it == rating.difficulty());
@@ -355,6 +360,24 @@ mod tests {
     }
 
     #[test]
+    fn a_verification_is_cancelled() {
+        let recipe = Recipe::new(Size::new(40, 40).unwrap(), &[], None).unwrap();
+        let generated = Generator::new().generate(&recipe, 1).unwrap();
+        let asked = Cell::new(0_u32);
+        let verify = |answer: bool| {
+            asked.set(0);
+            let is_cancelled = || {
+                asked.set(asked.get() + 1);
+                answer
+            };
+            Generator::new().verify(&recipe, generated.puzzle.clone(), &is_cancelled)
+        };
+        assert_eq!(verify(true), None);
+        assert!(asked.get() < 10, "{}", asked.get());
+        assert_eq!(verify(false), Some(generated.clone()));
+    }
+
+    #[test]
     fn what_is_generated_is_verified_for_its_own_recipe_alone() {
         let mut generator = Generator::new();
         let recipe = |kinds: &[Kind], difficulty| {
@@ -366,10 +389,11 @@ mod tests {
             for seed in 0..5 {
                 let generated = generator.generate(&recipe, seed).unwrap();
                 let puzzle = generated.puzzle.clone();
-                let verified = Generator::new().verify(&recipe, puzzle.clone());
+                let verified = Generator::new().verify(&recipe, puzzle.clone(), &|| false);
                 assert_eq!(verified, Some(generated), "{kinds:?} {seed}");
                 let is_plain = kinds.is_empty();
-                assert_eq!(generator.verify(&plain, puzzle).is_some(), is_plain);
+                let of_plain = generator.verify(&plain, puzzle, &|| false);
+                assert_eq!(of_plain.is_some(), is_plain);
             }
         }
         let generated = generator.generate(&plain, 1).unwrap();
@@ -377,7 +401,7 @@ mod tests {
         let of_it = graded.map(|difficulty| {
             let recipe = recipe(&[], Some(difficulty));
             generator
-                .verify(&recipe, generated.puzzle.clone())
+                .verify(&recipe, generated.puzzle.clone(), &|| false)
                 .is_some()
         });
         assert_eq!(of_it.iter().filter(|is_of_it| **is_of_it).count(), 1);

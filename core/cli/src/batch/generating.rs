@@ -7,7 +7,7 @@ use std::sync::Arc;
 use flowpipe_generate::{GenerateError, Generated, Generator, Random, Recipe};
 use flowpipe_host::catalogue::Catalogue;
 use flowpipe_machines::batch::{Decoded, Encoded, Job, MAX_BODY, Runner, Supply};
-use flowpipe_puzzle::text;
+use flowpipe_puzzle::{Puzzle, text};
 use flowpipe_terminal::eprintln;
 
 use crate::args::Global;
@@ -85,6 +85,17 @@ fn encode(items: Range<u64>) -> Encoded<Generation> {
     Encoded::Items(body, count)
 }
 
+/// Reads a line with one puzzle.
+fn read(line: &[u8]) -> Result<Puzzle, &'static str> {
+    let line = std::str::from_utf8(line).map_err(|_| "a puzzle that is no text")?;
+    let mut entries = text::read(line);
+    let entry = entries.pop().filter(|_| entries.is_empty());
+    let puzzle = entry.and_then(|entry| entry.puzzle.ok());
+    puzzle
+        .map(|(puzzle, _)| puzzle)
+        .ok_or("a line that is no puzzle")
+}
+
 /// What the workers of a job have generated.
 struct Received<'a> {
     recipe: &'a Recipe,
@@ -101,9 +112,9 @@ impl<'a> Received<'a> {
         }
     }
 
-    /// Reads and verifies what a worker has generated, and generates a sample of it again. Where it found no puzzle, this
-    /// machine looks for itself, until `is_over`: that takes at most some 20 s. It does each once an answer. What follows
-    /// is given to a worker again.
+    /// Reads what a worker has generated, generates a sample of it again, and verifies all of it, until `is_over`. Where it
+    /// found no puzzle, this machine looks for itself: that takes at most some 20 s. It does each once an answer. What
+    /// follows is given to a worker again.
     fn decode(
         &self,
         machine: &str,
@@ -112,38 +123,36 @@ impl<'a> Received<'a> {
         is_over: &dyn Fn() -> bool,
     ) -> Result<Decoded<Generation>, String> {
         let mut generator = Generator::new();
-        let mut made = Vec::new();
-        let mut sent = Vec::new();
+        let (mut sent, mut puzzles) = (Vec::new(), Vec::new());
+        let mut lacks = None;
         let mut places = items;
         for line in body.split(|byte| *byte == b'\n') {
             let place = places.next().ok_or("more puzzles than were asked for")?;
             if line.is_empty() {
-                let found = generator.generate_until(self.recipe, self.seed_of(place), is_over);
-                if !matches!(found, Err(GenerateError::Cancelled)) {
-                    made.push(found);
-                }
+                lacks = Some(place);
                 break;
             }
-            let line = std::str::from_utf8(line).map_err(|_| "a puzzle that is no text")?;
-            let mut entries = text::read(line);
-            let entry = entries.pop().filter(|_| entries.is_empty());
-            let (puzzle, _) = entry
-                .and_then(|entry| entry.puzzle.ok())
-                .ok_or("a line that is no puzzle")?;
-            let verified = generator.verify(self.recipe, puzzle);
-            let verified = verified.ok_or("a puzzle of another recipe")?;
-            sent.push((place, text::write_line(&verified.puzzle)));
-            made.push(Ok(verified));
+            let puzzle = read(line)?;
+            sent.push((place, text::write_line(&puzzle)));
+            puzzles.push(puzzle);
         }
-        if let Some((place, line)) = self.samples.choose(machine, &sent) {
-            let found = generator.generate_until(self.recipe, self.seed_of(*place), is_over);
-            let is_same = match found {
-                Ok(generated) => text::write_line(&generated.puzzle) == *line,
-                Err(error) => error == GenerateError::Cancelled,
-            };
-            if !is_same {
-                let why = "a puzzle that is not the one of its seed: others that it sent before may be wrong too";
-                return Err(why.to_owned());
+        // First: one that is wrong costs no more than that.
+        self.check_sample(machine, &sent, &mut generator, is_over)?;
+        let mut made = Vec::new();
+        for puzzle in puzzles {
+            if is_over() {
+                break;
+            }
+            match generator.verify(self.recipe, puzzle, is_over) {
+                Some(verified) => made.push(Ok(verified)),
+                None if is_over() => break,
+                None => return Err("a puzzle of another recipe".to_owned()),
+            }
+        }
+        if let Some(place) = lacks {
+            let found = generator.generate_until(self.recipe, self.seed_of(place), is_over);
+            if !matches!(found, Err(GenerateError::Cancelled)) {
+                made.push(found);
             }
         }
         let cells = made.iter().flatten().map(|it| it.puzzle.board().len());
@@ -151,6 +160,30 @@ impl<'a> Received<'a> {
             heap_bytes: cells.sum::<usize>() * CELL_BYTES,
             results: made,
         })
+    }
+
+    /// Generates a sample of what a worker has sent again.
+    ///
+    /// # Errors
+    /// When that is another puzzle.
+    fn check_sample(
+        &self,
+        machine: &str,
+        sent: &[(u64, String)],
+        generator: &mut Generator,
+        is_over: &dyn Fn() -> bool,
+    ) -> Result<(), String> {
+        let Some((place, line)) = self.samples.choose(machine, sent) else {
+            return Ok(());
+        };
+        let found = generator.generate_until(self.recipe, self.seed_of(*place), is_over);
+        let is_same = match found {
+            Ok(generated) => text::write_line(&generated.puzzle) == *line,
+            Err(error) => error == GenerateError::Cancelled,
+        };
+        let why =
+            "a puzzle that is not the one of its seed: others that it sent before may be wrong too";
+        is_same.then_some(()).ok_or_else(|| why.to_owned())
     }
 
     fn seed_of(&self, place: u64) -> u64 {
@@ -278,9 +311,9 @@ mod tests {
                 let decoded = received.decode("rack", 0..8, &body, &|| false).unwrap();
                 assert_eq!(decoded.results.len(), count, "{body:?}");
                 assert!(decoded.results.iter().all(Result::is_ok));
-                // Once the job is over, this machine generates nothing.
+                // Once the job is over, this machine verifies and generates nothing.
                 let decoded = received.decode("rack", 0..8, &body, &|| true).unwrap();
-                assert_eq!(decoded.results.len(), count - 1, "{body:?}");
+                assert!(decoded.results.is_empty(), "{body:?}");
             }
         }
     }

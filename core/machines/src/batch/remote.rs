@@ -175,6 +175,10 @@ impl<R> Part<'_, R> {
         while let Some(next) = event {
             self.accept(&remote.name, link, next)?;
             event = link.next_event(Duration::ZERO);
+            // A worker may send without an end.
+            if self.shared.lock().is_over {
+                break;
+            }
         }
         Ok(())
     }
