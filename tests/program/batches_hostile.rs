@@ -115,6 +115,7 @@ fn a_worker_that_lies_is_not_believed() {
     let wrong = solution(json!([{ "colour": 0, "cells": [0, 1] }]));
     let far = solution(json!([{ "colour": 0, "cells": [0, u64::MAX] }]));
     let planned = json!({ "solver": null, "plan": { "Err": "" } }).to_string();
+    let long = json!({ "solver": { "x".repeat(1 << 20): null }, "plan": null }).to_string();
     for (answer, why) in [
         (wrong.as_str(), "a wrong solution"),
         (&far, "since it sent "),
@@ -123,6 +124,7 @@ fn a_worker_that_lies_is_not_believed() {
         ("[[[[", "a malformed answer"),
         ("\u{1b}[2J", "a malformed answer"),
         ("", "a malformed answer"),
+        (&long, "a malformed answer: unknown variant `xxx"),
     ] {
         let is_over = AtomicBool::new(false);
         let _honest = Rack::start(&file, 1, &[]);
@@ -134,13 +136,15 @@ fn a_worker_that_lies_is_not_believed() {
             let ran = run(&[&args[..], &["--machines", &file]].concat());
             is_over.store(true, Ordering::Relaxed);
             let ran = ran.expect(65);
-            assert!(untimed(&ran) == alone, "{answer}: {ran:#?}");
+            assert!(untimed(&ran) == alone, "{why}: {ran:#?}");
             let dropped = "machine rack0 is not used any more";
             assert!(
                 ran.stderr.contains(dropped) && ran.stderr.contains(why),
                 "{why}: {ran:#?}"
             );
             assert!(!ran.stderr.contains('\u{1b}'), "{ran:#?}");
+            let length = ran.stderr.len();
+            assert!(length < 20_000, "{why}: {length} bytes are printed");
         });
     }
 }

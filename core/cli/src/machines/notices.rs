@@ -83,7 +83,7 @@ pub(super) fn refused(error: AgreementError) -> Failure {
             "{}: all machines need the same release of flowpipe, the same file and plugins, and the same options",
             shortened(&error.to_string())
         )),
-        AgreementError::Other { .. } => Failure::Config(error.to_string()),
+        AgreementError::Other { .. } => Failure::Config(shortened(&error.to_string())),
         AgreementError::Absent { .. }
         | AgreementError::Malformed(_)
         | AgreementError::Started(_) => Failure::Run(error.to_string()),
@@ -200,7 +200,7 @@ pub(super) fn print(scope: NoticeScope) -> impl Fn(BridgeEvent) + Send + Sync {
             lose(None);
             match refusals.fetch_add(1, Ordering::Relaxed) {
                 count if count < MOST_REFUSALS => {
-                    eprintln!("machine {machine}: {}", escape(&reason))
+                    eprintln!("{}", refusal(&machine, &reason))
                 }
                 MOST_REFUSALS => {
                     eprintln!("machine {machine}: more is refused, and is not printed")
@@ -237,6 +237,11 @@ pub(super) fn print(scope: NoticeScope) -> impl Fn(BridgeEvent) + Send + Sync {
             stopper.stop_with_other_machine();
         }
     }
+}
+
+/// Why something of a machine is refused. `machine`: its name, escaped.
+fn refusal(machine: &str, reason: &str) -> String {
+    format!("machine {machine}: {}", escape(&shortened(reason)))
 }
 
 /// A machine that has workers alone is dead. It is printed once, whichever machines report it.
@@ -283,6 +288,17 @@ fn edge_name(pipeline: &Pipeline, edge: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_another_machine_sends_is_shortened() {
+        let long = "\u{1b}".repeat(1 << 20);
+        let (peer, name) = ("rack".to_owned(), long.clone());
+        let other = refused(AgreementError::Other { peer, name });
+        for text in [refusal("rack", &long), other.to_string()] {
+            assert!((4_000..40_000).contains(&text.len()), "{}", text.len());
+        }
+        assert_eq!(refusal("rack", "no\u{1b}"), "machine rack: no\\u001b");
+    }
 
     #[test]
     fn numbers_are_gathered() {
