@@ -47,8 +47,8 @@ pub(crate) enum Control {
     NotStarted { reason: String },
     /// A machine of the pipeline is dead that has workers alone: the run goes on.
     WorkersDied { machine: usize },
-    /// A machine of the pipeline has been idle in a cycle: see [`flowpipe_engine::run::remote::DividedCycle`].
-    Idle { cycle: usize, machine: usize },
+    /// The sender has been idle in a cycle: see [`flowpipe_engine::run::remote::DividedCycle`].
+    Idle { cycle: usize },
     /// Between machines that are one: a step towards shared memory.
     Share(Handshake),
 }

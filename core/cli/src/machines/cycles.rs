@@ -14,17 +14,14 @@ pub struct DividedCycles {
     /// The machines of each cycle.
     machines: Vec<BTreeSet<usize>>,
     idle: IdleMachines,
-    /// What the others know: the other machine, the cycle, and the machine that was idle.
-    sent: BTreeSet<(usize, usize, usize)>,
+    /// What the others know of this machine: the other machine, and the cycle.
+    sent: BTreeSet<(usize, usize)>,
 }
 
-/// The cycles and the machines that have been idle in them. Other machines report them.
+/// The cycles and the machines that have been idle in them. Each machine reports itself.
 #[derive(Clone, Default)]
 pub struct IdleMachines {
     known: Arc<Mutex<BTreeSet<(usize, usize)>>>,
-    own: usize,
-    /// How many machines there are.
-    machines: usize,
     /// How many cycles there are at most.
     cycles: usize,
 }
@@ -40,8 +37,6 @@ impl DividedCycles {
             cycles,
             idle: IdleMachines {
                 known: Arc::default(),
-                own,
-                machines: machines.all.len(),
                 cycles: of_stages.len(),
             },
             sent: BTreeSet::new(),
@@ -60,18 +55,21 @@ impl DividedCycles {
 
     /// Reports what is new, and ends the cycles whose machines have all been idle.
     pub fn update(&mut self, bridges: &BTreeMap<usize, Bridge>) {
-        for cycle in self.cycles.iter().filter(|it| it.is_idle()) {
-            self.idle.add(cycle.index(), self.own);
-        }
-        let known = self.idle.lock().clone();
-        for (&to, bridge) in bridges {
-            for &(cycle, machine) in &known {
+        for (cycle, machines) in self.cycles.iter().zip(&self.machines) {
+            if !cycle.is_idle() {
+                continue;
+            }
+            let cycle = cycle.index();
+            self.idle.report(cycle, self.own);
+            // All machines of a cycle are connected: there are two.
+            for (&to, bridge) in bridges.iter().filter(|(it, _)| machines.contains(*it)) {
                 // It is tried again where it was not taken.
-                if !self.sent.contains(&(to, cycle, machine)) && bridge.send_idle(cycle, machine) {
-                    self.sent.insert((to, cycle, machine));
+                if !self.sent.contains(&(to, cycle)) && bridge.send_idle(cycle) {
+                    self.sent.insert((to, cycle));
                 }
             }
         }
+        let known = self.idle.lock().clone();
         for (cycle, machines) in self.cycles.iter().zip(&self.machines) {
             let is_idle = |machine: &usize| known.contains(&(cycle.index(), *machine));
             if machines.iter().all(is_idle) {
@@ -82,22 +80,16 @@ impl DividedCycles {
 }
 
 impl IdleMachines {
-    /// Another machine has been idle in a cycle. What the pipeline does not have is ignored.
+    /// A machine has been idle in a cycle. A cycle that the pipeline does not have is ignored.
     pub fn report(&self, cycle: usize, machine: usize) {
-        if machine != self.own {
-            self.add(cycle, machine);
+        if cycle < self.cycles {
+            self.lock().insert((cycle, machine));
         }
     }
 
     /// A machine is dead: no cycle waits for it.
     pub fn report_death(&self, machine: usize) {
         (0..self.cycles).for_each(|cycle| self.report(cycle, machine));
-    }
-
-    fn add(&self, cycle: usize, machine: usize) {
-        if cycle < self.cycles && machine < self.machines {
-            self.lock().insert((cycle, machine));
-        }
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeSet<(usize, usize)>> {

@@ -212,7 +212,7 @@ pub(super) fn print(scope: NoticeScope) -> impl Fn(BridgeEvent) + Send + Sync {
             lose(None);
             eprintln!("a message of {length} bytes is too long for machine {machine}");
         }
-        BridgeEvent::Idle { cycle, machine } => idle.report(cycle, machine),
+        BridgeEvent::Idle { cycle } => idle.report(cycle, peer),
         BridgeEvent::Stopped { machine, reason } => {
             let name = pipeline
                 .machines

@@ -79,12 +79,10 @@ pub enum BridgeEvent {
         /// Its length in bytes.
         length: usize,
     },
-    /// A machine of the pipeline, by its place in the file, has been idle in a cycle.
+    /// The other machine has been idle in a cycle.
     Idle {
         /// The cycle.
         cycle: usize,
-        /// The machine.
-        machine: usize,
     },
     /// The other machine reports that the run was stopped, or has failed.
     Stopped {
@@ -240,11 +238,10 @@ impl Bridge {
         self.shared.send_control(&Control::WorkersDied { machine })
     }
 
-    /// Reports to the other machine that a machine has been idle in a cycle.
-    /// Returns false if it takes nothing now.
+    /// Reports to the other machine that this one has been idle in a cycle. Returns false if it takes nothing now.
     #[must_use]
-    pub fn send_idle(&self, cycle: usize, machine: usize) -> bool {
-        self.shared.send_control(&Control::Idle { cycle, machine })
+    pub fn send_idle(&self, cycle: usize) -> bool {
+        self.shared.send_control(&Control::Idle { cycle })
     }
 
     /// What was sent of the frames of each edge, by its index in the pipeline.

@@ -137,8 +137,8 @@ pub(super) fn receive(shared: &Shared, early: Vec<Event>, mut arrivals: HashMap<
                     Some(Control::Missing { .. }) => {}
                     // It was restarted while this machine started.
                     Some(Control::Introduction { .. }) => shared.link.give_up(),
-                    Some(Control::Idle { cycle, machine }) => {
-                        (shared.report)(BridgeEvent::Idle { cycle, machine });
+                    Some(Control::Idle { cycle }) => {
+                        (shared.report)(BridgeEvent::Idle { cycle });
                     }
                     Some(Control::WorkersDied { machine }) => {
                         (shared.report)(BridgeEvent::WorkersDied { machine });

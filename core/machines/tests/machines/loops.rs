@@ -28,16 +28,15 @@ fn cycle_of(source: serde_json::Value, when_full: WhenFull) -> Builder {
 }
 
 impl Running {
-    /// Waits for the end of the run, and lets the machines know of each other's idleness meanwhile. `own`: its number.
-    /// Returns also how often the connection was lost.
-    fn end_with_cycles(self, own: usize) -> (Report, Arc<Watcher>, usize) {
+    /// Waits for the end of the run, and lets the machines know of each other's idleness meanwhile. Returns also how often
+    /// the connection was lost.
+    fn end_with_cycles(self) -> (Report, Arc<Watcher>, usize) {
         let mut has_sent = false;
         while !self.run.is_over() {
             for cycle in &self.cycles {
-                has_sent = has_sent || cycle.is_idle() && self.bridge.send_idle(cycle.index(), own);
+                has_sent = has_sent || cycle.is_idle() && self.bridge.send_idle(cycle.index());
                 let other = BridgeEvent::Idle {
                     cycle: cycle.index(),
-                    machine: 1 - own,
                 };
                 if self.events.lock().unwrap().contains(&other) {
                     cycle.others_are_idle();
@@ -74,12 +73,12 @@ fn ends(division: [usize; 4], when_full: WhenFull, cuts: usize) {
     });
     let stoppers = running.each_ref().map(|it| it.run.stopper());
     let [desk, rack] = running;
-    let rack = std::thread::spawn(move || rack.end_with_cycles(1));
+    let rack = std::thread::spawn(move || rack.end_with_cycles());
     if let Some(proxy) = &proxy {
         assert!(proxy.cut_often(cuts) >= cuts);
         stoppers.iter().for_each(Stopper::stop);
     }
-    let (report, watcher, disconnections) = desk.end_with_cycles(0);
+    let (report, watcher, disconnections) = desk.end_with_cycles();
     let (other_report, ..) = rack.join().unwrap();
     let source = [&report, &other_report][division[0]];
     let count = source.stages[0].emitted;
