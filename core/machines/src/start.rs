@@ -230,7 +230,12 @@ impl Start<'_> {
             // It was restarted, and awaits another introduction.
             Event::PeerLost => {
                 *known = Known::default();
-                lock(&peer.early).clear();
+                // The places of its messages are those of the next program, too.
+                for event in std::mem::take(&mut *lock(&peer.early)) {
+                    if let Event::Message { id, .. } = event {
+                        peer.link.take(id.channel);
+                    }
+                }
                 false
             }
             Event::Message { id, body } if id.channel == CHANNEL => {

@@ -27,7 +27,8 @@ pub enum Event {
     ///
     /// [`Settings::keeps_peer`]: crate::session::Settings::keeps_peer
     Occupied,
-    /// The program of the peer is dead: it was replaced, or given up. All channels are as at the start.
+    /// The program of the peer is dead: it was replaced, was given up, or has broken the protocol. All channels are as at the
+    /// start.
     PeerLost,
     /// After [`Self::PeerLost`]: the dead program had these messages of a channel, and had not finished them.
     Lost {

@@ -13,7 +13,8 @@
 //!
 //! **Death.** A peer with another incarnation is a program that knows nothing of what was sent. Both streams start
 //! again. The owner learns which messages the dead one had ([`Event::Lost`]) and which it never had
-//! ([`Event::Unsent`]). A session that keeps its peer ([`Settings::keeps_peer`]) refuses such a program while the one
+//! ([`Event::Unsent`]). A program that breaks the protocol counts as dead: it would do that again on each connection. A
+//! connection on which something was lost does not ([`Violation::is_final`]). A session that keeps its peer ([`Settings::keeps_peer`]) refuses such a program while the one
 //! before is connected: two programs have the name of one machine.
 
 mod connection;
@@ -325,7 +326,8 @@ impl Session {
     /// A packet has arrived on a connection.
     ///
     /// # Errors
-    /// When it breaks the protocol. The session has given the connection up: close it.
+    /// When it breaks the protocol. The session has given the connection up: close it. It has given the peer up, too, if a
+    /// new connection to it can't help.
     pub fn receive(
         &mut self,
         id: ConnectionId,
@@ -334,7 +336,11 @@ impl Session {
     ) -> Result<(), Violation> {
         let received = Packet::decode(bytes).and_then(|packet| self.accept(id, packet, now_ns));
         if let Err(violation) = received {
+            let is_of_peer = self.current == Some(id);
             self.close_because(id, Some(violation));
+            if is_of_peer && violation.is_final() {
+                self.lose_peer();
+            }
         }
         received
     }

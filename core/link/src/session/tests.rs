@@ -7,6 +7,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::packet::MAX_FRAGMENT;
 
+mod violations;
+
 const CHANNELS: u32 = 3;
 const CAPACITY: u64 = 4;
 
@@ -429,58 +431,6 @@ fn a_million_messages_survive_a_hundred_cuts() {
     network.check_complete();
     assert_eq!(network.ends[0].finished.len(), 1_000_000);
     assert!(network.cuts >= 100, "{}", network.cuts);
-}
-
-#[test]
-fn the_messages_of_one_channel_can_be_shorter_than_those_of_others() {
-    let mut network = Network::new(1, false);
-    network.ends[1].session.limit_messages(1, 100);
-    network.settle(0);
-    let send = |network: &mut Network, channel, length| {
-        let body = vec![0; length].into();
-        network.ends[0].session.send(channel, body).unwrap();
-        network.transmit(0, 0, 9);
-        network.deliver(0, 1, 9);
-        network.ends[1].session.is_connected()
-    };
-    assert!(send(&mut network, 0, 101));
-    assert!(send(&mut network, 1, 100));
-    assert!(!send(&mut network, 1, 101), "it breaks the protocol");
-}
-
-/// Such as one on the channel of an edge that does not end here.
-#[test]
-fn a_message_without_credit_breaks_the_protocol() {
-    const CLOSED: u32 = 1;
-    let mut network = Network::new(1, false);
-    let mut session = Session::new(settings(false, 2), 2);
-    (0..CHANNELS)
-        .filter(|channel| *channel != CLOSED)
-        .for_each(|channel| session.receive_on(channel, CAPACITY));
-    network.ends[1].session = session;
-    network.settle(0);
-    let send = |network: &mut Network, channel| {
-        let body = Arc::from([0]);
-        network.ends[0].session.send(channel, body).unwrap();
-        network.transmit(0, 0, 9);
-        let (id, wire) = (network.wires[0].ids[1].unwrap(), &mut network.wires[0]);
-        let packets = wire.packets[1].drain(..).collect::<Vec<_>>();
-        let session = &mut network.ends[1].session;
-        packets
-            .iter()
-            .try_for_each(|packet| session.receive(id, packet, network.now_ns))
-    };
-    assert_eq!(send(&mut network, 0), Ok(()));
-    // This sender believes that it has some.
-    let outgoing = &mut network.ends[0].session.outgoing;
-    outgoing.credit(CLOSED, 1).unwrap();
-    assert_eq!(send(&mut network, CLOSED), Err(Violation::Credit(CLOSED)));
-    assert!(!network.ends[1].session.is_connected());
-    let session = &mut network.ends[1].session;
-    let events = std::iter::from_fn(|| session.next_event());
-    let arrived =
-        events.filter(|event| matches!(event, Event::Message { id, .. } if id.channel == CLOSED));
-    assert_eq!(arrived.count(), 0);
 }
 
 /// Messages that arrived before the death are taken after it: their times are of the dead peer's clock.

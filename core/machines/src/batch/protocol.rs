@@ -22,7 +22,7 @@ pub(crate) const ANSWER_CAPACITY: u64 = 4;
 /// The most bytes of a message.
 const MESSAGE_BYTES: usize = 16 << 20;
 /// The most bytes of a control message.
-const CONTROL_BYTES: usize = 1 << 20;
+pub(crate) const CONTROL_BYTES: usize = 1 << 20;
 /// The most bytes of the items of a chunk, and of the results of one answer.
 pub const MAX_BODY: usize = MESSAGE_BYTES - ANSWER_HEADER;
 /// The most chunks that a worker works on at the same time.

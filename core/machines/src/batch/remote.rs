@@ -13,8 +13,8 @@ use crate::batch::coordinator::{
     Connect, Decoded, Encoded, Job, Notice, Reason, SharedJob, Standing,
 };
 use crate::batch::protocol::{
-    self, ANSWER_CAPACITY, Answer, AnswerKind, BatchControl, CHUNKS, CONTROL, CONTROL_CAPACITY,
-    MAX_LANES, SentChunk,
+    self, ANSWER_CAPACITY, Answer, AnswerKind, BatchControl, CHUNKS, CONTROL, CONTROL_BYTES,
+    CONTROL_CAPACITY, MAX_LANES, SentChunk,
 };
 use crate::batch::schedule::{ChunkAnswer, Overdue, TimeLimit, WorkerId};
 
@@ -91,6 +91,7 @@ pub(crate) fn start_link(
     chunk_capacity: u64,
 ) -> io::Result<Link> {
     let link = Link::start(protocol::settings(opens), transport, clock())?;
+    link.limit_messages(CONTROL, CONTROL_BYTES);
     link.receive_on(CONTROL, CONTROL_CAPACITY);
     link.receive_on(CHUNKS, chunk_capacity);
     Ok(link)
@@ -168,7 +169,7 @@ impl<R> Part<'_, R> {
         let Some(link) = &remote.link else {
             return Ok(());
         };
-        self.introduce(link);
+        self.introduce(&remote.name, link);
         self.give(link);
         self.check_takes(link)?;
         let mut event = link.next_event(POLL_INTERVAL);
@@ -311,7 +312,7 @@ impl<R> Part<'_, R> {
     }
 
     /// Sends the job to a worker that does not know it.
-    fn introduce(&mut self, link: &Link) {
+    fn introduce(&mut self, machine: &str, link: &Link) {
         if self.progress != Progress::Unknown || !link.is_connected() {
             return;
         }
@@ -321,10 +322,16 @@ impl<R> Part<'_, R> {
             facts: self.job.facts.clone(),
             job: self.job.task.clone(),
         };
-        if link
-            .send(CONTROL, &job.encode().into(), Duration::ZERO)
-            .is_ok()
-        {
+        let body: Arc<[u8]> = job.encode().into();
+        if body.len() > CONTROL_BYTES {
+            let reason = format!(
+                "the job has {} bytes, and may have {CONTROL_BYTES}",
+                body.len()
+            );
+            let (machine, reason) = (machine.to_owned(), Reason::Failed(reason));
+            self.shared.notice(Notice::Refused { machine, reason });
+            self.refuse();
+        } else if link.send(CONTROL, &body, Duration::ZERO).is_ok() {
             self.progress = Progress::Asked;
         }
     }
@@ -384,6 +391,10 @@ impl<R> Part<'_, R> {
                 };
                 take(link, id);
                 accepted
+            }
+            // It would connect and do it again.
+            Event::Disconnected(Some(violation)) if violation.is_final() => {
+                Err(Offence(format!("what breaks the protocol: it {violation}")))
             }
             Event::PeerLost => {
                 if matches!(self.progress, Progress::Accepted(_)) {
@@ -482,7 +493,7 @@ impl<R> Part<'_, R> {
         let Some(Decoded {
             results,
             heap_bytes,
-        }) = decoded.map_err(Offence::sent)?
+        }) = decoded.map_err(|reason| Offence::sent(shortened(reason)))?
         else {
             let now_us = self.shared.now_us();
             let mut state = self.shared.lock();

@@ -14,7 +14,9 @@ use flowpipe_link::transport::{FailureReason, Transport};
 use serde_json::{Value, json};
 
 use super::coordinator::{BatchError, BatchEvent, Decoded, Encoded, Job, Notice, Reason, Workers};
-use super::protocol::{Answer, AnswerKind, BatchControl, CHUNKS, CONTROL, SentChunk};
+use super::protocol::{
+    Answer, AnswerKind, BatchControl, CHUNKS, CONTROL, CONTROL_BYTES, SentChunk,
+};
 use super::remote::{start_link, take};
 use super::schedule::Supply;
 use super::worker::{AcceptedJob, RefusedJob, Runner, Work, WorkerEvent, WorkerSettings, serve};
@@ -373,7 +375,7 @@ fn answer(link: &Link, job: u64, first: u64, results: &[u64]) {
 #[test]
 fn a_worker_that_answers_wrongly_is_dropped_and_others_do_its_work() {
     let task = json!({ "what": "double", "us": 200 });
-    let attacks: [(Attack, &str); 6] = [
+    let attacks: [(Attack, &str); 7] = [
         (
             |link, job, first| answer(link, job, first, &[2 * first + 1]),
             "a wrong result",
@@ -405,6 +407,13 @@ fn a_worker_that_answers_wrongly_is_dropped_and_others_do_its_work() {
             },
             "a malformed message",
         ),
+        (
+            |link, _, _| {
+                let long = vec![b' '; CONTROL_BYTES + 1].into();
+                let _ = link.send(CONTROL, &long, Duration::from_secs(1));
+            },
+            "of more than 1048576 bytes",
+        ),
     ];
     for (attack, why) in attacks {
         hostile(attack, |bad| {
@@ -420,6 +429,20 @@ fn a_worker_that_answers_wrongly_is_dropped_and_others_do_its_work() {
             });
         });
     }
+}
+
+#[test]
+fn a_job_that_is_too_long_to_send_is_refused() {
+    let task = json!({ "what": "double", "why": "x".repeat(CONTROL_BYTES) });
+    with_worker(0, "1", |address| {
+        let (ended, _, notices) = run(&[address], &task, 10);
+        assert!(matches!(ended, Err(BatchError::Refused)), "{ended:?}");
+        let is_why = |reason: &str| reason.ends_with("and may have 1048576");
+        assert!(
+            matches!(&notices[..], [Notice::Refused { reason: Reason::Failed(why), .. }] if is_why(why)),
+            "{notices:?}"
+        );
+    });
 }
 
 #[test]
@@ -514,7 +537,13 @@ fn a_worker_that_ends_with_each_chunk_is_dropped() {
 fn a_coordinator_that_sends_no_job_is_reported() {
     let events = with_worker(0, "1", |address| {
         let dialer = TcpDialer::new(address, "desk").unwrap();
-        for body in [b"{}".as_slice(), b"\xff\xff", &[b'['; 100_000]] {
+        let long = vec![b' '; CONTROL_BYTES + 1];
+        for body in [
+            b"{}".as_slice(),
+            b"\xff\xff",
+            &[b'['; 100_000],
+            long.as_slice(),
+        ] {
             let link = start_link(Box::new(dialer.clone()), true, 4).unwrap();
             link.send(CONTROL, &body.into(), Duration::from_secs(10))
                 .unwrap();
@@ -539,5 +568,5 @@ fn a_coordinator_that_sends_no_job_is_reported() {
         .iter()
         .filter(|it| **it == WorkerEvent::Malformed)
         .count();
-    assert_eq!(malformed, 3, "{events:?}");
+    assert_eq!(malformed, 4, "{events:?}");
 }

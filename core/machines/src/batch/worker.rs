@@ -196,6 +196,8 @@ impl WorkerEnd<'_> {
                 self.control(&body);
             }
             Event::Message { id, body } => self.chunk(id, body),
+            // It would connect and do it again.
+            Event::Disconnected(Some(violation)) if violation.is_final() => self.offended(),
             Event::PeerLost if self.cancel() => (self.each)(WorkerEvent::Ended),
             _ => {}
         }

@@ -51,7 +51,8 @@ pub enum BridgeEvent {
         /// Why.
         reason: String,
     },
-    /// The program of the other machine is dead, or apart from this one for too long. Its stages take part no longer.
+    /// The program of the other machine is dead, apart from this one for too long, or has broken the protocol. Its stages
+    /// take part no longer.
     Died,
     /// After [`Self::Died`]: messages that the other machine had and did not finish, or that waited for it.
     Lost {

@@ -14,6 +14,7 @@ mod observations;
 #[path = "../../../link/tests/processes/proxy.rs"]
 mod proxy;
 mod report;
+mod violations;
 mod worker_protocol;
 mod workers;
 

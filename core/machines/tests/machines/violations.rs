@@ -1,0 +1,196 @@
+//! A machine whose link breaks the protocol takes part no longer, and one that is restarted before the start costs no room.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use flowpipe_link::link::Link;
+use flowpipe_link::session::{Event, Settings};
+
+use super::*;
+
+/// What changes a packet that is sent, once it begins.
+type Change = fn(&mut [u8]);
+
+/// A transport that changes packets on their way out from some time on.
+struct Forging<T> {
+    inner: T,
+    change: Change,
+    has_begun: Arc<AtomicBool>,
+}
+
+struct ForgingConnection {
+    inner: Arc<dyn Connection>,
+    change: Change,
+    has_begun: Arc<AtomicBool>,
+}
+
+impl<T: Transport> Transport for Forging<T> {
+    fn connect(&mut self, wait: Duration) -> io::Result<Option<Arc<dyn Connection>>> {
+        let connection = self.inner.connect(wait)?;
+        Ok(connection.map(|inner| -> Arc<dyn Connection> {
+            Arc::new(ForgingConnection {
+                inner,
+                change: self.change,
+                has_begun: self.has_begun.clone(),
+            })
+        }))
+    }
+}
+
+impl Connection for ForgingConnection {
+    fn send(&self, packet: &[u8]) -> io::Result<()> {
+        let mut packet = packet.to_vec();
+        if self.has_begun.load(Ordering::SeqCst) {
+            (self.change)(&mut packet);
+        }
+        self.inner.send(&packet)
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        self.inner.flush()
+    }
+
+    fn receive(&self, packet: &mut Vec<u8>) -> io::Result<bool> {
+        self.inner.receive(packet)
+    }
+
+    fn close(&self) {
+        self.inner.close();
+    }
+}
+
+/// The channel of the edge from the stage of the forging machine, and that of the edge to it.
+const CHANNELS: [u32; 2] = [2, 1];
+
+/// Where the channel of an item is in its packet: behind its kind, its number, the last one that has arrived, and its tag.
+const CHANNEL_PLACE: std::ops::Range<usize> = 18..22;
+
+/// Whether a packet has a part of a message of the forging machine's edge.
+fn is_message(packet: &[u8]) -> bool {
+    let is_part = packet.first() == Some(&3) && packet.get(17).is_some_and(|tag| *tag <= 1);
+    is_part && packet.get(CHANNEL_PLACE) == Some(&CHANNELS[0].to_le_bytes()[..])
+}
+
+fn set_channel(packet: &mut [u8], channel: u32) {
+    if is_message(packet) {
+        packet[CHANNEL_PLACE].copy_from_slice(&channel.to_le_bytes());
+    }
+}
+
+#[test]
+fn a_machine_that_breaks_the_protocol_counts_as_dead() {
+    let changes: [(Change, &str); 4] = [
+        // The other machine grants nothing on an edge from it.
+        (
+            |packet| set_channel(packet, CHANNELS[1]),
+            "sent more messages on channel 1 than it was granted",
+        ),
+        (
+            |packet| set_channel(packet, 1_000),
+            "used channel 1000, which does not exist",
+        ),
+        (
+            |packet| {
+                if is_message(packet) {
+                    packet[0] = 99;
+                }
+            },
+            "sent a malformed packet: its kind is unknown",
+        ),
+        // Acknowledgements of what was never sent.
+        (
+            |packet| {
+                if is_message(packet) {
+                    packet[9..17].fill(0xff);
+                }
+            },
+            "acknowledged item",
+        ),
+    ];
+    for (change, why) in changes {
+        let acceptor = TcpAcceptor::listen(LOOPBACK, &["desk"]).unwrap().remove(0);
+        let dialer = Remote(TcpDialer::new(acceptor.address().unwrap(), "desk").unwrap());
+        let has_begun: Arc<AtomicBool> = Arc::default();
+        let forging = Forging {
+            inner: acceptor,
+            change,
+            has_begun: has_begun.clone(),
+        };
+        let machines = [
+            machine(["desk", "rack"], 2, true, dialer),
+            machine(["rack", "desk"], 2, false, forging),
+        ];
+        for agreed in agree(&machines, [facts(), facts()]) {
+            agreed.unwrap();
+        }
+        let pipeline = line(WITHOUT_END);
+        let [desk, rack] = machines;
+        let desk = desk.start(&pipeline, &[0, 2], LONG);
+        // It ends soon after it is refused.
+        let rack = rack.start(&pipeline, &[1], Duration::from_secs(1));
+        let events = || desk.events.lock().unwrap().clone();
+        common::until("messages", || desk.watcher.from(1).len() > 20);
+        has_begun.store(true, Ordering::SeqCst);
+        common::until("it is given up", || events().contains(&BridgeEvent::Died));
+        let disconnections: Vec<_> = events()
+            .into_iter()
+            .filter_map(|event| match event {
+                BridgeEvent::Disconnected { reason } => reason,
+                _ => None,
+            })
+            .collect();
+        let [reason] = &disconnections[..] else {
+            panic!("{why}: {disconnections:?}");
+        };
+        assert!(reason.contains(why), "{reason}, not {why}");
+        desk.run.stop();
+        let report = finish(desk.run);
+        assert!(!desk.bridge.finish());
+        // Each message that was sent to it has come back, or is lost.
+        let events = desk.events.lock().unwrap();
+        let lost = events.iter().map(|event| match event {
+            BridgeEvent::Lost { edge: 0, sequences } => sequences.len() as u64,
+            _ => 0,
+        });
+        let (lost, back) = (lost.sum::<u64>(), desk.watcher.from(1).len() as u64);
+        let sent = report.edges[0].sent - report.edges[0].discarded;
+        assert!(lost > 0 && lost + back >= sent, "{lost} + {back} of {sent}");
+        rack.run.abort();
+        let _ = finish(rack.run);
+    }
+}
+
+/// How many control messages may wait.
+const CONTROL_CAPACITY: usize = 64;
+
+#[test]
+fn what_is_kept_for_the_run_takes_no_room_of_a_restarted_machine() {
+    let acceptor = TcpAcceptor::listen(LOOPBACK, &["desk"]).unwrap().remove(0);
+    let dialer = TcpDialer::new(acceptor.address().unwrap(), "desk").unwrap();
+    let rack = machine(["rack", "desk"], 2, false, acceptor);
+    // The other machine decides when it starts, and never does.
+    let starting = std::thread::spawn(move || rack.agree(&facts(), 10 * LONG));
+    let introduction = json!({ "Introduction": { "machine": "desk", "facts": facts() } });
+    let early = json!({ "Gone": { "edge": 0 } });
+    for program in 1..=3 {
+        let clock = Clock::start();
+        let now = Arc::new(move || clock.now());
+        let transport = Box::new(dialer.clone());
+        let link = Link::start(Settings::new(true, 6), transport, now).unwrap();
+        let send = |message: &serde_json::Value| {
+            let body = message.to_string().into_bytes().into();
+            let sent = link.send(0, &body, LONG);
+            assert!(sent.is_ok(), "program {program}: {sent:?}");
+        };
+        send(&introduction);
+        for _ in 0..CONTROL_CAPACITY - 2 {
+            send(&early);
+        }
+        // They have arrived.
+        common::until("an acknowledgement", || {
+            let event = link.next_event(Duration::ZERO);
+            let last = CONTROL_CAPACITY as u64 - 1;
+            matches!(event, Some(Event::Arrived(id)) if id.number == last)
+        });
+    }
+    assert!(!starting.is_finished());
+}
