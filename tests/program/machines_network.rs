@@ -1,5 +1,7 @@
 //! Machines with networks of their own, and a proxy between them that delays, stalls, reorders and cuts what they send.
 
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Stdio;
@@ -9,8 +11,11 @@ use flowpipe_tests::{flowpipe, pipeline, run};
 use crate::machines::Machine;
 use crate::network::{MIDDLE, Network};
 use crate::proxy::Proxy;
+use crate::screen::wait_for;
 
 const PORT: u16 = 7447;
+/// How long it takes at least to write a number. Each is in the file then.
+const PAUSE_US: u64 = 50;
 
 /// So many numbers from `desk` through `rack` to `shelf`, where they are written into a file. `rack` listens.
 fn file(folder: &Path, count: usize) -> String {
@@ -19,7 +24,7 @@ fn file(folder: &Path, count: usize) -> String {
         "[stages.numbers]\nplugin = \"numbers\"\nconfig = {{ count = {count} }}\nmachine = \"desk\"\n\
          [stages.pass]\nplugin = \"numbers-pass\"\nfrom = \"numbers\"\nqueue = {{ capacity = 1024 }}\nmachine = \"rack\"\n\
          [stages.log]\nplugin = \"numbers-log\"\nfrom = \"pass\"\nqueue = {{ capacity = 1024 }}\nmachine = \"shelf\"\n\
-         config = {{ file = {log:?} }}\n\
+         config = {{ file = {log:?}, pause_us = {PAUSE_US} }}\n\
          [machines.desk]\n[machines.shelf]\n\
          [machines.rack]\nlisten = \"tls/0.0.0.0:{PORT}\"\nconnect = \"tls/{MIDDLE}:{PORT}\"\n"
     );
@@ -44,14 +49,40 @@ fn network() -> Result<Network, String> {
     Network::new(&["desk", "rack", "shelf"])
 }
 
-/// Lets so many messages pass while connections are cut so often.
+/// The last number that is in the file of `shelf`, or 0.
+fn written(log: &Path) -> usize {
+    const TAIL: u64 = 64;
+    let Ok(mut file) = File::open(log) else {
+        return 0;
+    };
+    let length = file.metadata().unwrap().len();
+    file.seek(SeekFrom::Start(length.saturating_sub(TAIL)))
+        .unwrap();
+    let mut text = String::new();
+    file.read_to_string(&mut text).unwrap();
+    // The last line may not be complete.
+    let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+    let last = whole.lines().next_back();
+    last.map_or(0, |it| it.parse().unwrap())
+}
+
+/// Lets so many messages pass while connections are cut so often, at places that are spread over all of them.
 fn numbers_pass(network: &Network, count: usize, cuts: usize) {
     let folder = tempfile::tempdir().unwrap();
     let file = file(folder.path(), count);
     let target = SocketAddr::from((network.address("rack"), PORT));
     let proxy = network.in_middle(|| Proxy::start_at((MIDDLE, PORT).into(), target));
     let machines = ["shelf", "desk", "rack"].map(|it| start(network, &file, it));
-    let cut = proxy.cut_often(cuts);
+    let log = folder.path().join("numbers.txt");
+    for cut in 1..=cuts {
+        let from = count * cut / (cuts + 1);
+        wait_for("the number of a cut", || {
+            (written(&log) >= from).then_some(())
+        });
+        assert!(proxy.cut_often(1) > 0, "there is nothing to cut at {from}");
+        let last = written(&log);
+        assert!((from..count).contains(&last), "cut {cut} came after {last}");
+    }
     for machine in machines {
         let ran = machine.end().expect(0);
         // Connections are.
@@ -59,8 +90,7 @@ fn numbers_pass(network: &Network, count: usize, cuts: usize) {
             assert!(!ran.stderr.contains(text), "{ran:#?}");
         }
     }
-    assert!(cut >= cuts);
-    let written = std::fs::read_to_string(folder.path().join("numbers.txt")).unwrap();
+    let written = std::fs::read_to_string(log).unwrap();
     let mut lines = written.lines().map(|line| line.parse::<usize>().unwrap());
     for number in 1..=count {
         assert_eq!(lines.next(), Some(number), "each once, and in order");
