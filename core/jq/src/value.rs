@@ -133,14 +133,17 @@ fn write_text(text: &[u8], into: &mut Vec<u8>) {
 }
 
 fn write_number(number: &Num, is_key: bool, into: &mut Vec<u8>) {
-    /// From here on not every integer is a floating-point number.
-    const EXACT: f64 = 9_007_199_254_740_992.0;
     let mut write_float = |float: f64| {
         let finite = float.clamp(f64::MIN, f64::MAX);
-        let _ = match is_key && finite.fract() == 0.0 && finite.abs() < EXACT {
-            true => serde_json::to_writer(&mut *into, &(finite as i64)),
-            false => serde_json::to_writer(&mut *into, &finite),
-        };
+        match is_key && finite.fract() == 0.0 {
+            // As an integer of this value. Zero has no sign.
+            true => {
+                let _ = write!(into, "{:.0}", finite + 0.0);
+            }
+            false => {
+                let _ = serde_json::to_writer(&mut *into, &finite);
+            }
+        }
     };
     match number {
         Num::Float(float) => write_float(*float),

@@ -204,6 +204,23 @@ fn sample_passes_on_the_first_of_so_many_or_a_share() {
     }
 }
 
+/// From 2^53 on, where not every integer is a floating-point number.
+#[test]
+fn large_numbers_are_equal_however_they_are_written() {
+    let mut stage = harness!(Dedup, json!({})).unwrap();
+    let numbers = [
+        json!(1e17),
+        json!(100_000_000_000_000_000_u64),
+        json!(100_000_000_000_000_001_u64),
+        json!(-0.0),
+        json!(0),
+        json!(9e300),
+        json!(9e300),
+    ];
+    let passed = numbers.map(|number| send(&mut stage, number).len());
+    assert_eq!(passed, [1, 0, 1, 1, 0, 1, 0]);
+}
+
 #[test]
 fn dedup_drops_what_was_there() {
     let mut stage = harness!(Dedup, json!({ "last": 2 })).unwrap();
