@@ -73,11 +73,18 @@ fn a_replay_runs_expressions_again() {
 #[test]
 fn an_expression_without_an_end_is_ended_by_the_timeout() {
     let folder = tempfile::tempdir().unwrap();
-    // Each step of it takes long, so that no other limit is reached before.
+    // Each comparison takes long, so that no other limit is reached before.
     let stage = "plugin = \"map\"\ntimeout = \"300ms\"\non_error = \"skip\"\n\
-                 config = { jq = \"if . == 2 then [range(250000) | [range(100)] | sort | add] else . end\" }";
-    let lines = through(folder.path(), "1\n2\n3\n", stage);
-    assert_eq!(lines, [json!(1), json!(3)]);
+                 config = { jq = \"if . == 2 then [range(20000)] as $a | [range(20000)] as $b | \
+                 reduce range(200000) as $i (0; if $a == $b then . + 1 else . end) else . end\" }";
+    std::fs::write(folder.path().join("in.jsonl"), "1\n2\n3\n").unwrap();
+    let report = run(&["run", &file(folder.path(), stage), "--json"])
+        .expect(0)
+        .json();
+    let problems = &report["report"]["problem_counts"];
+    assert_eq!(*problems, json!({ "timed-out": 1 }), "{report:#}");
+    let text = std::fs::read_to_string(folder.path().join("out.jsonl")).unwrap();
+    assert_eq!(text, "1\n3\n");
 }
 
 #[test]
