@@ -252,6 +252,31 @@ impl OutputFile {
         Ok(())
     }
 
+    /// The file is whole: it gets the first one of these names, which are in the folder of its place, that nothing has. No
+    /// file is replaced. Returns the name.
+    ///
+    /// # Errors
+    /// When it can't, or all names are taken.
+    pub fn commit_new(mut self, names: impl IntoIterator<Item = PathBuf>) -> io::Result<PathBuf> {
+        self.file.flush()?;
+        let Some(beside) = &self.beside else {
+            return Err(io::ErrorKind::Unsupported.into());
+        };
+        for name in names {
+            match rename_to_new(&beside.now, &name) {
+                Ok(()) => {
+                    forget_hidden(&beside.now);
+                    self.beside = None;
+                    return Ok(name);
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let why = "each name that it could have is taken";
+        Err(io::Error::new(io::ErrorKind::AlreadyExists, why))
+    }
+
     /// From now on a file that grows stays where it is, also when this ends early. Before, it goes then: there is
     /// nothing in it that anybody wants.
     pub fn keep(&mut self) {

@@ -28,7 +28,8 @@ pub struct Config {
     /// What happens when there are so many.
     #[serde(default)]
     pub when_full: WhenFull,
-    /// Write only the frames from which a message descends that comes in at `chosen`.
+    /// Write only the frames from which a message descends that comes in at `chosen`. In a pipeline with one stage that
+    /// captures.
     #[serde(default)]
     pub choose: bool,
     /// With `choose`: draw over the picture what the message at `chosen` has of it: the board of a `flowpipe.sighting/1`,

@@ -167,7 +167,7 @@ impl SinkImage {
         let Some(pictures) = &mut self.pictures else {
             return Ok(());
         };
-        if !pictures.has_room(number) {
+        if !pictures.has_room(number)? {
             return Ok(());
         }
         let pixels = drawing.over(PlainPixels::of(frame)?)?;

@@ -139,6 +139,24 @@ fn a_later_run_continues_with_the_numbers_and_the_bound() {
     assert_eq!(greys(folder.path()), last);
 }
 
+/// The stage that replaces another one is active before that one stops.
+#[test]
+fn no_numbered_picture_is_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = with_folder(folder.path(), json!({ "most": 4 }));
+    let mut old = sink(config.clone()).unwrap();
+    send(&mut old, 1);
+    let mut new = sink(config).unwrap();
+    send(&mut old, 2);
+    send(&mut new, 3);
+    let first = [("000001.png", 1), ("000002.png", 2), ("000003.png", 3)];
+    assert_eq!(greys(folder.path()), named(&first));
+    // Nor one that another stage or worker writes at the same time.
+    send(&mut old, 4);
+    let all = [&first[..], &[("000004.png", 4)]].concat();
+    assert_eq!(greys(folder.path()), named(&all));
+}
+
 #[test]
 fn a_name_without_a_number_is_replaced() {
     let folder = tempfile::tempdir().unwrap();

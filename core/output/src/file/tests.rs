@@ -262,3 +262,21 @@ fn an_unfinished_file_has_the_permissions_of_what_it_replaces() {
     let shown = file.file().unwrap().metadata().unwrap();
     assert_eq!(shown.permissions().mode() & 0o133, 0);
 }
+
+#[test]
+fn a_new_name_is_one_that_nothing_has() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    fs::write(path("1"), "other").unwrap();
+    let commit = |names: &[&str]| {
+        let mut file = OutputFile::create_whole(&path("1")).unwrap();
+        file.write_all(b"new").unwrap();
+        file.commit_new(names.iter().map(|name| path(name)))
+    };
+    assert_eq!(commit(&["1", "2", "3"]).unwrap(), path("2"));
+    assert_eq!(fs::read(path("1")).unwrap(), b"other");
+    assert_eq!(fs::read(path("2")).unwrap(), b"new");
+    let error = commit(&["1", "2"]).unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+    assert_eq!(names(folder.path()), ["1", "2"]);
+}
