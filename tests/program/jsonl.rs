@@ -5,6 +5,8 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::Stdio;
 
+#[cfg(unix)]
+use crate::going::{Going, replace, until};
 use flowpipe_tests::signals::send_signal;
 use flowpipe_tests::{flowpipe, flowpipe_within, pipeline, project, run, with_input};
 use serde_json::{Value, json};
@@ -371,4 +373,128 @@ fn a_confined_tee_reaches_its_file() {
     run(&["run", &file]).expect(0);
     let written = std::fs::read_to_string(folder.path().join("out.jsonl")).unwrap();
     assert_eq!(written, "1\n2\n");
+}
+
+/// The run goes on, and says what it has dropped.
+#[cfg(unix)]
+#[test]
+fn a_reset_connection_is_reported() {
+    let tcp = {
+        let free = TcpListener::bind("127.0.0.1:0").unwrap();
+        free.local_addr().unwrap().to_string()
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let source =
+        format!("tcp = \"{tcp}\", listen = true, keep_listening = true, schema = \"x.a/1\"");
+    let file = passes(folder.path(), "", &source, "stdout = true");
+    let run = Going::start(&["run", "--quiet", &file]);
+    let mut connection = None;
+    until("a listener", || {
+        connection = TcpStream::connect(&tcp).ok();
+        (connection.is_some(), run.stderr())
+    });
+    let mut connection = connection.unwrap();
+    connection.write_all(b"1001\n{\"a\": 1,").unwrap();
+    run.wait_for_stdout("1001", 1);
+    reset(connection);
+    run.wait_for_stderr("within a line, which is dropped");
+    let mut other = TcpStream::connect(&tcp).unwrap();
+    other.write_all(b"1002\n").unwrap();
+    run.wait_for_stdout("1002", 1);
+    run.stop();
+}
+
+/// Closes a connection as a program does that is killed.
+#[cfg(unix)]
+fn reset(connection: TcpStream) {
+    use std::os::fd::AsRawFd as _;
+    let at_once = libc::linger {
+        l_onoff: 1,
+        l_linger: 0,
+    };
+    // SAFETY: The system reads a structure of this size.
+    let set = unsafe {
+        libc::setsockopt(
+            connection.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_LINGER,
+            std::ptr::from_ref(&at_once).cast(),
+            size_of_val(&at_once) as libc::socklen_t,
+        )
+    };
+    assert_eq!(set, 0);
+    drop(connection);
+}
+
+/// As of a serial device.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_terminal_that_is_read_does_not_become_that_of_the_program() {
+    let system = portable_pty::native_pty_system();
+    let terminal = system.openpty(portable_pty::PtySize::default()).unwrap();
+    let path = terminal.master.tty_name().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let source = format!("path = \"{}\", schema = \"x.a/1\"", path.display());
+    let file = passes(folder.path(), "", &source, "stdout = true");
+    let program = flowpipe(&["run", "--quiet", &file]);
+    // A leader of a session without a terminal gets the next one that it opens.
+    let mut command = std::process::Command::new("setsid");
+    command.arg(program.get_program()).args(program.get_args());
+    command.current_dir(project());
+    for (name, value) in program.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    let run = Going::start_command(&mut command);
+    let mut keyboard = terminal.master.take_writer().unwrap();
+    keyboard.write_all(b"123\n").unwrap();
+    run.wait_for_stdout("123", 1);
+    let status = std::fs::read_to_string(format!("/proc/{}/stat", run.pid())).unwrap();
+    // Behind the name: state, parent, group, session, terminal.
+    let (_, behind) = status.rsplit_once(')').unwrap();
+    let fields: Vec<_> = behind.split_whitespace().collect();
+    assert_eq!(fields[3], run.pid().to_string(), "{status}");
+    assert_eq!(fields[4], "0", "{status}");
+    run.stop();
+}
+
+/// It has read them, and the queue is full.
+#[cfg(unix)]
+#[test]
+fn a_source_that_is_replaced_loses_no_line_of_standard_input() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = |max_line: u32| format!("stdin = true, schema = \"x.a/1\", max_line = {max_line}");
+    let text = |source: &str| {
+        format!(
+            "[stages.in]\nplugin = \"source-jsonl\"\nconfig = {{ {source} }}\n\
+             [stages.slow]\nplugin = \"throttle\"\nfrom = \"in\"\n\
+             config = {{ messages = 100, within_ms = 1000, when_exceeded = \"wait\" }}\n\
+             [stages.out]\nplugin = \"sink-jsonl\"\nfrom = \"slow\"\nconfig = {{ path = \"out.jsonl\" }}\n"
+        )
+    };
+    let file = pipeline(folder.path(), &text(&source(100)));
+    let lines: String = (1000..1400).map(|number| format!("{number}\n")).collect();
+    let mut command = flowpipe(&["run", "--watch", &file]);
+    let (input, mut stdin) = std::io::pipe().unwrap();
+    command.stdin(input);
+    let run = Going::start_command(&mut command);
+    // It stops within a line.
+    let (first, rest) = lines.split_at(lines.len() - 3);
+    stdin.write_all(first.as_bytes()).unwrap();
+    let out = folder.path().join("out.jsonl");
+    let written = || std::fs::read_to_string(&out).unwrap_or_default();
+    until("the first lines", || {
+        (written().contains("1099"), written())
+    });
+    replace(Path::new(&file), &text(&source(200)));
+    run.wait_for_stderr("changed: in (config, state kept)");
+    assert!(!written().contains("1390"), "too late");
+    stdin.write_all(rest.as_bytes()).unwrap();
+    drop(stdin);
+    until("the last line", || {
+        (written().contains("1399\n"), written())
+    });
+    assert_eq!(written(), lines);
 }

@@ -124,7 +124,7 @@ pub enum IfExists {
     Fail,
     /// Write behind what is there.
     Append,
-    /// Remove what is there.
+    /// Remove what is there, before the first line or, without one, at the end of the stream.
     Overwrite,
 }
 

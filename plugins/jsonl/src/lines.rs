@@ -1,5 +1,7 @@
 //! The lines of a stream. A line that is too long is not kept.
 
+use serde::{Deserialize, Serialize};
+
 /// What was read of a stream and is not taken yet.
 pub struct Lines {
     bytes: Vec<u8>,
@@ -11,6 +13,17 @@ pub struct Lines {
     /// The number of the last line that was taken.
     number: u64,
     /// The beginning of the next line was dropped: it is too long.
+    is_cut: bool,
+}
+
+/// What was read of a stream and is not taken yet, in a state.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct UnreadLines {
+    /// A character for each byte: the bytes need not be text.
+    bytes: String,
+    /// The number of the last line that was taken.
+    number: u64,
+    /// The beginning of the next line was dropped.
     is_cut: bool,
 }
 
@@ -34,6 +47,32 @@ impl Lines {
             number: 0,
             is_cut: false,
         }
+    }
+
+    /// What is not taken yet, to continue with other lines.
+    pub fn save(&self) -> UnreadLines {
+        let rest = &self.bytes[self.start..];
+        UnreadLines {
+            bytes: rest.iter().map(|byte| char::from(*byte)).collect(),
+            number: self.number,
+            is_cut: self.is_cut,
+        }
+    }
+
+    /// Lines that continue where others stopped. `None`: this is none of [`Self::save`].
+    pub fn resumed(limit: usize, unread: &UnreadLines) -> Option<Self> {
+        let bytes = unread.bytes.chars().map(u8::try_from);
+        Some(Self {
+            bytes: bytes.collect::<Result<_, _>>().ok()?,
+            number: unread.number,
+            is_cut: unread.is_cut,
+            ..Self::new(limit)
+        })
+    }
+
+    /// Whether a line has begun that has not ended.
+    pub fn has_begun(&self) -> bool {
+        self.start < self.bytes.len() || self.is_cut
     }
 
     /// Adds what comes next in the stream.
@@ -81,7 +120,7 @@ impl Lines {
     /// At the end of the stream: the last line, if it has no line feed.
     pub fn last(&mut self) -> Option<Line<'_>> {
         let end = self.bytes.len();
-        (self.start < end || self.is_cut).then(|| self.take(end, end))
+        self.has_begun().then(|| self.take(end, end))
     }
 
     fn take(&mut self, end: usize, next: usize) -> Line<'_> {

@@ -1,7 +1,8 @@
 //! Messages as the lines of a sink's end.
 
 use flowpipe_plugin::{Context, Host, Message, Result, tracing};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::address::Address;
@@ -18,6 +19,15 @@ pub struct MessageWriter {
     /// `None`: not open, or a dry run.
     writer: Option<Writer>,
     line: Vec<u8>,
+}
+
+/// The state.
+#[derive(Serialize, Deserialize)]
+struct Begun {
+    /// The end.
+    to: String,
+    /// It is a file that the run has begun to write.
+    is_own_file: bool,
 }
 
 /// A line of `envelope`.
@@ -83,6 +93,40 @@ impl MessageWriter {
         one_line(&mut self.line);
         self.line.push(b'\n');
         writer.write_line(&mut self.line, context)
+    }
+
+    /// The stream has ended.
+    ///
+    /// # Errors
+    /// Those of [`Writer::finish`].
+    pub fn finish(&mut self) -> Result<()> {
+        self.writer.as_mut().map_or(Ok(()), Writer::finish)
+    }
+
+    /// The state, for the stage that replaces this one.
+    ///
+    /// # Errors
+    /// None.
+    pub fn save(&self) -> Result<Value> {
+        Ok(serde_json::to_value(Begun {
+            to: self.address.to_string(),
+            is_own_file: self.writer.as_ref().is_some_and(Writer::is_own_file),
+        })?)
+    }
+
+    /// Loads the state of the stage that this one replaces.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub fn load(&mut self, state: Value) -> Result<()> {
+        let Begun { to, is_own_file } = serde_json::from_value(state)?;
+        if let Some(writer) = &mut self.writer
+            && is_own_file
+            && to == self.address.to_string()
+        {
+            writer.take_over_file();
+        }
+        Ok(())
     }
 
     /// Closes the end.

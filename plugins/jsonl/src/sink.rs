@@ -3,6 +3,7 @@
 use flowpipe_plugin::{
     Carried, Context, Effect, EffectKind, Host, Input, Next, Port, Result, Stage,
 };
+use serde_json::Value;
 
 use crate::config::SinkConfig;
 use crate::message_writer::MessageWriter;
@@ -33,6 +34,7 @@ impl Stage for SinkJsonl {
         )
         .with_key("tcp"),
     ]);
+    const STATE: &'static str = "sink-jsonl/1";
     type Config = SinkConfig;
 
     fn inputs() -> Vec<Port> {
@@ -59,13 +61,27 @@ impl Stage for SinkJsonl {
     }
 
     fn process(&mut self, input: Input<'_>, context: &mut Context<'_>) -> Result<Next> {
-        if let Input::Message(message) = input {
-            self.0.write(&message, context)?;
+        match input {
+            Input::Message(message) => self.0.write(&message, context)?,
+            Input::Finish => self.0.finish()?,
+            _ => {}
         }
         Ok(Next::More)
     }
 
     fn deactivate(&mut self) {
         self.0.close();
+    }
+
+    fn save(&mut self) -> Result<Value> {
+        self.0.save()
+    }
+
+    fn load(&mut self, format: &str, state: Value) -> Result<bool> {
+        if format != Self::STATE {
+            return Ok(false);
+        }
+        self.0.load(state)?;
+        Ok(true)
     }
 }

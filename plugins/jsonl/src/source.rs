@@ -1,22 +1,25 @@
 //! The source: a message for each line.
 
 use std::ffi::CString;
+use std::io;
 
 use flowpipe_plugin::{
     Context, Effect, EffectKind, Error, Host, Input, Next, Port, Result, Stage, tracing,
 };
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::address::Address;
 use crate::config::SourceConfig;
 use crate::idle::Idle;
 use crate::line::{self, LineError};
-use crate::lines::{Line, Lines};
-use crate::reader::{Arrival, Reader};
+use crate::lines::{Line, Lines, UnreadLines};
+use crate::reader::{Arrival, FilePosition, Reader};
 
 /// Lines in a row that are no messages are one error, as far as they are there already, and at most so many.
 const WRONG_AT_ONCE: u64 = 1_000;
 
-/// The refused connections that are logged as warnings: a page can open any number of them.
+/// The refused and broken connections that are logged as warnings: a page can open any number of them.
 const MOST_WARNINGS: u64 = 100;
 
 /// The stage.
@@ -31,8 +34,21 @@ pub struct SourceJsonl {
     reader: Option<Reader>,
     idle: Idle,
     is_at_end: bool,
-    /// How many HTTP requests were refused while it goes on listening.
-    refused: u64,
+    /// How many connections were logged, since they were refused or broke while it goes on listening.
+    logged: u64,
+}
+
+/// The state: how far the stream was read.
+#[derive(Serialize, Deserialize)]
+struct Progress {
+    /// The stream.
+    from: String,
+    /// Where a regular file is read next.
+    position: Option<FilePosition>,
+    unread: UnreadLines,
+    /// Something was read.
+    has_sent: bool,
+    is_at_end: bool,
 }
 
 /// What a line came to.
@@ -66,6 +82,7 @@ impl Stage for SourceJsonl {
         )
         .with_key("tcp"),
     ]);
+    const STATE: &'static str = "source-jsonl/1";
     type Config = SourceConfig;
 
     fn inputs() -> Vec<Port> {
@@ -90,7 +107,7 @@ impl Stage for SourceJsonl {
             reader: None,
             idle: Idle::new(),
             is_at_end: false,
-            refused: 0,
+            logged: 0,
         })
     }
 
@@ -127,7 +144,15 @@ impl Stage for SourceJsonl {
             let Some(reader) = &mut self.reader else {
                 return Ok(Next::End);
             };
-            match reader.read()? {
+            let arrival = match reader.read() {
+                Ok(arrival) => arrival,
+                Err(error) => {
+                    // What has come of the last line is not one.
+                    self.lines = Lines::new(self.max_line);
+                    return Err(error);
+                }
+            };
+            match arrival {
                 Arrival::Bytes(bytes) => {
                     self.lines.push(bytes);
                     self.idle = Idle::new();
@@ -138,6 +163,7 @@ impl Stage for SourceJsonl {
                     }
                 }
                 Arrival::ConnectionEnd => return self.last(context).map(|()| Next::More),
+                Arrival::ConnectionBroken { error, has_sent } => self.broken(&error, has_sent),
                 Arrival::End => self.is_at_end = true,
             }
         }
@@ -146,6 +172,44 @@ impl Stage for SourceJsonl {
 
     fn deactivate(&mut self) {
         self.reader = None;
+    }
+
+    fn save(&mut self) -> Result<Value> {
+        let reader = self.reader.as_ref();
+        Ok(serde_json::to_value(Progress {
+            from: self.address.to_string(),
+            position: reader.map(Reader::file_position).transpose()?.flatten(),
+            unread: self.lines.save(),
+            has_sent: reader.is_some_and(Reader::has_sent),
+            is_at_end: self.is_at_end,
+        })?)
+    }
+
+    fn load(&mut self, format: &str, state: Value) -> Result<bool> {
+        if format != Self::STATE {
+            return Ok(false);
+        }
+        let progress: Progress = serde_json::from_value(state)?;
+        let Some(reader) = &mut self.reader else {
+            return Ok(true);
+        };
+        if progress.from != self.address.to_string() {
+            // It reads something else, from the start.
+            return Ok(true);
+        }
+        if reader.is_connection() {
+            return Err(Error::bad_config(format!(
+                "the connection to {} can't be transferred, and lines that are on their way would be lost: restart the run, \
+                 or choose another address",
+                self.address
+            )));
+        }
+        self.is_at_end = progress.is_at_end;
+        if progress.is_at_end || reader.resume(progress.position, progress.has_sent)? {
+            self.lines = Lines::resumed(self.max_line, &progress.unread)
+                .ok_or_else(|| Error::bad_message("the unread lines are no bytes"))?;
+        }
+        Ok(true)
     }
 }
 
@@ -179,12 +243,31 @@ impl SourceJsonl {
         if !self.keeps_listening {
             return Err(Error::bad_message(what));
         }
-        self.refused = self.refused.saturating_add(1);
-        match self.refused {
-            ..=MOST_WARNINGS => tracing::warn!("{what}"),
-            _ => tracing::debug!("{what} ({} so far)", self.refused),
-        }
+        self.log(&what);
         Ok(())
+    }
+
+    /// Goes on after a connection that broke. What has come of its last line is not one.
+    fn broken(&mut self, error: &io::Error, has_sent: bool) {
+        let lines = std::mem::replace(&mut self.lines, Lines::new(self.max_line));
+        let place = self.place();
+        match (has_sent, lines.has_begun()) {
+            (true, true) => self.log(&format!(
+                "{place}: the connection broke ({error}) within a line, which is dropped"
+            )),
+            (true, false) => self.log(&format!("{place}: the connection broke ({error})")),
+            // It does not count.
+            (false, _) => tracing::debug!("a connection that sent nothing broke ({error})"),
+        }
+    }
+
+    /// Logs what anybody can do who can connect.
+    fn log(&mut self, what: &str) {
+        self.logged = self.logged.saturating_add(1);
+        match self.logged {
+            ..=MOST_WARNINGS => tracing::warn!("{what}"),
+            _ => tracing::debug!("{what} ({} so far)", self.logged),
+        }
     }
 
     fn place(&self) -> String {

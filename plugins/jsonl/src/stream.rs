@@ -13,7 +13,7 @@ use std::path::PathBuf;
 #[cfg(not(unix))]
 use std::time::Duration;
 
-use flowpipe_plugin::{Error, Result};
+use flowpipe_plugin::{Error, Result, tracing};
 
 use crate::address::Address;
 use crate::connecting::{self, Cancelled};
@@ -21,6 +21,10 @@ use crate::connecting::{self, Cancelled};
 /// Where the system can't wait for a connection, reading and writing end after this time.
 #[cfg(not(unix))]
 const LONGEST_WAIT: Duration = Duration::from_millis(10);
+
+/// What to do where an address is in use.
+const IN_USE: &str = "another program or stage listens there. A stage that listens can't be replaced while the run goes \
+                      on: restart the run, or choose another address";
 
 /// An open stream.
 pub enum Stream {
@@ -34,7 +38,13 @@ pub enum Stream {
 }
 
 /// A socket that others connect to.
-pub enum Listener {
+pub struct Listener {
+    socket: ListenerSocket,
+    /// The system had no room for the last connection, and that was logged.
+    is_full: bool,
+}
+
+enum ListenerSocket {
     /// At an address.
     Tcp(TcpListener),
     /// At a file, which is removed at the end.
@@ -84,7 +94,10 @@ impl Stream {
                 // A line is sent when it is written.
                 stream.set_nodelay(true)?;
                 #[cfg(unix)]
-                stream.set_nonblocking(true)?;
+                {
+                    stream.set_nonblocking(true)?;
+                    keep_alive(stream)?;
+                }
                 #[cfg(not(unix))]
                 {
                     stream.set_read_timeout(Some(LONGEST_WAIT))?;
@@ -107,34 +120,82 @@ impl Listener {
         let bound = match address {
             Address::Tcp(_, all) => TcpListener::bind(&all[..]).and_then(|listener| {
                 listener.set_nonblocking(true)?;
-                Ok(Self::Tcp(listener))
+                Ok(ListenerSocket::Tcp(listener))
             }),
             #[cfg(unix)]
             Address::Unix(path) => bind_file(path).and_then(|listener| {
                 listener.set_nonblocking(true)?;
-                Ok(Self::Unix(listener, path.clone()))
+                Ok(ListenerSocket::Unix(listener, path.clone()))
             }),
             _ => Err(io::ErrorKind::Unsupported.into()),
         };
-        bound.map_err(|error| Error::from(error).context(format!("can't listen at {address}")))
+        let failed = |error: io::Error| {
+            let error = match error.kind() {
+                io::ErrorKind::AddrInUse => {
+                    io::Error::new(error.kind(), format!("{error}: {IN_USE}"))
+                }
+                _ => error,
+            };
+            Error::from(error).context(format!("can't listen at {address}"))
+        };
+        Ok(Self {
+            socket: bound.map_err(failed)?,
+            is_full: false,
+        })
     }
 
-    /// The next connection, if there is one.
-    ///
-    /// # Errors
-    /// When the system refuses it.
-    pub fn accept(&self) -> io::Result<Option<Stream>> {
-        let accepted = match self {
-            Self::Tcp(listener) => listener.accept().map(|(stream, _)| Stream::Tcp(stream)),
+    /// The next connection, if there is one. One that can't be accepted concerns nobody else: the next one may be.
+    pub fn accept(&mut self) -> Option<Stream> {
+        let accepted = match &self.socket {
+            ListenerSocket::Tcp(listener) => {
+                listener.accept().map(|(stream, _)| Stream::Tcp(stream))
+            }
             #[cfg(unix)]
-            Self::Unix(listener, _) => listener.accept().map(|(stream, _)| Stream::Unix(stream)),
+            ListenerSocket::Unix(listener, _) => {
+                listener.accept().map(|(stream, _)| Stream::Unix(stream))
+            }
         };
-        match accepted {
-            Ok(stream) => stream.prepared().map(Some),
-            Err(error) if is_for_later(&error) => Ok(None),
-            Err(error) => Err(error),
-        }
+        self.usable(accepted)
     }
+
+    fn usable(&mut self, accepted: io::Result<Stream>) -> Option<Stream> {
+        let stream = match accepted {
+            Ok(stream) => stream,
+            Err(error) if is_for_later(&error) => return None,
+            Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {
+                tracing::debug!("a connection ended before it was accepted: {error}");
+                return None;
+            }
+            Err(error) => {
+                // It is tried again and again.
+                if !std::mem::replace(&mut self.is_full, true) {
+                    tracing::warn!("no connection can be accepted for now: {error}");
+                }
+                return None;
+            }
+        };
+        self.is_full = false;
+        let prepared = stream.prepared();
+        prepared
+            .inspect_err(|error| tracing::debug!("a connection ended as it was accepted: {error}"))
+            .ok()
+    }
+}
+
+/// Lets the system end a connection whose other machine has gone, within some two minutes.
+#[cfg(unix)]
+fn keep_alive(stream: &TcpStream) -> io::Result<()> {
+    use rustix::net::sockopt;
+    sockopt::set_socket_keepalive(stream, true)?;
+    // The default is two hours.
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    {
+        use std::time::Duration;
+        sockopt::set_tcp_keepidle(stream, Duration::from_secs(60))?;
+        sockopt::set_tcp_keepintvl(stream, Duration::from_secs(10))?;
+        sockopt::set_tcp_keepcnt(stream, 6)?;
+    }
+    Ok(())
 }
 
 /// Listens at a file. One that a program left behind, at which nobody listens, is replaced.
@@ -160,7 +221,7 @@ fn bind_file(path: &Path) -> io::Result<UnixListener> {
 impl Drop for Listener {
     fn drop(&mut self) {
         #[cfg(unix)]
-        if let Self::Unix(_, path) = self {
+        if let ListenerSocket::Unix(_, path) = &self.socket {
             // Another program may have removed it.
             let _ = std::fs::remove_file(path);
         }
@@ -176,8 +237,11 @@ pub fn open_to_read(path: &Path) -> Result<Stream> {
     options.read(true);
     #[cfg(unix)]
     {
+        use rustix::fs::OFlags;
         use std::os::unix::fs::OpenOptionsExt;
-        options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+        // A terminal does not become that of this program.
+        let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+        options.custom_flags(flags.bits().cast_signed());
     }
     let opened = options
         .open(path)
@@ -246,7 +310,12 @@ pub fn standard_output() -> io::Result<Stream> {
 /// Whether to try again later: nothing is there yet.
 pub fn is_for_later(error: &io::Error) -> bool {
     use io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
-    matches!(error.kind(), WouldBlock | Interrupted | TimedOut)
+    match error.kind() {
+        WouldBlock | Interrupted => true,
+        // Elsewhere the other machine has gone: a connection that never waits has no timeout of its own.
+        TimedOut => cfg!(not(unix)),
+        _ => false,
+    }
 }
 
 impl Read for Stream {
@@ -286,12 +355,22 @@ impl AsFd for Stream {
     }
 }
 
-#[cfg(unix)]
-impl AsFd for Listener {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        match self {
-            Self::Tcp(listener) => listener.as_fd(),
-            Self::Unix(listener, _) => listener.as_fd(),
-        }
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    /// No other one suffers from it, and the run goes on.
+    #[test]
+    fn a_connection_that_can_not_be_accepted_is_none() {
+        let any = Address::Tcp("any".to_owned(), vec!["127.0.0.1:0".parse().unwrap()]);
+        let mut listener = Listener::bind(&any).unwrap();
+        let full = || io::Error::from_raw_os_error(rustix::io::Errno::MFILE.raw_os_error());
+        assert!(listener.usable(Err(full())).is_none());
+        assert!(listener.is_full);
+        let aborted = io::ErrorKind::ConnectionAborted;
+        assert!(listener.usable(Err(aborted.into())).is_none());
+        let (stream, _other) = UnixStream::pair().unwrap();
+        assert!(listener.usable(Ok(Stream::Unix(stream))).is_some());
+        assert!(!listener.is_full);
     }
 }

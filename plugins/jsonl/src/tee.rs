@@ -5,6 +5,7 @@ use std::ffi::CString;
 use flowpipe_plugin::{
     Carried, Context, Effect, EffectKind, Host, Input, Next, Port, Result, Stage,
 };
+use serde_json::Value;
 
 use crate::address::Address;
 use crate::config::TeeConfig;
@@ -20,6 +21,7 @@ impl Stage for Tee {
          holds is not written. In a dry run nothing is written, and all is passed on.";
     const EFFECTS: Option<&'static [Effect]> =
         Some(&[Effect::new(EffectKind::WritesFiles, "writes messages to {path}").with_key("path")]);
+    const STATE: &'static str = "tee/1";
     type Config = TeeConfig;
 
     fn inputs() -> Vec<Port> {
@@ -46,6 +48,9 @@ impl Stage for Tee {
     }
 
     fn process(&mut self, input: Input<'_>, context: &mut Context<'_>) -> Result<Next> {
+        if let Input::Finish = input {
+            self.0.finish()?;
+        }
         if let Input::Message(message) = input {
             self.0.write(&message, context)?;
             let schema = CString::new(message.schema())?;
@@ -58,5 +63,17 @@ impl Stage for Tee {
 
     fn deactivate(&mut self) {
         self.0.close();
+    }
+
+    fn save(&mut self) -> Result<Value> {
+        self.0.save()
+    }
+
+    fn load(&mut self, format: &str, state: Value) -> Result<bool> {
+        if format != Self::STATE {
+            return Ok(false);
+        }
+        self.0.load(state)?;
+        Ok(true)
     }
 }

@@ -17,6 +17,10 @@ use crate::source::SourceJsonl;
 use crate::stream::Stream;
 use crate::tee::Tee;
 
+#[cfg(unix)]
+mod connections;
+mod reload;
+
 fn source(config: Value) -> Result<Harness> {
     harness!(SourceJsonl, config)
 }

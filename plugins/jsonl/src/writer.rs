@@ -53,6 +53,29 @@ impl Writer {
         Ok(Self { address, end })
     }
 
+    /// The stream has ended: a file that was to be replaced is, even without a line.
+    ///
+    /// # Errors
+    /// When it can't be changed.
+    pub fn finish(&mut self) -> Result<()> {
+        match &mut self.end {
+            End::File(file) => file.begin().map_err(|error| self.failed(error.into())),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether it is a file that the run has begun to write.
+    pub fn is_own_file(&self) -> bool {
+        matches!(&self.end, End::File(file) if file.is_own())
+    }
+
+    /// The file, if it is one, is the run's own: the stage that this one replaces has begun it.
+    pub fn take_over_file(&mut self) {
+        if let End::File(file) = &mut self.end {
+            file.take_over();
+        }
+    }
+
     /// Writes a line, with its line feed, at once.
     ///
     /// # Errors
@@ -88,7 +111,7 @@ impl Writer {
             }
             End::Listener(listener, stream) => {
                 while stream.is_none() {
-                    *stream = listener.accept()?;
+                    *stream = listener.accept();
                     if stream.is_none() {
                         wait_for_reader(context)?;
                     }
@@ -98,8 +121,12 @@ impl Writer {
         };
         written.map_err(|error| match error.status() {
             flowpipe_plugin::abi::CANCELLED => error,
-            _ => error.context(format!("can't write to {}", self.address)),
+            _ => self.failed(error),
         })
+    }
+
+    fn failed(&self, error: Error) -> Error {
+        error.context(format!("can't write to {}", self.address))
     }
 }
 
