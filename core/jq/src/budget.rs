@@ -105,6 +105,14 @@ impl<'a> Budget<'a> {
         self.end.get()
     }
 
+    /// The bytes that can still be taken of the memory.
+    pub fn left_bytes(&self) -> usize {
+        let elements = self.limits.elements.saturating_sub(self.elements.get());
+        usize::try_from(elements)
+            .unwrap_or(usize::MAX)
+            .saturating_mul(SIZE_OF_ELEMENT)
+    }
+
     fn count(&self, counter: &Cell<u64>, limit: u64, add: u64, reached: Limit) -> Result<(), End> {
         let count = counter.get().saturating_add(add);
         counter.set(count);

@@ -1,6 +1,6 @@
 //! An expression, compiled and run.
 
-use std::fmt::{self, Write};
+use std::fmt;
 
 use jaq_core::Compiler;
 use jaq_core::compile::Undefined;
@@ -12,6 +12,7 @@ use jaq_json::Val;
 
 use crate::Cancelled;
 use crate::budget::{Budget, Counted, End, Limits};
+use crate::caught::beginning;
 use crate::error::{CompileError, Limit, RunError};
 use crate::{functions, guard, value};
 
@@ -281,23 +282,5 @@ fn reason(error: &jaq_core::Error<Val>) -> String {
 
 /// The beginning of what may be very long.
 fn shortened(shown: &dyn fmt::Display) -> String {
-    struct Beginning(String);
-
-    impl Write for Beginning {
-        fn write_str(&mut self, text: &str) -> fmt::Result {
-            for character in text.chars() {
-                if self.0.len() >= LONGEST_ERROR {
-                    return Err(fmt::Error);
-                }
-                self.0.push(character);
-            }
-            Ok(())
-        }
-    }
-
-    let mut beginning = Beginning(String::new());
-    match write!(beginning, "{shown}") {
-        Ok(()) => beginning.0,
-        Err(_) => beginning.0 + " …",
-    }
+    beginning(shown, LONGEST_ERROR).unwrap_or_else(|text| text + " …")
 }

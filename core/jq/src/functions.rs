@@ -4,14 +4,17 @@ use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use jaq_core::box_iter::box_once;
-use jaq_core::load::parse::Def;
+use jaq_core::load::parse::{Def, Term};
 use jaq_core::native::{Fun, run};
 use jaq_core::{Error, Exn};
 use jaq_json::Val;
 
 use crate::budget::{self, Counted};
+use crate::caught;
+use crate::comparisons;
 use crate::copies;
 use crate::operations;
+use crate::paths::pipe;
 use crate::value;
 
 /// What would make an expression depend on more than its message, print, or end the program.
@@ -29,10 +32,9 @@ const LEFT_OUT: [&str; 10] = [
 ];
 
 /// The functions whose output is their input, a part of it, or small. The outputs of all others are counted.
-const NOT_GROWING: [&str; 25] = [
+const NOT_GROWING: [&str; 24] = [
     "bsearch",
     "ceil",
-    "contains",
     "endswith",
     "error_empty",
     "first",
@@ -65,6 +67,9 @@ const SEARCHING: [(&str, &str); 3] = [
     ("split_", "!split_"),
 ];
 
+/// The functions that compare parts of their input with their argument, and their names here: only the library calls them.
+const COMPARING: [(&str, &str); 2] = [("contains", "!contains"), ("indices", "!indices")];
+
 /// Text that `fromjson` reads takes at most so many times its length, as a value.
 const READ_BYTES: usize = 32;
 
@@ -87,10 +92,40 @@ pub fn is_counted(name: &str) -> bool {
 
 /// The definitions of jq's library.
 pub fn definitions() -> impl Iterator<Item = Def<&'static str>> {
-    let all = jaq_core::defs()
+    let all = comparing()
+        .into_iter()
+        .chain(jaq_core::defs())
         .chain(jaq_std::defs())
         .chain(jaq_json::defs());
     all.filter(|def| !LEFT_OUT.contains(&def.name))
+}
+
+/// The definitions of functions that compare: they count before.
+fn comparing() -> [Def<&'static str>; 2] {
+    const ARGUMENT: &str = "$argument";
+    COMPARING.map(|(name, here)| {
+        let call = |function| Term::Call(function, vec![Term::Var(ARGUMENT)]);
+        let body = match name {
+            "contains" => pipe(call(comparisons::CONTAINED), call(here)),
+            _ => {
+                let sought = pipe(call(comparisons::SOUGHT), call(here));
+                let held = pipe(sought, Term::Call(budget::HELD, Vec::new()));
+                pipe(Term::Call(operations::EXPANDED, Vec::new()), held)
+            }
+        };
+        Def {
+            name,
+            args: vec![ARGUMENT],
+            body,
+        }
+    })
+}
+
+/// The name here of a function that only the library calls.
+fn renamed(name: &'static str) -> &'static str {
+    let comparing = COMPARING.iter().find(|(known, _)| *known == name);
+    let comparing = comparing.map(|(_, here)| *here);
+    comparing.or_else(|| searching(name)).unwrap_or(name)
 }
 
 /// The functions behind them.
@@ -99,10 +134,11 @@ pub fn natives() -> impl Iterator<Item = Fun<Counted>> {
         .chain(jaq_std::funs())
         .chain(jaq_json::funs());
     let all = all.filter(|(name, ..)| !LEFT_OUT.contains(name) && *name != "fromjson");
-    all.map(|(name, arguments, native)| (searching(name).unwrap_or(name), arguments, native))
-        .chain(std::iter::once(fromjson()))
+    all.map(|(name, arguments, native)| (renamed(name), arguments, native))
+        .chain([fromjson(), caught::function()])
         .chain(budget::functions())
         .chain(copies::functions())
+        .chain(comparisons::functions())
         .chain(operations::functions())
 }
 

@@ -11,10 +11,12 @@ use jaq_core::ops::Math;
 use jaq_core::path::Part;
 
 use crate::budget::{EACH, HELD, ROUND, UPDATED};
+use crate::caught::CAUGHT;
+use crate::comparisons::{self, KEY, WEIGHED};
 use crate::copies::{ENTRIES, ITERATED, PART};
 use crate::error::CompileError;
 use crate::functions;
-use crate::operations::{EXPANDED, PRODUCT, QUOTIENT, SEARCHED, SUM, TEXT, WALKED};
+use crate::operations::{DIFFERENCE, EXPANDED, PRODUCT, QUOTIENT, SEARCHED, SUM, TEXT, WALKED};
 use crate::paths::{self, pipe};
 
 /// The most levels of an expression.
@@ -27,13 +29,31 @@ const COUNTED_BEFORE: [(&str, &str); 9] = [
     ("tojson", TEXT),
     ("tobytes", TEXT),
     ("explode", EXPANDED),
-    ("indices", EXPANDED),
     ("keys_unsorted", ITERATED),
     ("key_values", ENTRIES),
     ("length", PART),
     ("max_by_or_empty", WALKED),
     ("min_by_or_empty", WALKED),
+    ("sort", WEIGHED),
 ];
+
+/// The functions whose arguments' outputs are counted, since they are compared, or are keys.
+const ARGUMENTS_COUNTED: [(&str, &str); 11] = [
+    ("bsearch", WEIGHED),
+    ("endswith", WEIGHED),
+    ("group_by", WEIGHED),
+    ("has", KEY),
+    ("ltrimstr", WEIGHED),
+    ("max_by_or_empty", WEIGHED),
+    ("min_by_or_empty", WEIGHED),
+    ("range", KEY),
+    ("rtrimstr", WEIGHED),
+    ("sort_by", WEIGHED),
+    ("startswith", WEIGHED),
+];
+
+/// The definitions of the library that are values as plain as a number.
+const PLAIN_VALUES: [&str; 4] = ["false", "infinite", "nan", "true"];
 
 type Guarded<T> = Result<T, CompileError>;
 
@@ -143,7 +163,10 @@ impl<'s> Guard<'s> {
                 }
                 let entries = entries.into_iter().map(|(key, value)| {
                     let value = value.map(|it| self.held(it)).transpose()?;
-                    Ok((self.held(key)?, value))
+                    // A key alone names its value too.
+                    let is_plain = value.is_none() || self.is_plain(&key);
+                    let key = self.held(key)?;
+                    Ok((if is_plain { key } else { then(key, KEY) }, value))
                 });
                 then(Term::Obj(entries.collect::<Guarded<_>>()?), ROUND)
             }
@@ -162,9 +185,9 @@ impl<'s> Guard<'s> {
                 Term::Fold(name, stream.into(), pattern, counted)
             }
             Term::TryCatch(inner, catch) => {
-                let inner = self.boxed(*inner)?;
+                let inner = Term::Call(CAUGHT, vec![self.term(*inner)?]);
                 let catch = catch.map(|it| self.value(*it)).transpose()?;
-                Term::TryCatch(inner, catch.map(Box::new))
+                Term::TryCatch(inner.into(), catch.map(Box::new))
             }
             Term::IfThenElse(branches, otherwise) => {
                 let branches = branches
@@ -193,7 +216,7 @@ impl<'s> Guard<'s> {
                 let inner = self.term(*inner)?;
                 let steps = path.0.into_iter().map(|(part, opt)| {
                     let part = match part {
-                        Part::Index(index) => Part::Index(self.value(index)?),
+                        Part::Index(index) => Part::Index(self.key(index)?),
                         Part::Range(from, to) => Part::Range(
                             from.map(|it| self.value(it)).transpose()?,
                             to.map(|it| self.value(it)).transpose()?,
@@ -221,6 +244,27 @@ impl<'s> Guard<'s> {
         Ok(if is_there { term } else { then(term, HELD) })
     }
 
+    /// A term whose outputs are keys or indices.
+    fn key(&mut self, term: Term<&'s str>) -> Guarded<Term<&'s str>> {
+        let is_plain = self.is_plain(&term);
+        let term = self.value(term)?;
+        Ok(if is_plain { term } else { then(term, KEY) })
+    }
+
+    /// Whether the output of a term is small, whatever its input is: what is compared with it takes no time.
+    fn is_plain(&self, term: &Term<&str>) -> bool {
+        match term {
+            Term::Num(_) | Term::Arr(None) => true,
+            Term::Neg(inner) => self.is_plain(inner),
+            Term::Obj(entries) => entries.is_empty(),
+            Term::Str(_, parts) => parts.iter().all(|part| !matches!(part, StrPart::Term(_))),
+            Term::Call(name, arguments) => {
+                self.is_library && arguments.is_empty() && PLAIN_VALUES.contains(name)
+            }
+            _ => false,
+        }
+    }
+
     fn call(&self, name: &'s str, mut arguments: Vec<Term<&'s str>>) -> Term<&'s str> {
         if let Some(search) = functions::searching(name).filter(|_| self.is_library)
             && let Some(flags) = arguments.pop()
@@ -231,6 +275,13 @@ impl<'s> Guard<'s> {
             let search = pipe(count, then(Term::Call(search, arguments), HELD));
             let bind = BinaryOp::Pipe(Some(Pattern::Var(FLAGS)));
             return Term::BinOp(flags.into(), bind, search.into());
+        }
+        if let Some((_, count)) = ARGUMENTS_COUNTED.iter().find(|(known, _)| *known == name) {
+            let counted = arguments.into_iter().map(|it| match self.is_plain(&it) {
+                true => it,
+                false => then(it, count),
+            });
+            arguments = counted.collect();
         }
         let call = Term::Call(name, arguments);
         let call = match functions::is_counted(name) {
@@ -249,6 +300,7 @@ impl<'s> Guard<'s> {
         op: BinaryOp<&'s str>,
         right: Term<&'s str>,
     ) -> Guarded<Term<&'s str>> {
+        let is_plain = self.is_plain(&left) || self.is_plain(&right);
         let (left, right) = match op {
             BinaryOp::Pipe(None) | BinaryOp::Comma | BinaryOp::Alt => {
                 (self.term(left)?, self.term(right)?)
@@ -267,6 +319,9 @@ impl<'s> Guard<'s> {
                 Term::BinOp(left.into(), op, right.into())
             }
             BinaryOp::Math(math) => calculation(left, math, right),
+            BinaryOp::Cmp(op) if !is_plain => {
+                Term::Call(comparisons::operator(op), vec![left, right])
+            }
             // `left += right` is `right as $x | left |= . + $x`.
             BinaryOp::UpdateMath(math) => {
                 const VARIABLE: &str = "$!x";
@@ -292,7 +347,7 @@ impl<'s> Guard<'s> {
             Pattern::Obj(entries) => {
                 let entries = entries
                     .into_iter()
-                    .map(|(key, pattern)| Ok((self.value(key)?, self.pattern(pattern)?)));
+                    .map(|(key, pattern)| Ok((self.key(key)?, self.pattern(pattern)?)));
                 Pattern::Obj(entries.collect::<Guarded<_>>()?)
             }
         })
@@ -304,10 +359,7 @@ fn calculation<'s>(left: Term<&'s str>, math: Math, right: Term<&'s str>) -> Ter
         Math::Mul => then(Term::Call(PRODUCT, vec![left, right]), HELD),
         Math::Add => Term::Call(SUM, vec![left, right]),
         Math::Div => Term::Call(QUOTIENT, vec![left, right]),
-        Math::Sub => then(
-            Term::BinOp(left.into(), BinaryOp::Math(math), right.into()),
-            HELD,
-        ),
+        Math::Sub => then(Term::Call(DIFFERENCE, vec![left, right]), HELD),
         math @ Math::Rem => Term::BinOp(left.into(), BinaryOp::Math(math), right.into()),
     }
 }

@@ -4,10 +4,13 @@
 //! - [`expression`]: an expression, compiled and run. [`error`]: why that fails.
 //! - [`guard`]: counts in an expression, so that it can be ended. [`budget`]: what they count, and the limits.
 //!   [`operations`]: those that count before they make something large. [`copies`]: those that count what is copied.
-//!   [`paths`]: paths, each step of which may copy.
+//!   [`comparisons`]: those that count what is compared. [`paths`]: paths, each step of which may copy.
+//!   [`caught`]: errors as values.
 //! - [`functions`]: the functions that an expression can call. [`value`]: values from and to JSON.
 
 mod budget;
+mod caught;
+mod comparisons;
 mod copies;
 mod error;
 mod expression;

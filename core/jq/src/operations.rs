@@ -4,18 +4,21 @@ use jaq_core::Exn;
 use jaq_core::Native;
 use jaq_core::box_iter::box_once;
 use jaq_core::native::{Fun, v};
-use jaq_json::{Num, Rc, Val};
+use jaq_json::{Map, Num, Rc, Val};
 
 use crate::budget::{
     self, Budget, Counted, ELEMENT_BYTES, End, LONGEST_ARRAY, LONGEST_NUMBER, LONGEST_TEXT,
     MEMBER_BYTES, SIZE_OF_ELEMENT,
 };
+use crate::comparisons;
 use crate::error::Limit;
 
 /// A sum. No name that an expression can have.
 pub const SUM: &str = "!sum";
 /// A product.
 pub const PRODUCT: &str = "!product";
+/// A difference. That of two arrays compares their elements.
+pub const DIFFERENCE: &str = "!difference";
 /// A quotient. That of two texts is the parts of the first one.
 pub const QUOTIENT: &str = "!quotient";
 /// Passes on a value that is about to become a text.
@@ -33,7 +36,7 @@ const PART_BYTES: usize = 4 * ELEMENT_BYTES;
 const MATCH_BYTES: usize = 256;
 
 /// The operations.
-pub fn functions() -> [Fun<Counted>; 7] {
+pub fn functions() -> [Fun<Counted>; 8] {
     macro_rules! operation {
         ($before:ident, $operator:tt) => {
             Native::<Counted>::new(|mut cv| {
@@ -50,7 +53,8 @@ pub fn functions() -> [Fun<Counted>; 7] {
         };
     }
     let text = Native::<Counted>::new(|cv| {
-        let fits = becomes_text(&cv.1, &mut { LONGEST_TEXT });
+        // At least so many bytes are in the text.
+        let fits = comparisons::walk(&cv.1, 1, &mut { LONGEST_TEXT });
         let counted = fits.ok_or(End::Limit(Limit::Size));
         box_once(cv.0.data().counted(counted, cv.1))
     });
@@ -78,6 +82,7 @@ pub fn functions() -> [Fun<Counted>; 7] {
         (SUM, v(2), operation!(before_sum, +)),
         (PRODUCT, v(2), operation!(before_product, *)),
         (QUOTIENT, v(2), operation!(before_quotient, /)),
+        (DIFFERENCE, v(2), operation!(before_difference, -)),
         (TEXT, v(0), text),
         (EXPANDED, v(0), expanded),
         (WALKED, v(0), walked),
@@ -108,18 +113,43 @@ fn before_sum(budget: &Budget<'_>, left: &Val, right: &Val) -> Result<(), End> {
             Some((left.len() + right.len()) * MEMBER_BYTES)
         }
         (Val::Obj(left), Val::Obj(right)) => {
-            grown(left.len() + right.len(), Rc::strong_count(left))
+            let grown = grown(left.len() + right.len(), Rc::strong_count(left));
+            grown.map(|bytes| bytes + hashed_bytes(right))
         }
         _ => Some(0),
     };
     budget.take(bytes.ok_or(End::Limit(Limit::Size))?)
 }
 
-fn before_product(_: &Budget<'_>, left: &Val, right: &Val) -> Result<(), End> {
-    match may_multiply(left, right) {
-        true => Ok(()),
-        false => Err(End::Limit(Limit::Size)),
+fn before_product(budget: &Budget<'_>, left: &Val, right: &Val) -> Result<(), End> {
+    match (left, right) {
+        _ if !may_multiply(left, right) => Err(End::Limit(Limit::Size)),
+        (Val::Obj(left), Val::Obj(right)) => {
+            comparisons::count(budget, |bytes| merged(left, right, bytes))
+        }
+        _ => Ok(()),
     }
+}
+
+/// Two objects, and what is an object in both, become one. What something else has too is copied.
+fn merged(left: &Rc<Map>, right: &Rc<Map>, bytes: &mut usize) -> Option<()> {
+    let copied = [left, right]
+        .into_iter()
+        .filter(|it| Rc::strong_count(it) > 1);
+    let members: usize = copied.map(|it| it.len()).sum();
+    comparisons::spend((right.len() + members) * MEMBER_BYTES, bytes)?;
+    comparisons::spend(hashed_bytes(right), bytes)?;
+    right
+        .iter()
+        .try_for_each(|(key, value)| match (left.get(key), value) {
+            (Some(Val::Obj(left)), Val::Obj(right)) => merged(left, right, bytes),
+            _ => Some(()),
+        })
+}
+
+/// The bytes of the keys that are texts. Others are small, by the count of a key.
+fn hashed_bytes(object: &Map) -> usize {
+    object.keys().map(budget::bytes).sum()
 }
 
 fn before_quotient(budget: &Budget<'_>, left: &Val, right: &Val) -> Result<(), End> {
@@ -139,21 +169,13 @@ fn before_quotient(budget: &Budget<'_>, left: &Val, right: &Val) -> Result<(), E
     budget.take(parts * PART_BYTES)
 }
 
-/// Counts the bytes that a value has at least as a text. `None`: there are more than are left. A value may have few parts,
-/// each of which is in it many times.
-fn becomes_text(value: &Val, left: &mut usize) -> Option<()> {
-    let own = match value {
-        Val::BStr(text) | Val::TStr(text) => text.len(),
-        _ => 1,
-    };
-    *left = left.checked_sub(own)?;
-    match value {
-        Val::Arr(array) => array.iter().try_for_each(|it| becomes_text(it, left)),
-        Val::Obj(object) => object.iter().try_for_each(|(key, member)| {
-            becomes_text(key, left)?;
-            becomes_text(member, left)
+fn before_difference(budget: &Budget<'_>, left: &Val, right: &Val) -> Result<(), End> {
+    match (left, right) {
+        (Val::Arr(_), Val::Arr(_)) => comparisons::count(budget, |bytes| {
+            comparisons::walk(left, ELEMENT_BYTES, bytes)?;
+            comparisons::walk(right, ELEMENT_BYTES, bytes)
         }),
-        Val::Null | Val::Bool(_) | Val::Num(_) | Val::BStr(_) | Val::TStr(_) => Some(()),
+        _ => Ok(()),
     }
 }
 

@@ -101,6 +101,35 @@ fn hostile_expressions_end() {
     assert_memory();
 }
 
+/// The text of an error has the values that it is about.
+#[test]
+fn the_texts_of_errors_that_are_caught_are_short() {
+    const VALUE: &str = "(reduce range(60) as $i (0; [., .])) as $a";
+    for jq in ["$a + 1", "$a | ascii_downcase", "path($a)"] {
+        let text = one(&format!("{VALUE} | try ({jq}) catch .[:8]"), &json!(1));
+        assert!(
+            ["cannot c", "cannot u", "invalid "].contains(&text.as_str().unwrap()),
+            "{jq}: {text}"
+        );
+        assert_eq!(
+            one(&format!("{VALUE} | [({jq})?]"), &json!(1)),
+            json!([]),
+            "{jq}"
+        );
+    }
+    // A value that is an error itself stays as it is.
+    assert_eq!(
+        one(&format!("{VALUE} | try error($a) catch length"), &json!(1)),
+        json!(2)
+    );
+    let text = "(\"cannot \" + \"x\" * 100000)";
+    assert_eq!(
+        one(&format!("try error({text}) catch length"), &json!(1)),
+        json!(100_007)
+    );
+    assert_memory();
+}
+
 /// The most memory that this program had: without the limits, some of them take hundreds of gigabytes.
 #[track_caller]
 fn assert_memory() {
@@ -199,6 +228,83 @@ fn copies_of_shared_values_are_counted() {
             Some(RunError::Limit(Limit::Elements)),
             "{jq}"
         );
+    }
+    assert_memory();
+}
+
+/// A value with few parts, each of which is in it many times, takes little memory. What compares such values ends.
+#[test]
+fn comparisons_of_shared_values_end() {
+    const ARRAYS: &str =
+        "(reduce range(60) as $i (0; [., .])) as $a | (reduce range(60) as $i (0; [., .])) as $b";
+    const OBJECTS: &str = "(reduce range(60) as $i (0; { a: ., b: . })) as $a | (reduce range(60) as $i (0; { a: ., b: . })) as $b";
+    for values in [ARRAYS, OBJECTS] {
+        for jq in [
+            "$a < $b",
+            "$a <= $b",
+            "$a > $b",
+            "$a >= $b",
+            "$a == $b",
+            "$a != $b",
+            "[$a, $b] | sort",
+            "[$a, $b] | sort_by(.)",
+            "[$a, $b] | group_by(.)",
+            "[$a, $b] | unique",
+            "[$a, $b] | unique_by([.])",
+            "[$a, $b] | min",
+            "[$a, $b] | max_by({ a: . })",
+            "[[$a] - [$b]]",
+            "[[$a]] | .[0] -= [$b]",
+            "$a | contains($b)",
+            "$b | inside($a)",
+            "[$a] | indices([$b])",
+            "[$a, 1] | indices([$b, 1])",
+            "[$a] | index([$b])",
+            "[$a] | .[[$b]]",
+            "[$a] | bsearch($b)",
+            "{ ($a): 1 }",
+            "{ a: 1 } | .[$a]",
+            "{ a: 1 } | .[$a] = 1",
+            "{ a: 1 } | has($a)",
+            "{ a: 1 } | getpath([$a])",
+            "{ a: 1 } as { ($a): $x } | $x",
+            "[{ key: $a, value: 1 }] | from_entries",
+            "[range($a; $b; 1)] | length",
+            "{ a: [$a] } | select(.a == [$b])",
+        ] {
+            let started = Instant::now();
+            let jq = format!("{values} | {jq} | length");
+            assert_eq!(
+                run(&jq, &json!(1)).err(),
+                Some(RunError::Limit(Limit::Elements)),
+                "{jq}"
+            );
+            let took = started.elapsed();
+            assert!(took < Duration::from_secs(60), "{jq}: {took:?}");
+        }
+    }
+    for jq in [
+        // Objects merge with what is an object in both.
+        "(reduce range(60) as $i ({}; { a: ., b: . })) as $a | $a * $a | length",
+        "[range(1000)] as $a | [range(1000)] as $b | [range(100000) | $a == $b] | length",
+        "[range(1000)] as $a | [range(100000) | [$a, $a] | sort] | length",
+        "[range(1000)] as $a | [range(100000) | $a - $a] | length",
+        "[range(1000)] as $a | [range(100000) | $a | contains($a)] | length",
+        "[range(1000)] as $a | [range(100000) | [$a] | index($a)] | length",
+        "(\"x\" * 10000) as $t | (\"x\" * 5000) as $u | [range(1000) | $t | index($u)] | length",
+        "(\"x\" * 1000000) as $t | (\"x\" * 1000000) as $u | [range(100000) | $t == $u] | length",
+        "(\"x\" * 1000000) as $t | (\"x\" * 1000000) as $u | [range(100000) | $t | startswith($u)] | length",
+        "(\"x\" * 1000000) as $t | { ($t): 1 } as $o | [range(100000) | {} + $o | length] | length",
+        "[range(16)] as $k | { ($k): 1 } as $o | [range(100000) | $o | .[$k]] | length",
+    ] {
+        let started = Instant::now();
+        assert_eq!(
+            run(jq, &json!(1)).err(),
+            Some(RunError::Limit(Limit::Elements)),
+            "{jq}"
+        );
+        let took = started.elapsed();
+        assert!(took < Duration::from_secs(60), "{jq}: {took:?}");
     }
     assert_memory();
 }

@@ -85,6 +85,27 @@ fn expressions_mean_what_they_mean_in_jq() {
         ),
         ("to_entries | map(.key) | sort", json!(["a", "b", "d", "t"])),
         (".a | group_by(. % 2)", json!([[2], [1, 3]])),
+        ("[(1, 3) < (2, 4)]", json!([true, true, false, true])),
+        (
+            "[.a < .b, .a == [1, 2, 3], .d != .t]",
+            json!([true, true, true]),
+        ),
+        (".a - [2]", json!([1, 3])),
+        ("[.b | has(\"c\", .c)]", json!([true, false])),
+        ("[.a | contains([1], [4])]", json!([true, false])),
+        (
+            "[[1, 2, 1, 2] | indices(1, [1, 2])]",
+            json!([[0, 2], [0, 2]]),
+        ),
+        (
+            "\"abcb\" | [indices(\"b\")[], index(\"c\"), rindex(\"b\")]",
+            json!([1, 3, 2, 3]),
+        ),
+        ("def contains(f): path(f); contains(.a)", json!(["a"])),
+        ("def has(f): path(f); has(.a[0])", json!(["a", 0])),
+        (".b[\"c\", .t] |= 1 | .b", json!({ "c": 1, "2.50": 1 })),
+        ("[.a[.a[0], -1]]", json!([2, 3])),
+        ("[{ (.t, \"u\"): 1 } | keys[0]]", json!(["2.50", "u"])),
         (
             "label $f | .a[] | if . == 2 then ., break $f else empty end",
             json!(2),
