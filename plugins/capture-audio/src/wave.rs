@@ -43,7 +43,8 @@ impl Wave {
         let file = flowpipe_output::open_regular(path)?;
         let reader = WavReader::new(BufReader::new(file)).map_err(|error| {
             Error::new(format!(
-                "it can't be read as a WAV file ({error}): convert others, such as with `ffmpeg -i FILE sound.wav`"
+                "it can't be read as a WAV file ({error}): convert others, such as with `ffmpeg -i FILE sound.wav`; the \
+                 pictures of a video are for capture-video"
             ))
         })?;
         let spec = reader.spec();

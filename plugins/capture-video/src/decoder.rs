@@ -32,6 +32,8 @@ pub struct Decoder {
     stderr: StderrTail,
     /// The first size that ffmpeg has refused.
     refused: Arc<OnceLock<(u64, u64)>>,
+    /// Why the file is no video that is read.
+    no_video: Arc<OnceLock<String>>,
     max_pixels: u32,
     has_picture: bool,
 }
@@ -63,10 +65,15 @@ impl Decoder {
         };
         let refused = Arc::<OnceLock<(u64, u64)>>::default();
         let found = refused.clone();
+        let no_video = Arc::<OnceLock<String>>::default();
+        let found_no_video = no_video.clone();
         let each = move |line: &str| {
+            // The later ones follow from the first.
             if let Some(size) = refused_size(line) {
-                // The later ones follow from the first.
                 let _ = found.set(size);
+            }
+            if let Some(reason) = no_video_reason(line) {
+                let _ = found_no_video.set(reason.to_owned());
             }
         };
         let stderr = child.take_stderr().and_then(|stderr| {
@@ -94,6 +101,7 @@ impl Decoder {
             child,
             stderr,
             refused,
+            no_video,
             max_pixels: config.max_pixels,
             has_picture: false,
         })
@@ -138,6 +146,9 @@ impl Decoder {
                 most,
             });
         }
+        if let Some(reason) = self.no_video.get() {
+            return Err(DecodeError::NoVideo(reason.clone()));
+        }
         match status {
             _ if !reported.is_empty() => Err(DecodeError::Reported(reported)),
             Some(status) => Err(DecodeError::Ended(describe(status))),
@@ -152,6 +163,16 @@ fn refused_size(line: &str) -> Option<(u64, u64)> {
     let (size, _) = rest.split_once(" exceeds specified max pixel count")?;
     let (width, height) = size.split_once('x')?;
     Some((width.parse().ok()?, height.parse().ok()?))
+}
+
+/// Why a file is no video that is read, by these lines: `[wav @ 0x1] Format not on whitelist 'mov,avi'` and
+/// `Stream map '0:V:0' matches no streams.`
+fn no_video_reason(line: &str) -> Option<&str> {
+    const KIND: &str = "Format not on whitelist";
+    const NO_PICTURES: &str = " matches no streams";
+    let kind = || line.contains(KIND).then_some(KIND);
+    let no_pictures = || Some(&line[..line.find(NO_PICTURES)? + NO_PICTURES.len()]);
+    kind().or_else(no_pictures)
 }
 
 /// Reads the next picture with each call.

@@ -20,6 +20,12 @@ pub enum DecodeError {
     /// It gave up.
     #[error("ffmpeg reports: {0}")]
     Reported(String),
+    /// The file is none of the kinds of video that are read, or has no pictures.
+    #[error(
+        "ffmpeg reports: {0}. capture-video reads videos: sound is for capture-audio (WAV files), pictures are for \
+         capture-files"
+    )]
+    NoVideo(String),
     /// It ended without a reason.
     #[error("ffmpeg {0} without a frame")]
     Ended(String),

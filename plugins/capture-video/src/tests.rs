@@ -156,6 +156,29 @@ fn what_is_no_video_is_an_error_of_its_own() {
     }
 }
 
+/// Sound in a file of sound, and in one that could be a video's; a picture.
+#[test]
+fn what_is_no_video_names_the_stage_for_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let made = |input: &str, name: &str| {
+        let path = folder.path().join(name);
+        let mut ffmpeg = Command::new("ffmpeg");
+        ffmpeg.args(["-nostdin", "-loglevel", "error", "-f", "lavfi", "-i", input]);
+        assert!(ffmpeg.arg(&path).status().unwrap().success());
+        path
+    };
+    for path in [
+        made("sine=duration=0.1", "a.wav"),
+        made("sine=duration=0.1", "a.mka"),
+        made("color=size=8x8:duration=0.04", "a.png"),
+    ] {
+        let mut stage = capture(json!({ "path": path })).unwrap();
+        let error = all(&mut stage).err().unwrap().to_string();
+        let advice = "sound is for capture-audio (WAV files), pictures are for capture-files";
+        assert!(error.ends_with(advice), "{error}");
+    }
+}
+
 #[test]
 fn a_video_that_is_cut_off_or_damaged_ends() {
     let folder = tempfile::tempdir().unwrap();

@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Some programs write it before the first line of a text.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// What was read of a stream and is not taken yet.
 pub struct Lines {
     bytes: Vec<u8>,
@@ -128,9 +131,14 @@ impl Lines {
         self.searched = next;
         self.number += 1;
         let is_whole = !std::mem::take(&mut self.is_cut) && end - start <= self.limit;
+        let line = is_whole.then(|| &self.bytes[start..end]);
+        let bytes = match (self.number, line) {
+            (1, Some(line)) => Some(line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line)),
+            (_, line) => line,
+        };
         Line {
             number: self.number,
-            bytes: is_whole.then(|| &self.bytes[start..end]),
+            bytes,
         }
     }
 }
@@ -166,6 +174,16 @@ mod tests {
         );
         assert_eq!(all(9, &[b"a\n"]), [(1, some("a"))]);
         assert_eq!(all(9, &[]), []);
+    }
+
+    #[test]
+    fn a_mark_before_the_first_line_is_no_part_of_it() {
+        let some = |text: &[u8]| Some(text.to_vec());
+        assert_eq!(
+            all(9, &[b"\xef", b"\xbb\xbfa\n\xef\xbb\xbfb"]),
+            [(1, some(b"a")), (2, some(b"\xef\xbb\xbfb"))]
+        );
+        assert_eq!(all(9, &[b"\xef\xbb\xbf"]), [(1, some(b""))]);
     }
 
     #[test]
