@@ -245,7 +245,7 @@ fn check_finds_configs_that_plugins_refuse() {
         (
             "vision-opencv",
             "{ rules = 'sloppy' }",
-            "3:20: `rules` must be a string that matches ",
+            "3:20: `rules` can't be \\\"sloppy\\\"",
         ),
     ] {
         let text = format!("[stages.a]\nplugin = \"{plugin}\"\nconfig = {config}\n");

@@ -279,7 +279,7 @@ fn both_ends_of_a_config_are_checked_before_a_run() {
         "path = \"a\"",
     );
     let ran = run(&["run", &file]).expect(78);
-    assert!(ran.stderr.contains("Set allow_remote = true"), "{ran:#?}");
+    assert!(ran.stderr.contains("set allow_remote = true"), "{ran:#?}");
 }
 
 /// The pipelines of the chapter are those of the examples.

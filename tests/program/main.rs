@@ -76,6 +76,7 @@ mod checks;
 mod cli;
 mod compare;
 mod compare_messages;
+mod config_rules;
 mod convert;
 mod descent;
 #[cfg(target_os = "linux")]

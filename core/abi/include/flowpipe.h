@@ -445,6 +445,11 @@ typedef struct flowpipe_check {
  *             optional: { "media_type": "audio/pcm", "element": "f32", "shape": [ "any", 2 ] }. An asterisk
  *             in place of the part after the slash matches any. A run starts if the two ends of each edge
  *             can agree; a message with something else is refused.
+ *   schema_key  an output with the schema "*": the key of the config that names the schema of its messages,
+ *             where it is set.
+ *   passes    an output: the input whose messages it passes on, with what they carry, and with their schema
+ *             where schema_key names none. With both, a host finds ends of edges that can't agree before it
+ *             starts a run.
  * supports (optional) lists for users what the stage accepts, where its role leaves a choice.
  *
  * declared_by_config (optional): true if the config of a stage declares what it is, for stages that run

@@ -235,6 +235,12 @@ pub struct Port {
     /// What its messages carry: one of these. Empty: a picture or nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub carries: Vec<Carried>,
+    /// Of an output of any schema: the config key that names the schema id of its messages, where it is set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub schema_key: Option<String>,
+    /// Of an output: the input whose messages it passes on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub passes: Option<String>,
 }
 
 impl Port {
@@ -247,7 +253,25 @@ impl Port {
             optional: false,
             check: None,
             carries: Vec::new(),
+            schema_key: None,
+            passes: None,
         }
+    }
+
+    /// The same output of any schema, the schema id of whose messages a config key names, where it is set. So
+    /// `flowpipe check` finds an input that does not take them.
+    #[must_use]
+    pub fn with_schema_key(mut self, key: &str) -> Self {
+        self.schema_key = Some(key.to_owned());
+        self
+    }
+
+    /// The same output, which passes on messages of an input: they carry what came in, and have the schema of what came
+    /// in, unless a config key names another one.
+    #[must_use]
+    pub fn passing(mut self, input: &str) -> Self {
+        self.passes = Some(input.to_owned());
+        self
     }
 
     /// The same output, whose messages a check judges before they are sent: its name.

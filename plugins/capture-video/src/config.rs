@@ -10,7 +10,21 @@ pub const MOST_PIXELS: u32 = 134_217_728;
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("oneOf" = [{ "required": ["path"] }, { "required": ["camera"] }]))]
-#[schemars(extend("dependentSchemas" = { "times": { "properties": { "repeat": { "const": false } } } }))]
+#[schemars(extend("dependentSchemas" = {
+    "times": { "required": ["path"], "properties": { "repeat": { "const": false } } },
+    "size": { "required": ["camera"] },
+    "fps": { "required": ["camera"] },
+}))]
+#[schemars(extend("allOf" = [
+    {
+        "if": { "properties": { "real_time": { "const": true } }, "required": ["real_time"] },
+        "then": { "required": ["path"] },
+    },
+    {
+        "if": { "properties": { "repeat": { "const": true } }, "required": ["repeat"] },
+        "then": { "required": ["path"] },
+    },
+]))]
 pub struct Config {
     /// The video file, relative to the pipeline file's folder: MP4, Matroska, WebM, AVI, MPEG, Ogg, FLV, GIF or Y4M.
     #[serde(default)]
@@ -18,7 +32,7 @@ pub struct Config {
     pub path: Option<String>,
     /// The camera: a device of Video4Linux such as `/dev/video0`.
     #[serde(default)]
-    #[schemars(regex(pattern = r"^/dev/[A-Za-z0-9/_.:-]+$"))]
+    #[schemars(regex(pattern = r"^/dev/\.?([A-Za-z0-9/_:-]+\.?)+$"))]
     pub camera: Option<String>,
     /// With `camera`: the width and height to ask the camera for, in pixels. Left out: its own.
     #[serde(default)]

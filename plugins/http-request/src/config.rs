@@ -5,13 +5,52 @@ use std::collections::BTreeMap;
 use flowpipe_plugin::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// A server: scheme, host, and perhaps a port.
+const SERVER_PATTERN: &str =
+    r"^(?i:https?)://([^/?#@\s:\[\]]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?/?$";
+
+/// A server to which values of the environment may be sent: it is encrypted, or on this machine.
+const PRIVATE_SERVER_PATTERN: &str = r"^(?i:https://|http://(localhost|127\.[0-9.]+|\[[0:]*:(0*1|ffff:127\.[0-9.]+)\])(:[0-9]+)?/?$)";
+
 /// Config of http-request.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("allOf" = [
+    {
+        "if": { "not": { "properties": { "method": { "enum": ["POST", "PUT", "PATCH"] } }, "required": ["method"] } },
+        "then": {
+            "properties": { "body": false, "body_as_text": { "const": false } },
+            "description": "only the methods POST, PUT and PATCH have a body: set method, or leave this out",
+        },
+    },
+    {
+        "if": { "properties": { "body_as_text": { "const": true } }, "required": ["body_as_text"] },
+        "then": { "required": ["body"] },
+    },
+    {
+        "if": {
+            "properties": { "headers_from_env": { "minProperties": 1 } },
+            "required": ["headers_from_env"],
+            "not": {
+                "properties": { "allow_unencrypted_env": { "const": true } },
+                "required": ["allow_unencrypted_env"],
+            },
+        },
+        "then": {
+            "properties": { "servers": { "items": { "pattern": PRIVATE_SERVER_PATTERN } } },
+            "description": "headers_from_env would be sent there without encryption: use https://, or set \
+                            allow_unencrypted_env = true if that is meant",
+        },
+    },
+]))]
 pub struct Config {
     /// The servers that requests are sent to, such as `["https://api.example.org"]`: scheme, host, and port if it is not
     /// the scheme's. Messages can't name others.
-    #[schemars(length(min = 1, max = 64))]
+    #[schemars(length(min = 1, max = 64), extend("items" = {
+        "type": "string",
+        "pattern": SERVER_PATTERN,
+        "description": "A server such as \"https://api.example.org\": scheme, host, and port if it is not the scheme's.",
+    }))]
     pub servers: Vec<String>,
     /// The URL, an expression of jq on the body of the message. A fixed one is a text in quotes:
     /// `'"https://api.example.org/sensors"'`. `'@uri "https://api.example.org/sensors/\(.sensor)"'` escapes what it
@@ -28,7 +67,7 @@ pub struct Config {
     pub headers: BTreeMap<String, String>,
     /// Header fields by name, each with the name of an environment variable of flowpipe that has its value: a pipeline
     /// file, which is part of recordings, is no place for passwords.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers_from_env: BTreeMap<String, String>,
     /// Permit that the values of `headers_from_env` are sent without encryption to another machine: with `http://`, everybody
     /// on the way reads them. Within this machine, that is always permitted.

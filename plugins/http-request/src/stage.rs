@@ -48,7 +48,7 @@ impl Stage for HttpRequest {
     }
 
     fn outputs() -> Vec<Port> {
-        vec![Port::new("out", "*")]
+        vec![Port::new("out", "*").with_schema_key("schema")]
     }
 
     fn new(config: Config, host: &Host) -> Result<Self> {

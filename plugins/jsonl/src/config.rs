@@ -4,6 +4,7 @@ use flowpipe_plugin::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::address::Ends;
+use crate::rules::{self, TCP_PATTERN};
 
 /// The longest line by default, in bytes.
 const LONGEST_LINE: usize = 1 << 20;
@@ -13,7 +14,7 @@ const LONGEST_LINE: usize = 1 << 20;
 #[serde(deny_unknown_fields)]
 #[schemars(extend("oneOf" = [
     { "required": ["path"] }, { "required": ["stdin"] }, { "required": ["unix"] }, { "required": ["tcp"] }
-]))]
+], "allOf" = rules::of_source()))]
 pub struct SourceConfig {
     /// The file to read. Relative to the pipeline file's folder. A named pipe is read until its writers are gone.
     #[serde(default)]
@@ -31,7 +32,7 @@ pub struct SourceConfig {
     /// The TCP address to read from, such as `127.0.0.1:7000`. Only this machine's own addresses (127.0.0.1, [::1],
     /// localhost), unless `allow_remote` is set.
     #[serde(default)]
-    #[schemars(length(min = 1))]
+    #[schemars(regex(pattern = TCP_PATTERN))]
     pub tcp: Option<String>,
     /// Of a socket: wait for another program that connects, instead of connecting to one.
     #[serde(default)]
@@ -61,7 +62,7 @@ pub struct SourceConfig {
 #[serde(deny_unknown_fields)]
 #[schemars(extend("oneOf" = [
     { "required": ["path"] }, { "required": ["stdout"] }, { "required": ["unix"] }, { "required": ["tcp"] }
-]))]
+], "allOf" = rules::of_address()))]
 pub struct SinkConfig {
     /// The file to write, which no other stage reads. Relative to the pipeline file's folder, which must exist. It grows
     /// under its own name, so that others can follow it. In a named pipe messages wait for a reader.
@@ -84,7 +85,7 @@ pub struct SinkConfig {
     /// The TCP address to write to, such as `127.0.0.1:7000`. Only this machine's own addresses (127.0.0.1, [::1],
     /// localhost), unless `allow_remote` is set.
     #[serde(default)]
-    #[schemars(length(min = 1))]
+    #[schemars(regex(pattern = TCP_PATTERN))]
     pub tcp: Option<String>,
     /// Of a socket: wait for another program that connects, instead of connecting to one. Messages wait until it does.
     #[serde(default)]

@@ -2,6 +2,7 @@
 //!
 //! # Layout
 //! - [`config`]: what a pipeline can set. [`address`]: which of the ends of a config it names, and whether it may be used.
+//!   [`rules`]: what the JSON Schema has of that.
 //! - [`lines`]: the lines of a stream, with a bounded length. [`line`]: a line as a message.
 //! - [`stream`]: files, pipes and connections, without waiting for long. [`readiness`]: whether, and how
 //!   long. [`idle`]: a source that waits. [`connecting`]: a connection, in steps.
@@ -18,6 +19,7 @@ mod lines;
 mod message_writer;
 mod reader;
 mod readiness;
+mod rules;
 mod sink;
 mod source;
 mod stream;

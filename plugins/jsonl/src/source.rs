@@ -90,7 +90,7 @@ impl Stage for SourceJsonl {
     }
 
     fn outputs() -> Vec<Port> {
-        vec![Port::new("out", "*")]
+        vec![Port::new("out", "*").with_schema_key("schema")]
     }
 
     fn new(config: SourceConfig, _: &Host) -> Result<Self> {

@@ -29,7 +29,11 @@ impl Stage for Tee {
     }
 
     fn outputs() -> Vec<Port> {
-        vec![Port::new("out", "*").carrying(Carried::ANYTHING)]
+        vec![
+            Port::new("out", "*")
+                .carrying(Carried::ANYTHING)
+                .passing("in"),
+        ]
     }
 
     fn new(config: TeeConfig, host: &Host) -> Result<Self> {

@@ -66,7 +66,11 @@ impl Stage for Batch {
     }
 
     fn outputs() -> Vec<Port> {
-        vec![Port::new("out", "*").carrying([Carried::Nothing, BufferPattern::any().into()])]
+        vec![
+            Port::new("out", "*")
+                .carrying([Carried::Nothing, BufferPattern::any().into()])
+                .with_schema_key("schema"),
+        ]
     }
 
     fn new(config: BatchConfig, _: &Host) -> Result<Self> {

@@ -84,7 +84,11 @@ impl Stage for Dedup {
     }
 
     fn outputs() -> Vec<Port> {
-        vec![Port::new("out", "*").carrying(Carried::ANYTHING)]
+        vec![
+            Port::new("out", "*")
+                .carrying(Carried::ANYTHING)
+                .passing("in"),
+        ]
     }
 
     fn new(config: DedupConfig, _: &Host) -> Result<Self> {

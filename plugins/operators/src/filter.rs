@@ -34,7 +34,11 @@ impl Stage for Filter {
     }
 
     fn outputs() -> Vec<Port> {
-        vec![Port::new("out", "*").carrying(Carried::ANYTHING)]
+        vec![
+            Port::new("out", "*")
+                .carrying(Carried::ANYTHING)
+                .passing("in"),
+        ]
     }
 
     fn new(config: FilterConfig, _: &Host) -> Result<Self> {

@@ -18,6 +18,20 @@ use flowpipe_jq::Expression;
 /// Config of join.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("allOf" = [
+    {
+        "if": { "properties": { "by": { "const": "frame" } }, "required": ["by"] },
+        "then": { "properties": { "key": false, "right_key": false, "tolerance_ms": false } },
+    },
+    {
+        "if": { "properties": { "by": { "const": "time" } }, "required": ["by"] },
+        "then": { "required": ["tolerance_ms"], "properties": { "key": false, "right_key": false } },
+    },
+    {
+        "if": { "properties": { "by": { "const": "key" } }, "required": ["by"] },
+        "then": { "required": ["key"], "properties": { "tolerance_ms": false } },
+    },
+]))]
 pub struct JoinConfig {
     /// The schema id of the pairs, such as `sensor.pair/1`. A pair is `{"left": …, "right": …}` with both bodies.
     #[schemars(regex(pattern = r"^[A-Za-z0-9._-]+/[0-9]+$"))]
@@ -116,7 +130,7 @@ impl Stage for Join {
 
     fn outputs() -> Vec<Port> {
         let metrics = Port::new("metrics", METRICS).checked_by(CHECK);
-        vec![Port::new("out", "*"), metrics]
+        vec![Port::new("out", "*").with_schema_key("schema"), metrics]
     }
 
     fn new(config: JoinConfig, _: &Host) -> Result<Self> {

@@ -52,7 +52,12 @@ impl Stage for Map {
     }
 
     fn outputs() -> Vec<Port> {
-        vec![Port::new("out", "*").carrying(Carried::ANYTHING)]
+        vec![
+            Port::new("out", "*")
+                .carrying(Carried::ANYTHING)
+                .with_schema_key("schema")
+                .passing("in"),
+        ]
     }
 
     fn new(config: MapConfig, _: &Host) -> Result<Self> {

@@ -53,7 +53,11 @@ impl Stage for Sample {
     }
 
     fn outputs() -> Vec<Port> {
-        vec![Port::new("out", "*").carrying(Carried::ANYTHING)]
+        vec![
+            Port::new("out", "*")
+                .carrying(Carried::ANYTHING)
+                .passing("in"),
+        ]
     }
 
     fn new(config: SampleConfig, _: &Host) -> Result<Self> {

@@ -62,7 +62,11 @@ impl Stage for Throttle {
     }
 
     fn outputs() -> Vec<Port> {
-        vec![Port::new("out", "*").carrying(Carried::ANYTHING)]
+        vec![
+            Port::new("out", "*")
+                .carrying(Carried::ANYTHING)
+                .passing("in"),
+        ]
     }
 
     fn new(config: ThrottleConfig, _: &Host) -> Result<Self> {

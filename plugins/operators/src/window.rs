@@ -22,6 +22,10 @@ const MOST_OVERLAPPING: usize = 1_000;
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("oneOf" = [{ "required": ["count"] }, { "required": ["span_ms"] }]))]
+#[schemars(extend("dependentSchemas" = {
+    "step": { "required": ["count"] },
+    "step_ms": { "required": ["span_ms"] },
+}))]
 pub struct WindowConfig {
     /// The schema id of the windows, such as `sensor.window/1`. A window is an array of the bodies, in their order.
     #[schemars(regex(pattern = r"^[A-Za-z0-9._-]+/[0-9]+$"))]
@@ -91,7 +95,11 @@ impl Stage for Window {
     }
 
     fn outputs() -> Vec<Port> {
-        vec![Port::new("out", "*").carrying([Carried::Nothing, BufferPattern::any().into()])]
+        vec![
+            Port::new("out", "*")
+                .carrying([Carried::Nothing, BufferPattern::any().into()])
+                .with_schema_key("schema"),
+        ]
     }
 
     fn new(config: WindowConfig, _: &Host) -> Result<Self> {

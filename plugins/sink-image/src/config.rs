@@ -3,9 +3,20 @@
 use flowpipe_plugin::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// The names that [`crate::pattern::Pattern`] accepts, but for their length in bytes.
+const NAME_PATTERN: &str = r"^_*([^_.\-/\\:{}\p{Cc}][^/\\:{}\p{Cc}]*(\{(number|frame)\}[^/\\:{}\p{Cc}]*)?|\{(number|frame)\}[^/\\:{}\p{Cc}]*)\.(png|jpg|jpeg)$";
+
 /// Config of sink-image.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("allOf" = [{
+    "if": { "properties": { "draw": { "const": true } }, "required": ["draw"] },
+    "then": {
+        "required": ["choose"],
+        "properties": { "choose": { "const": true } },
+        "description": "set choose = true too: what is drawn comes in at `chosen`",
+    },
+}]))]
 pub struct Config {
     /// The folder to write pictures into, relative to the pipeline file's folder. It is created. One that exists is
     /// empty, or one that flowpipe has written files into before.
@@ -13,9 +24,9 @@ pub struct Config {
     pub folder: String,
     /// The names of the files. `{number}` is replaced by the number of the picture in the folder, `{frame}` by the
     /// number of the frame in the run, each with at least six digits. Without either, each picture replaces the one
-    /// before. The name ends in `.png`, `.jpg` or `.jpeg`, which chooses the kind of the file.
+    /// before. The name ends in `.png`, `.jpg` or `.jpeg`, which chooses the kind of the file, and has at most 128 bytes.
     #[serde(default = "name")]
-    #[schemars(regex(pattern = r"^[^/\\:]*\.(png|jpg|jpeg)$"))]
+    #[schemars(regex(pattern = NAME_PATTERN), length(max = 128))]
     pub name: String,
     /// The quality of JPEG files: the higher, the larger.
     #[serde(default = "quality")]

@@ -8,6 +8,16 @@ use serde::{Deserialize, Serialize};
 /// changes how long it takes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[schemars(extend("allOf" = [
+    {
+        "if": { "properties": { "heuristic": { "const": "misplaced" } }, "required": ["heuristic"] },
+        "then": { "required": ["goal"] },
+    },
+    {
+        "if": { "properties": { "heuristic": { "const": "misplaced-first" } }, "required": ["heuristic"] },
+        "then": { "required": ["goal"] },
+    },
+]))]
 pub struct Config {
     /// What is left to do on a partial board.
     pub heuristic: Heuristic,

@@ -306,9 +306,8 @@ fn source(
     let gives = Port {
         name: topic.port.to_string(),
         schema: output::schema(recording, &topic).unwrap_or("*").to_owned(),
-        optional: false,
-        check: None,
         carries: Carried::anything(),
+        ..Port::default()
     };
     for edge in leaving {
         let input = &receivers.manifests[edge.to.stage].inputs[edge.to.port];

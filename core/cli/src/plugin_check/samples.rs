@@ -332,9 +332,8 @@ mod tests {
         Port {
             name: "in".to_owned(),
             schema: schema.to_owned(),
-            optional: false,
-            check: None,
             carries,
+            ..Port::default()
         }
     }
 

@@ -62,7 +62,7 @@ pub fn without_samples(manifest: &Manifest, boards: &[SampleBoard]) -> Vec<Strin
 
 #[cfg(test)]
 mod tests {
-    use flowpipe_config::manifest::{Carried, Port};
+    use flowpipe_config::manifest::Port;
     use flowpipe_puzzle::message::{SIGHTING, SOLVED};
 
     use super::*;
@@ -74,9 +74,7 @@ mod tests {
                 outputs: vec![Port {
                     name: "out".into(),
                     schema: gives.into(),
-                    optional: false,
-                    check: None,
-                    carries: Carried::default(),
+                    ..Port::default()
                 }],
                 ..Manifest::default()
             };

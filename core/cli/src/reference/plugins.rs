@@ -85,7 +85,15 @@ fn ports(ports: &[Port]) -> String {
             true => String::new(),
             false => format!(" with {}", prose(&port.carries.to_string())),
         };
-        format!("{} {schema}{carries}{optional}", code(&port.name))
+        let named = match (&port.schema_key, &port.passes) {
+            (None, None) => String::new(),
+            (Some(key), None) => format!(" of the schema {}", code(key)),
+            (None, Some(input)) => format!(" as it comes in at {}", code(input)),
+            (Some(key), Some(input)) => {
+                format!(" of the schema {}, or that of {}", code(key), code(input))
+            }
+        };
+        format!("{} {schema}{named}{carries}{optional}", code(&port.name))
     };
     match ports {
         [] => "none".to_owned(),

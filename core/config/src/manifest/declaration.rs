@@ -179,6 +179,7 @@ impl DeclaredPort<'_> {
             check: self.check.map(str::to_owned),
             // `check_ports` reports what can't be read.
             carries: self.carried().unwrap_or_default(),
+            ..Port::default()
         }
     }
 }

@@ -58,7 +58,7 @@ pub struct Manifest {
 }
 
 /// An input or output. Two are equal if their names, schemas and contents are: then plugins fit in one place.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Port {
     /// Its name.
     pub name: String,
@@ -73,6 +73,13 @@ pub struct Port {
     /// What its messages carry besides their JSON.
     #[serde(default, skip_serializing_if = "Carried::is_default")]
     pub carries: Carried,
+    /// Of an output with the schema `*`: the config key that names the schema id of its messages, where it is set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema_key: Option<String>,
+    /// Of an output: the input whose messages it passes on, with what they carry and, where no config key names another
+    /// one, with their schema.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passes: Option<String>,
 }
 
 /// The most bytes of a compiled pattern in a schema.

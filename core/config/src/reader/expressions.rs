@@ -21,7 +21,8 @@ pub(super) fn check(
     match value {
         Value::String(text) if schema["format"] == FORMAT => {
             if let Err(reason) = expressions.check(text) {
-                findings.report(&place.span, Problem::BadExpression { reason });
+                let hint = plain_text(text);
+                findings.report(&place.span, Problem::BadExpression { reason, hint });
             }
         }
         Value::Object(members) => {
@@ -41,5 +42,24 @@ pub(super) fn check(
             }
         }
         _ => {}
+    }
+}
+
+/// What to write for a text that looks like none of jq: a URL or a word.
+fn plain_text(text: &str) -> Option<String> {
+    let is_word = |it: char| it.is_ascii_alphanumeric() || it == '_';
+    let is_name =
+        text.starts_with(|it: char| it.is_ascii_alphabetic()) && text.chars().all(is_word);
+    let is_url = ["http://", "https://"]
+        .iter()
+        .any(|it| text.starts_with(it));
+    match text.contains(['"', '\'', '\n']) {
+        false if is_url => Some(format!(
+            "this is an expression of jq: a fixed text is in quotes: '\"{text}\"'"
+        )),
+        false if is_name => Some(format!(
+            "this is an expression of jq: '.{text}' is the field of that name, and '\"{text}\"' the text"
+        )),
+        _ => None,
     }
 }

@@ -4,7 +4,7 @@
 //! It works in two steps. Each continues after an error, so that all errors are reported at once:
 //! - the file as written: [`source`] (text and positions), `syntax` (TOML), `written` (each table with its keys, as a
 //!   `table`) and `values`;
-//! - its meaning: `resolve` (plugins), `wiring` (edges), `machines`, [`cycle`], `desktops`, `plugin_config` (each config
+//! - its meaning: `resolve` (plugins), `wiring` (edges), `flow` (what is passed on along them), `machines`, [`cycle`], `desktops`, `plugin_config` (each config
 //!   against the schema in the plugin's manifest, through `json`), `expressions` (those of configs), [`declared`] (ports
 //!   that a config declares), `shared_files` and `standard_streams` (what two stages can't use at once), with values from
 //!   outside of the file ([`setting`], `given_key`), the files that it names (`named_files`), and the tests of the file
@@ -26,6 +26,7 @@ pub mod duration;
 pub mod elements;
 pub mod error;
 mod expressions;
+mod flow;
 mod given_key;
 pub mod grammar;
 mod json;

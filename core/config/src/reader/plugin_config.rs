@@ -1,5 +1,9 @@
 //! Checks a plugin's config against the JSON Schema in its manifest.
 
+mod condition;
+#[cfg(test)]
+mod tests;
+
 use flowpipe_terminal::counted;
 use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
 use jsonschema::paths::{Location, LocationSegment};
@@ -8,6 +12,7 @@ use serde_json::{Map, Value};
 use toml::Spanned;
 use toml::de::DeValue;
 
+use self::condition::{Condition, alternative_keys, condition, listed, reason};
 use super::error::Findings;
 use super::json::{self, Place};
 use super::problem::Problem;
@@ -101,8 +106,18 @@ impl Reporter<'_, '_, '_> {
             | Kind::UnevaluatedProperties { unexpected } => self.unknown_keys(error, unexpected),
             Kind::Required { property } => self.missing(error, property),
             Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
-                self.no_branch_fits(error, context);
+                match alternative_keys(&self.manifest.config, error.schema_path()) {
+                    Some(keys) => self.no_key_set(error, &keys),
+                    None => self.no_branch_fits(error, context),
+                }
             }
+            Kind::OneOfMultipleValid { .. } => {
+                match alternative_keys(&self.manifest.config, error.schema_path()) {
+                    Some(keys) => self.several_keys_set(error, &keys),
+                    None => self.other(error),
+                }
+            }
+            Kind::Pattern { .. } if self.explanation(error).is_some() => self.wrong_form(error),
             Kind::Enum { options } => {
                 let options = options.as_array().cloned().unwrap_or_default();
                 self.not_among(error, &options);
@@ -112,21 +127,23 @@ impl Reporter<'_, '_, '_> {
             Kind::Constant { expected_value } => {
                 self.not_among(error, std::slice::from_ref(&**expected_value));
             }
-            kind => {
-                let message = match requirement(kind) {
-                    Some(requirement) => {
-                        let found = describe(error.instance());
-                        format!("`{}` must be {requirement}, not {found}", self.path(error))
-                    }
-                    None => format!("`{}`: {error}", self.path(error)),
-                };
-                let hint = self.description(error);
-                let example = self.example(error);
-                let hint = hint.into_iter().chain(example);
-                let hint = hint.reduce(|hint, example| format!("{hint} For example: {example}"));
-                self.value(error, message, hint);
-            }
+            _ => self.other(error),
         }
+    }
+
+    fn other(&mut self, error: &ValidationError<'_>) {
+        let message = match requirement(error.kind()) {
+            Some(requirement) => {
+                let found = describe(error.instance());
+                format!("`{}` must be {requirement}, not {found}", self.path(error))
+            }
+            None => format!("`{}`: {error}", self.path(error)),
+        };
+        let hint = self.description(error);
+        let example = self.example(error);
+        let hint = hint.into_iter().chain(example);
+        let hint = hint.reduce(|hint, example| format!("{hint} For example: {example}"));
+        self.value(error, message, hint);
     }
 
     fn value(&mut self, error: &ValidationError<'_>, message: String, hint: Option<String>) {
@@ -136,14 +153,103 @@ impl Reporter<'_, '_, '_> {
     /// A key is set that must not be set, or not beside another one.
     fn contradiction(&mut self, error: &ValidationError<'_>) {
         let path = self.path(error);
-        let (message, hint) = match other_key(error) {
-            Some(other) => (
-                format!("`{path}` and `{other}` can't both be set"),
+        let reason = reason(&self.manifest.config, error).map(str::to_owned);
+        let (message, hint) = match condition(&self.manifest.config, error) {
+            Some(Condition { text, .. }) => (
+                format!("`{path}` and `{text}` can't both be set"),
                 Some("leave one of them out".to_owned()),
             ),
             None => (format!("`{path}` can't be set"), None),
         };
+        self.value(error, message, reason.or(hint));
+    }
+
+    /// A text that matches no pattern, which is long for people: the description says how to write it.
+    fn wrong_form(&mut self, error: &ValidationError<'_>) {
+        let message = format!(
+            "`{}` can't be {}",
+            self.path(error),
+            describe(error.instance())
+        );
+        let hint = self.explanation(error);
         self.value(error, message, hint);
+    }
+
+    /// What explains a pattern that is too long for people. `None`: it is short, or nothing explains it.
+    fn explanation(&self, error: &ValidationError<'_>) -> Option<String> {
+        /// A longer pattern is no help.
+        const READABLE: usize = 40;
+        let around = self.schema_around(error.schema_path())?;
+        let pattern = around.get("pattern")?.as_str()?;
+        match pattern.chars().count() > READABLE {
+            true => self.description(error),
+            false => None,
+        }
+    }
+
+    /// One of several keys is to be set, and none is.
+    fn no_key_set(&mut self, error: &ValidationError<'_>, keys: &[&str]) {
+        let keys: Vec<_> = keys.iter().map(|key| format!("`{key}`")).collect();
+        let count = match error.kind() {
+            Kind::AnyOf { .. } => "one",
+            _ => "exactly one",
+        };
+        let condition = self.condition_of_key(error);
+        let whose = match &condition {
+            Some(condition) => format!("`{}`", condition.text),
+            None => self.whose(error),
+        };
+        let message = format!("{whose} needs {count} of {}: none is set", listed(&keys));
+        let hint = reason(&self.manifest.config, error).map(str::to_owned);
+        let problem = Problem::Missing { message, hint };
+        self.report_at(error, condition.as_ref().map(|it| it.key.as_str()), problem);
+    }
+
+    /// One of several keys is to be set, and several are: reported at the last of them.
+    fn several_keys_set(&mut self, error: &ValidationError<'_>, keys: &[&str]) {
+        let instance = error.instance();
+        let set = keys.iter().filter(|key| instance.get(**key).is_some());
+        let mut set: Vec<&str> = set.copied().collect();
+        let place = self.place(error);
+        set.sort_by_key(|key| place.key(key).start);
+        let path = segments(error.instance_path());
+        let shown = set.iter().map(|key| {
+            let mut path = path.clone();
+            path.push((*key).to_owned());
+            let origin = match cause(self.settings, &path) {
+                Some(cause) => cause.setting.flag.clone(),
+                None => {
+                    let start = place.key(key).start;
+                    format!("line {}", self.findings.file().position(start).line)
+                }
+            };
+            format!("`{key}` ({origin})")
+        });
+        let shown = listed(&shown.collect::<Vec<_>>());
+        let both = if set.len() == 2 { "both " } else { "" };
+        let names: Vec<_> = keys.iter().map(|key| format!("`{key}`")).collect();
+        let message = format!(
+            "{} needs exactly one of {}: {both}{shown} are set",
+            self.whose(error),
+            listed(&names)
+        );
+        let hint = Some("leave all but one of them out".to_owned());
+        let last = set.last().copied();
+        self.report_at(error, last, Problem::PluginConfig { message, hint });
+    }
+
+    /// The condition by which the config itself lacks a key.
+    fn condition_of_key(&self, error: &ValidationError<'_>) -> Option<Condition> {
+        let condition = condition(&self.manifest.config, error);
+        condition.filter(|_| error.instance_path().is_empty())
+    }
+
+    /// The table of an error, for a message.
+    fn whose(&self, error: &ValidationError<'_>) -> String {
+        match error.instance_path().is_empty() {
+            true => format!("the config of `{}`", self.manifest.name),
+            false => format!("`{}`", self.path(error)),
+        }
     }
 
     fn too_short(&mut self, error: &ValidationError<'_>, limit: u64) {
@@ -173,10 +279,7 @@ impl Reporter<'_, '_, '_> {
             .and_then(Value::as_object)
             .map(|p| p.keys().cloned().collect())
             .unwrap_or_default();
-        let whose = match error.instance_path().is_empty() {
-            true => format!("the config of `{}`", self.manifest.name),
-            false => format!("`{}`", self.path(error)),
-        };
+        let whose = self.whose(error);
         for key in keys {
             let hint = suggest::help(key, "known keys", &known);
             let problem = Problem::UnknownKey {
@@ -190,11 +293,16 @@ impl Reporter<'_, '_, '_> {
 
     fn missing(&mut self, error: &ValidationError<'_>, property: &Value) {
         let property = property.as_str().unwrap_or_default();
-        let message = match error.instance_path().is_empty() {
-            true => format!("the config of `{}` lacks `{property}`", self.manifest.name),
-            false => format!("`{}` lacks `{property}`", self.path(error)),
+        let condition = self.condition_of_key(error);
+        let message = match &condition {
+            Some(condition) => format!("`{}` needs `{property}`", condition.text),
+            None => format!("{} lacks `{property}`", self.whose(error)),
         };
-        let doc = self.schema_around(error.schema_path()).and_then(|node| {
+        let described = match condition {
+            Some(_) => Some(&*self.manifest.config),
+            None => self.schema_around(error.schema_path()),
+        };
+        let doc = described.and_then(|node| {
             node.get("properties")?
                 .get(property)?
                 .get("description")?
@@ -202,7 +310,8 @@ impl Reporter<'_, '_, '_> {
                 .map(str::to_owned)
         });
         let hint = doc.map(|doc| format!("{property}: {doc}"));
-        self.report_at(error, None, Problem::Missing { message, hint });
+        let key = condition.map(|it| it.key);
+        self.report_at(error, key.as_deref(), Problem::Missing { message, hint });
     }
 
     /// Reports a problem with a value, or with one of its keys, where it was given.
@@ -222,7 +331,8 @@ impl Reporter<'_, '_, '_> {
 
     fn not_among(&mut self, error: &ValidationError<'_>, options: &[Value]) {
         let names: Vec<String> = options.iter().map(describe).collect();
-        let beside = other_key(error).map_or_else(String::new, |key| format!(" beside `{key}`"));
+        let condition = condition(&self.manifest.config, error);
+        let beside = condition.map_or_else(String::new, |it| format!(" beside `{}`", it.text));
         let message = format!(
             "`{}` can't be {}{beside}",
             self.path(error),
@@ -307,8 +417,11 @@ impl Reporter<'_, '_, '_> {
         self.manifest.config.pointer(around)
     }
 
-    /// The schema's description of the value, after its name.
+    /// The schema's description of the value, after its name. That of a condition is the reason alone.
     fn description(&self, error: &ValidationError<'_>) -> Option<String> {
+        if let Some(reason) = reason(&self.manifest.config, error) {
+            return Some(reason.to_owned());
+        }
         let around = self.schema_around(error.schema_path())?;
         let description = around.get("description")?.as_str()?;
         Some(format!("{}: {description}", self.path(error)))
@@ -390,12 +503,6 @@ fn leaves<'e>(
         },
         _ => Box::new(std::iter::once(branch.as_slice())),
     }))
-}
-
-/// The other key of an error that a value is only because that key is set, by `dependentSchemas` of the config.
-fn other_key(error: &ValidationError<'_>) -> Option<String> {
-    let mut keywords = segments(error.schema_path()).into_iter();
-    (keywords.next()? == "dependentSchemas").then(|| keywords.next())?
 }
 
 fn options(choice: &ValidationError<'_>) -> Vec<Value> {

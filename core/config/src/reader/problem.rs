@@ -304,7 +304,10 @@ pub enum Problem {
     )]
     UnknownTestEffect { stage: String, plugin: String },
     #[error("jq: {reason}")]
-    BadExpression { reason: String },
+    BadExpression {
+        reason: String,
+        hint: Option<String>,
+    },
     #[error("this is no buffer: {reason}")]
     BadBuffer { reason: String },
 
@@ -340,6 +343,7 @@ impl Problem {
             | Self::MissingCheck { hint, .. }
             | Self::SchemasDoNotMeet { hint, .. }
             | Self::NotFed { hint, .. }
+            | Self::BadExpression { hint, .. }
             | Self::PluginConfig { hint, .. }
             | Self::Missing { hint, .. } => return hint.clone(),
             Self::NoSuchConfigKey { hint, .. } | Self::TestEffect { hint, .. } => hint,

@@ -19,7 +19,7 @@ use super::values::wrong_type;
 use super::written::Written;
 use super::written::stage::{WrittenPlugins, WrittenStage};
 use super::{
-    Plugins, Surroundings, cycle, desktops, expressions, machines, plugin_config, setting,
+    Plugins, Surroundings, cycle, desktops, expressions, flow, machines, plugin_config, setting,
     shared_files, standard_streams, suggest, wiring,
 };
 use crate::manifest::effects::OneWorker;
@@ -86,8 +86,13 @@ pub(super) fn resolve(
     let known: Vec<_> = known.collect();
     setting::report_unused(settings, stages, &known, findings);
     let manifests: Vec<_> = manifests.iter().map(Option::as_deref).collect();
+    let before = findings.count();
     let wires = wiring::wire(stages, &manifests, plugins, findings);
     pipeline.edges = wires.iter().map(|wire| wire.edge).collect();
+    // What flows is known where all edges are.
+    if findings.count() == before {
+        flow::check(&pipeline, &manifests, &wires, given, findings);
+    }
     desktops::check(stages, &pipeline, given, findings);
     for edges in cycle::blocking_cycles(stages.len(), &pipeline.edges) {
         report_cycle(&edges, &wires, &pipeline, findings);

@@ -157,7 +157,24 @@ impl Wiring<'_, '_, '_> {
                 1 => format!("`{name}`"),
                 _ => format!("the input `{}` of `{name}`", input.name),
             };
-            let (takes, hint) = (input.schema.clone(), self.who_gives(input, to));
+            let hint = match input.schema.as_str() {
+                "*" if manifest.inputs.len() == 1 => {
+                    Some("any stage can feed it: from = \"STAGE\"".to_owned())
+                }
+                "*" => {
+                    let fed = wires.iter().map(|wire| {
+                        let from = self.stages[wire.edge.from.stage].name.get_ref();
+                        (
+                            from.as_str(),
+                            manifest.inputs[wire.edge.to.port].name.as_str(),
+                        )
+                    });
+                    let all: Vec<_> = fed.chain([("STAGE", input.name.as_str())]).collect();
+                    Some(format!("any stage can feed it: {}", from_key(&all)))
+                }
+                _ => self.who_gives(input, to),
+            };
+            let takes = input.schema.clone();
             findings.report(&span, Problem::NotFed { what, takes, hint });
         }
     }
@@ -260,9 +277,11 @@ impl Wiring<'_, '_, '_> {
                 None
             }
             several => {
+                let all = self.stages[to].from.as_ref();
+                let all = all.map_or(&[][..], |from| &from.sources);
                 findings.report(
                     &source.span,
-                    ambiguous(source, to_name, giver, taker, several),
+                    ambiguous((source, all), to_name, giver, taker, several),
                 );
                 None
             }
@@ -355,8 +374,20 @@ fn fitting(
     if needed.is_empty() { meeting } else { needed }
 }
 
+/// The key `from`, with the stages and the inputs that they feed.
+fn from_key(sources: &[(&str, &str)]) -> String {
+    let entries = sources
+        .iter()
+        .map(|(stage, into)| format!("{{ stage = \"{stage}\", into = \"{into}\" }}"));
+    match entries.collect::<Vec<_>>().as_slice() {
+        [one] => format!("from = {one}"),
+        several => format!("from = [{}]", several.join(", ")),
+    }
+}
+
+/// The problem of an entry among all of its stage.
 fn ambiguous(
-    source: &WrittenSource,
+    (source, all): (&WrittenSource, &[WrittenSource]),
     to: &str,
     giver: &Manifest,
     taker: &Manifest,
@@ -383,7 +414,20 @@ fn ambiguous(
         };
     }
     let inputs = names(&taker.inputs, pairs.iter().map(|pair| pair.1).collect());
-    let example = format!("from = {{ stage = \"{from}\", into = \"{}\" }}", inputs[0]);
+    // One input after the other, for the entries that name none.
+    let named = |source: &WrittenSource| source.into.as_ref().map(|it| it.get_ref().clone());
+    let taken: Vec<_> = all.iter().filter_map(named).collect();
+    let mut free = inputs.iter().filter(|it| !taken.contains(it));
+    let entries = all.iter().map(|it| {
+        let next = || free.next().unwrap_or(&inputs[0]).clone();
+        (it.stage.get_ref().as_str(), named(it).unwrap_or_else(next))
+    });
+    let entries: Vec<_> = entries.collect();
+    let entries: Vec<_> = entries
+        .iter()
+        .map(|(stage, into)| (*stage, &**into))
+        .collect();
+    let example = from_key(&entries);
     Problem::AmbiguousPort {
         stage: to.to_owned(),
         direction: "input",

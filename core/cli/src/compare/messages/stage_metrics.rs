@@ -59,7 +59,7 @@ impl StageMetrics {
 
 #[cfg(test)]
 mod tests {
-    use flowpipe_config::manifest::{Carried, Port};
+    use flowpipe_config::manifest::Port;
     use flowpipe_host::message::Message;
     use flowpipe_message::{Metric, Metrics};
 
@@ -107,9 +107,7 @@ mod tests {
             outputs: vec![Port {
                 name: "out".into(),
                 schema: schema.into(),
-                optional: false,
-                check: None,
-                carries: Carried::default(),
+                ..Port::default()
             }],
             ..Manifest::default()
         });

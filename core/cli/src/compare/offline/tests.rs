@@ -65,9 +65,7 @@ fn manifests() -> Vec<Manifest> {
     let port = Port {
         name: "in".into(),
         schema: "*".into(),
-        optional: false,
-        check: None,
-        carries: Carried::default(),
+        ..Port::default()
     };
     let manifest = |stage: usize| Manifest {
         inputs: vec![port.clone(); usize::from(stage != SOURCE)],

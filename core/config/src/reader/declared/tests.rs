@@ -6,7 +6,7 @@ use super::super::testing::{FakePlugins, plugins};
 use super::super::{ConfigError, read_bytes, read_with};
 use super::*;
 use crate::manifest::effects::PathUse;
-use crate::manifest::{Carried, Port, read_manifest};
+use crate::manifest::{Port, read_manifest};
 use crate::pipeline::Pipeline;
 use crate::reader::{FileIdentity, Setting, Target};
 
@@ -302,9 +302,7 @@ fn a_config_without_a_file_is_declared_too() {
     let expected = Port {
         name: "out".to_owned(),
         schema: "a.b/1".to_owned(),
-        optional: false,
-        check: None,
-        carries: Carried::default(),
+        ..Port::default()
     };
     assert_eq!(ports, [expected]);
 }

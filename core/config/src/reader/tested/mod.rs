@@ -442,7 +442,7 @@ impl Tested<'_> {
             && let Some(expressions) = self.given.tests
             && let Err(reason) = expressions.check(jq.get_ref())
         {
-            findings.report(&jq.span(), Problem::BadExpression { reason });
+            findings.report(&jq.span(), Problem::BadExpression { reason, hint: None });
         }
         if let (Some(schema), Some(declared)) = (&written.schema, declared)
             && declared != "*"

@@ -148,10 +148,9 @@ impl Replay {
         let port = |name: &String, schema: &str| Port {
             name: name.clone(),
             schema: schema.to_owned(),
-            optional: false,
-            check: None,
             // Unknown: what a stage takes is checked message by message.
             carries: Carried::anything(),
+            ..Port::default()
         };
         let about = &part.about;
         Manifest {

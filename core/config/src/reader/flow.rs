@@ -1,0 +1,309 @@
+//! What flows along the edges where the ports alone do not say it: outputs whose schema the config names, and outputs that
+//! pass on what comes in.
+
+use std::collections::HashMap;
+
+use super::error::Findings;
+use super::problem::Problem;
+use super::source::Span;
+use super::wiring::Wire;
+use super::{Plugins, Surroundings};
+use crate::manifest::{Carried, Manifest, Port};
+use crate::pipeline::{Pipeline, PortRef};
+
+/// The schema of a port that takes or gives any.
+const ANY: &str = "*";
+
+/// Reports the edges whose input does not take what flows along them. Those that the ports exclude are no wires.
+pub(super) fn check(
+    pipeline: &Pipeline,
+    manifests: &[Option<&Manifest>],
+    wires: &[Wire],
+    given: Surroundings<'_>,
+    findings: &mut Findings,
+) {
+    let mut flows = Flows {
+        pipeline,
+        manifests,
+        wires,
+        plugins: given.plugins,
+        known: HashMap::new(),
+    };
+    let stage = |port: PortRef| pipeline.stages[port.stage].name.clone();
+    for wire in wires {
+        let (from, to) = (wire.edge.from, wire.edge.to);
+        let (Some(output), Some(input)) = (flows.output(from), flows.input(to)) else {
+            continue;
+        };
+        let Flow { schema, carries } = flows.of(from);
+        let origin = |span: Span| {
+            (
+                span,
+                format!("`{}` passes on what comes from here", stage(from)),
+            )
+        };
+        match (schema, carries) {
+            (Some((schema, span)), _) if input.schema != ANY && input.schema != schema => {
+                let hint = match (&span, &output.schema_key) {
+                    (Some(_), _) => Some(format!("`{}` passes on what comes in", stage(from))),
+                    (None, Some(key)) => {
+                        Some(format!("`{key}` of `{}` names {schema}", stage(from)))
+                    }
+                    (None, None) => None,
+                };
+                let problem = Problem::SchemasDoNotMeet {
+                    from: stage(from),
+                    gives: schema,
+                    to: stage(to),
+                    takes: input.schema.clone(),
+                    hint,
+                };
+                findings.report_with(&wire.span, problem, span.map(origin));
+            }
+            (_, Some((carries, span))) if !carries.meets(&input.carries) => {
+                let problem = Problem::ContentsDoNotMeet {
+                    from: format!("{}.{}", stage(from), output.name),
+                    gives: carries.to_string(),
+                    to: format!("{}.{}", stage(to), input.name),
+                    takes: input.carries.to_string(),
+                };
+                findings.report_with(&wire.span, problem, [origin(span)]);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// What flows out of an output. A span is that of the edge along which it comes into a stage that passes it on.
+#[derive(Clone, Debug, Default)]
+struct Flow {
+    /// `None`: any schema.
+    schema: Option<(String, Option<Span>)>,
+    /// What is passed on. `None`: what the port declares.
+    carries: Option<(Carried, Span)>,
+}
+
+struct Flows<'a> {
+    pipeline: &'a Pipeline,
+    manifests: &'a [Option<&'a Manifest>],
+    wires: &'a [Wire],
+    plugins: &'a dyn Plugins,
+    known: HashMap<PortRef, Flow>,
+}
+
+impl<'a> Flows<'a> {
+    fn output(&self, port: PortRef) -> Option<&'a Port> {
+        self.manifests[port.stage]?.outputs.get(port.port)
+    }
+
+    fn input(&self, port: PortRef) -> Option<&'a Port> {
+        self.manifests[port.stage]?.inputs.get(port.port)
+    }
+
+    fn of(&mut self, port: PortRef) -> Flow {
+        if let Some(known) = self.known.get(&port) {
+            return known.clone();
+        }
+        // What depends on itself, in a loop, is unknown.
+        self.known.insert(port, Flow::default());
+        let flow = self.output(port).map(|output| self.found(port, output));
+        let flow = flow.unwrap_or_default();
+        self.known.insert(port, flow.clone());
+        flow
+    }
+
+    fn found(&mut self, port: PortRef, output: &Port) -> Flow {
+        let passed = output.passes.as_deref();
+        let passed = passed.map(|input| self.passed(port.stage, input));
+        let mut flow = passed.unwrap_or_default();
+        let own = match output.schema.as_str() {
+            ANY => self.named(port, output),
+            schema => Some(schema.to_owned()),
+        };
+        if let Some(schema) = own {
+            flow.schema = Some((schema, None));
+        }
+        flow
+    }
+
+    /// The schema that the config of the output's stage names: the same one for each of its plugins.
+    fn named(&self, port: PortRef, output: &Port) -> Option<String> {
+        let key = output.schema_key.as_deref()?;
+        let contestants = self.pipeline.stages[port.stage].contestants.iter();
+        let mut named = contestants.map(|it| {
+            let manifest = self.plugins.manifest(&it.plugin)?;
+            manifest.value(&it.config, key)?.as_str()
+        });
+        let first = named.next()??;
+        let is_same = named.all(|it| it == Some(first));
+        is_same.then(|| first.to_owned())
+    }
+
+    /// What comes in at an input, if all that comes in is the same.
+    fn passed(&mut self, stage: usize, input: &str) -> Flow {
+        let inputs = self.manifests[stage].map_or(&[][..], |it| &it.inputs);
+        let Some(port) = inputs.iter().position(|it| it.name == input) else {
+            return Flow::default();
+        };
+        let input = PortRef { stage, port };
+        let wires = self.wires;
+        let mut schemas = Vec::new();
+        let mut all_carried = Vec::new();
+        for wire in wires.iter().filter(|wire| wire.edge.to == input) {
+            let from = wire.edge.from;
+            let flow = self.of(from);
+            let declared = self.output(from).map(|it| it.carries.clone());
+            let carries = flow.carries.map(|(carries, _)| carries).or(declared);
+            schemas.push((flow.schema.map(|(schema, _)| schema), wire.span.clone()));
+            all_carried.push((carries, wire.span.clone()));
+        }
+        Flow {
+            schema: only(schemas).map(|(schema, span)| (schema, Some(span))),
+            carries: only(all_carried),
+        }
+    }
+}
+
+/// What all are, if they are the same, and the span of the first one.
+fn only<T: PartialEq>(all: Vec<(Option<T>, Span)>) -> Option<(T, Span)> {
+    let mut all = all.into_iter();
+    let (first, span) = all.next()?;
+    let first = first?;
+    let is_same = all.all(|(other, _)| other.as_ref() == Some(&first));
+    is_same.then_some((first, span))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::manifest::Manifest;
+    use crate::reader::read;
+    use crate::reader::testing::plugins;
+
+    fn plugin(name: &str, inputs: &Value, output: &Value) -> Manifest {
+        let manifest = json!({
+            "name": name, "role": "stage", "inputs": inputs, "outputs": [output], "effects": [],
+            "config": { "type": "object", "properties": {
+                "schema": { "type": "string" }, "to": { "type": "string", "default": "lines/1" },
+            } },
+        });
+        serde_json::from_value(manifest).unwrap()
+    }
+
+    /// The errors of a pipeline: the line, the message and the help of each. A line has the name of a stage, its plugin, what
+    /// feeds it, and its config.
+    fn errors(stages: &str) -> Vec<(usize, String, Option<String>)> {
+        let anything = json!(["nothing", "picture", {}]);
+        let input = json!([{ "name": "in", "schema": "*", "carries": anything }]);
+        let output = |more: Value| {
+            let mut output = json!({ "name": "out", "schema": "*", "carries": anything });
+            let members = more.as_object().unwrap().clone();
+            output.as_object_mut().unwrap().extend(members);
+            output
+        };
+        let [named, passing] = [json!({ "schema_key": "schema" }), json!({ "passes": "in" })];
+        let window = json!({ "schema_key": "to", "carries": "nothing" });
+        let map = json!({ "schema_key": "schema", "passes": "in" });
+        let plugins = plugins()
+            .with(plugin("source", &json!([]), &output(named)))
+            .with(plugin("filter", &input, &output(passing)))
+            .with(plugin("window", &input, &output(window)))
+            .with(plugin("map", &input, &output(map)));
+        let mut text = String::new();
+        for line in stages.lines() {
+            let words: Vec<_> = line.splitn(4, ' ').collect();
+            let [stage, plugin, from, config] = <[&str; 4]>::try_from(words).unwrap();
+            text += &format!("[stages.{stage}]\nplugin = \"{plugin}\"\n");
+            text += &match from {
+                "-" => "\n".to_owned(),
+                from => format!("from = {:?}\n", from.split('+').collect::<Vec<_>>()),
+            };
+            text += &format!("config = {{ {config} }}\n");
+        }
+        let errors = read("x.toml", &text, &plugins).err().unwrap_or_default();
+        let errors = errors.iter();
+        errors
+            .map(|it| (it.position().line, it.message(), it.help()))
+            .collect()
+    }
+
+    #[test]
+    fn what_may_flow_on_is_accepted() {
+        for stages in [
+            "a source - \nb filter a \nc vision-opencv b ",
+            "a source - schema=\"frame/1\"\nb map a \nc vision-opencv b ",
+            "a source - schema=\"x/1\"\nb map a schema=\"frame/1\"\nc vision-opencv b ",
+            // Not all that comes in is the same.
+            "a source - schema=\"x/1\"\nb source - schema=\"frame/1\"\nc filter a+b \nd vision-opencv c ",
+            "a capture-files - paths=[\"x\"]\nb filter a \nc vision-opencv b ",
+            "a microphone - \nb filter a \nc filter b ",
+            "a source - schema=\"frame/1\"\nb filter a+c \nc filter b \nd vision-opencv c ",
+        ] {
+            let errors = errors(stages);
+            let flow = errors
+                .iter()
+                .filter(|(_, text, _)| text.contains(", but `"));
+            assert_eq!(flow.count(), 0, "{stages}: {errors:?}");
+        }
+    }
+
+    #[test]
+    fn an_input_that_does_not_take_what_flows_on_is_an_error() {
+        let known = "a capture-files - paths=[\"x\"]\n";
+        let error =
+            |line, message: &str, help: &str| [(line, message.to_owned(), Some(help.to_owned()))];
+        assert_eq!(
+            errors(&format!(
+                "{known}b filter a \nc filter b \nd planner-grid c "
+            )),
+            error(
+                15,
+                "`c` gives frame/1, but `d` takes solved/1",
+                "`c` passes on what comes in"
+            )
+        );
+        assert_eq!(
+            errors("a source - schema=\"x/1\"\nb vision-opencv a "),
+            error(
+                7,
+                "`a` gives x/1, but `b` takes frame/1",
+                "`schema` of `a` names x/1"
+            )
+        );
+        assert_eq!(
+            errors("a source - schema=\"x/1\"\nb map a \nc vision-opencv b "),
+            error(
+                11,
+                "`b` gives x/1, but `c` takes frame/1",
+                "`b` passes on what comes in"
+            )
+        );
+        // The default of a key counts too, and what comes in does not.
+        assert_eq!(
+            errors(&format!("{known}b window a \nc vision-opencv b ")),
+            error(
+                11,
+                "`b` gives lines/1, but `c` takes frame/1",
+                "`to` of `b` names lines/1"
+            )
+        );
+    }
+
+    #[test]
+    fn an_input_that_does_not_take_what_is_carried_on_is_an_error() {
+        let errors = errors("a microphone - \nb filter a \nc oscilloscope b ");
+        let [(line, message, _)] = errors.as_slice() else {
+            panic!("{errors:?}");
+        };
+        assert_eq!(*line, 11);
+        assert!(
+            message.starts_with("`b.out` carries a buffer "),
+            "{message}"
+        );
+        assert!(
+            message.ends_with(", but `c.in` carries nothing or a picture"),
+            "{message}"
+        );
+    }
+}
