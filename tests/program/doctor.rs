@@ -166,7 +166,8 @@ fn a_session_of_gnome_is_described() {
     let mut run = flowpipe(&["run", "live", "--set", "screen.monitor=1"]);
     mutter.set(&mut run);
     run.env("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nowhere");
-    let ran = Ran::from(run.output().unwrap()).expect(1);
+    let ran = Ran::from(run.output().unwrap());
+    assert_ne!(ran.code, Some(0), "{ran:#?}");
     let words = "does not have wlroots' protocols, and neither GNOME nor a desktop portal";
     assert!(ran.stderr.contains(words), "{ran:#?}");
 }

@@ -14,13 +14,15 @@
 //! **Death.** A peer with another incarnation is a program that knows nothing of what was sent. Both streams start
 //! again. The owner learns which messages the dead one had ([`Event::Lost`]) and which it never had
 //! ([`Event::Unsent`]). A program that breaks the protocol counts as dead: it would do that again on each connection. A
-//! connection on which something was lost does not ([`Violation::is_final`]). A session that keeps its peer ([`Settings::keeps_peer`]) refuses such a program while the one
-//! before is connected: two programs have the name of one machine.
+//! connection on which something was lost does not ([`Violation::is_final`]). A session that keeps its peer
+//! ([`Settings::keeps_peer`]) refuses another program while the one before is connected: two programs have the name of
+//! one machine.
 
 mod connection;
 mod event;
 mod incoming;
 mod outgoing;
+mod settings;
 #[cfg(test)]
 mod tests;
 
@@ -33,47 +35,13 @@ use crate::session::connection::ConnectionState;
 pub use crate::session::event::{Event, MessageId, Refusal};
 use crate::session::incoming::Incoming;
 use crate::session::outgoing::Outgoing;
+pub use crate::session::settings::{Limits, Settings, Timing};
 use crate::violation::Violation;
 
 /// The most connections at once: one that is established, and some that replace it.
 const MOST_CONNECTIONS: usize = 8;
 /// How many dead programs of the peer are remembered, and how many refused ones.
 const MOST_FORMER: usize = 256;
-
-/// The limits of a session. Both ends must have the same number of channels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Channels in each direction.
-    pub channels: u32,
-    /// The most bytes of a message.
-    pub message_bytes: usize,
-    /// The most bytes of messages that were accepted and not acknowledged. One message is always accepted.
-    pub unacknowledged_bytes: usize,
-}
-
-/// Times of a session, in nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timing {
-    /// How often each end pings the other.
-    pub ping_ns: i64,
-    /// A connection on which nothing arrives for so long is closed.
-    pub silence_ns: i64,
-}
-
-/// What a session is created with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settings {
-    /// This execution of the program.
-    pub incarnation: Incarnation,
-    /// Whether this end opens the connections; the other one waits for them.
-    pub opens: bool,
-    /// Its limits.
-    pub limits: Limits,
-    /// Its times.
-    pub timing: Timing,
-    /// Another program of the peer is refused while the one before is connected. Otherwise it replaces that one.
-    pub keeps_peer: bool,
-}
 
 /// A connection of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -116,42 +84,6 @@ pub struct Session {
     /// That of the peer before, for what it has sent.
     former_clock: ClockOffset,
     events: VecDeque<Event>,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            channels: 1,
-            message_bytes: 64 << 20,
-            unacknowledged_bytes: 64 << 20,
-        }
-    }
-}
-
-impl Default for Timing {
-    fn default() -> Self {
-        Self {
-            ping_ns: 500_000_000,
-            silence_ns: 3_000_000_000,
-        }
-    }
-}
-
-impl Settings {
-    /// The default settings, with a random incarnation.
-    #[must_use]
-    pub fn new(opens: bool, channels: u32) -> Self {
-        Self {
-            incarnation: Incarnation(fastrand::u128(..)),
-            opens,
-            limits: Limits {
-                channels,
-                ..Limits::default()
-            },
-            timing: Timing::default(),
-            keeps_peer: false,
-        }
-    }
 }
 
 impl Session {

@@ -484,10 +484,12 @@ fn named(
 ) -> Option<usize> {
     let names: Vec<_> = ports.iter().map(|port| port.name.clone()).collect();
     let Some(name) = place.port else {
-        let any = (0..ports.len()).filter(|&it| ports[it].schema == "*");
+        let takes_any: Vec<_> = (0..ports.len())
+            .filter(|&it| ports[it].schema == "*")
+            .collect();
         let problem = match names.as_slice() {
             [_] => return Some(0),
-            [..] if any.clone().count() == 1 => return any.last(),
+            [..] if let [only] = takes_any[..] => return Some(only),
             [] => Problem::NoOutput {
                 stage: stage.to_owned(),
             },
