@@ -220,7 +220,7 @@ fn who_takes_longer_than_its_items_may_is_overdue() {
     let mut schedule: Schedule<u8> = Schedule::new(Supply::all(2), 1);
     schedule.allow(0, 2);
     (0..2).for_each(|_| assert!(schedule.give(0, 1_000_000).is_some()));
-    let overdue = |longest_us, silent_us| {
+    let overdue = |longest_us: u64, silent_us: u64| {
         let overdue = schedule.overdue(0, Some(longest_us), 1_000_000 + silent_us);
         overdue.map(|it| it.limit)
     };
