@@ -114,10 +114,11 @@ fn a_weak_answer_counts_only_without_a_better_one() {
 #[test]
 fn weak_answers_take_little_memory() {
     let (report, watcher) = race(1, OnError::Skip, &[("weak-flood", 0), ("silent", 0)]);
-    let problem = watcher.problem();
-    assert_eq!(problem.kind, ProblemKind::BadMessage);
+    let mut problems = watcher.problems();
+    // On a busy machine it is also reported as slow.
+    problems.retain(|it| it.kind == ProblemKind::BadMessage);
     let text = "it emitted more than 16 MiB of weak answers to one message";
-    assert_eq!(problem.text, text);
+    assert!(problems.iter().any(|it| it.text == text), "{problems:#?}");
     assert_eq!(report.stages[1].contestants[0].failed, 1);
     // A better one wins all the same.
     let (_, watcher) = race(1, OnError::Stop, &[("weak-flood", 0), ("good", 200)]);
