@@ -111,7 +111,7 @@ config = { jq = ".celsius > limit" }
 [stages.other]
 plugin = "dedup"
 from = "hot"
-config = { by = "[" }
+config = { by = "[", lst = 3 }
 
 [stages.ask]
 plugin = "http-request"
@@ -135,6 +135,8 @@ outputs = { from = "hot", count = 1 }
             "jq: line 1, column 12: there is no filter limit/0",
             "pipeline.toml:8:17: ",
             "pipeline.toml:13:17: ",
+            // Another error in the same config.
+            "pipeline.toml:13:22: ",
             "pipeline.toml:20:7: ",
             "pipeline.toml:21:17: ",
             "pipeline.toml:26:25: jq: line 1, column 1: there is no filter limit2/0",

@@ -190,7 +190,8 @@ fn stem(findings: &Findings) -> String {
         .unwrap_or_else(|| "pipeline".to_owned())
 }
 
-/// The plugins of a stage, and the manifest that represents all of them: `None` when a plugin is unknown.
+/// The plugins of a stage, and the manifest that represents all of them: `None` when a plugin is unknown, or its ports
+/// are, since its config is wrong.
 fn contestants<'p>(
     stage: &WrittenStage<'_, '_>,
     given: Surroundings<'p>,
@@ -214,6 +215,7 @@ fn contestants<'p>(
     let mut contestants: Vec<Contestant> = Vec::new();
     let mut seen = HashSet::new();
     let mut known: Vec<Cow<'p, Manifest>> = Vec::new();
+    let mut are_ports_known = true;
     for name in names {
         let span = name.span();
         let name = name.get_ref();
@@ -236,9 +238,7 @@ fn contestants<'p>(
             };
             let before = findings.count();
             config = plugin_config::check(manifest, &config_source, &span, findings);
-            if findings.count() == before
-                && let (Some(expressions), Some(written)) = (given.tests, written)
-            {
+            if let (Some(expressions), Some(written)) = (given.tests, written) {
                 let place = Place::of(written);
                 expressions::check(&manifest.config, &config, &place, expressions, findings);
             }
@@ -253,7 +253,12 @@ fn contestants<'p>(
                     findings,
                 );
             }
+            let may_declare_others = manifest.declared_by_config && findings.count() > before;
             let manifest = manifest.with_config(&config);
+            if may_declare_others && (manifest.inputs.is_empty() || manifest.outputs.is_empty()) {
+                // What is wrong with the config may be why.
+                are_ports_known = false;
+            }
             check_checks(&manifest, plugins, &span, findings);
             if let Some(problem) = known
                 .first()
@@ -271,7 +276,7 @@ fn contestants<'p>(
             revision: 0,
         });
     }
-    let all_known = known.len() == contestants.len();
+    let all_known = are_ports_known && known.len() == contestants.len();
     (known.into_iter().next().filter(|_| all_known), contestants)
 }
 

@@ -238,6 +238,14 @@ fn declarations_that_contradict_themselves() {
     );
 }
 
+/// A port without a schema id is no port. That the stage has no outputs would be a second error of the same mistake.
+#[test]
+fn nothing_is_concluded_from_a_wrong_declaration() {
+    let typo = "outputs = { out = { shema = \"a.b/1\" } }";
+    let (error, _) = refused(&two(typo, ""), Files::default());
+    assert!(error.contains("an output without a schema id"), "{error}");
+}
+
 #[test]
 fn a_setting_that_is_wrong_is_named() {
     let set = |value: &str| Setting {
