@@ -285,6 +285,10 @@ pub enum Problem {
         gives: String,
         schema: String,
     },
+    #[error("{found:?} is no schema id")]
+    BadSchemaId { found: String },
+    #[error("`expect` is \"nothing\", and `count` is {count}")]
+    CountOfNothing { count: u64 },
     #[error("`expect` lists {listed}, and `count` is {count}")]
     FewerThanExpected { count: u64, listed: u64 },
     #[error("this input enters after {after}, and one before it enters after {before}")]
@@ -423,6 +427,10 @@ impl Problem {
                 is_folder: true, ..
             } => "name another folder to write into",
             Self::ReadAndWritten { .. } => "name another file to write",
+            Self::BadSchemaId { .. } => {
+                "letters, digits, `.`, `-` and `_`, then a slash and a number: \"maker.name/1\""
+            }
+            Self::CountOfNothing { .. } => "leave one of them out",
             Self::EmptyExpect => "write expect = \"nothing\" if no message is expected",
             Self::SourceTested { .. } => "start at a stage that it feeds: its messages enter there",
             Self::TwoSources { .. } => "make two inputs of it: they enter one after the other",

@@ -1,11 +1,12 @@
 //! The tests of a pipeline: what their names mean, and which stages run.
 //!
 //! [`reach`] finds the stages, and what they would do outside of the program. [`buffer`] reads buffers. [`order`] checks
-//! when inputs enter.
+//! when inputs enter, and [`schema_id`] the schema ids of messages.
 
 mod buffer;
 mod order;
 mod reach;
+mod schema_id;
 #[cfg(test)]
 mod tests;
 
@@ -250,6 +251,9 @@ impl Tested<'_> {
         });
         let known = [Some(declared.as_str()), given];
         let known = known.into_iter().flatten().find(|it| *it != "*");
+        if let Some(schema) = &input.schema {
+            schema_id::check(schema, known, findings);
+        }
         if let (Some(schema), Some(known)) = (schema, known)
             && schema != known
         {
@@ -443,6 +447,9 @@ impl Tested<'_> {
             && let Err(reason) = expressions.check(jq.get_ref())
         {
             findings.report(&jq.span(), Problem::BadExpression { reason, hint: None });
+        }
+        if let Some(schema) = &written.schema {
+            schema_id::check(schema, declared, findings);
         }
         if let (Some(schema), Some(declared)) = (&written.schema, declared)
             && declared != "*"

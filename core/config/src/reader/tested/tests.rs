@@ -5,6 +5,7 @@ use miette::{GraphicalReportHandler, GraphicalTheme};
 use serde_json::json;
 
 use crate::pipeline::PortRef;
+use crate::reader::ConfigError;
 use crate::reader::pipeline_test::{BufferElements, InputSource, PipelineTest};
 use crate::reader::testing::{read_file, snapshot};
 
@@ -284,6 +285,45 @@ fn all_errors_of_tests_are_found() {
         }
     }
     snapshot!("tests", rendered);
+}
+
+#[test]
+fn a_test_that_shows_nothing_is_refused() {
+    const TEST: &str = "[[tests]]\nname = 'a'\nstart = 'echo'\ninputs = { json = 1, schema = 'sighting/1' }\n\
+                        outputs = { from = 'echo', count = 1, expect = { schema = 'a.b/1' } }\n";
+    tests(TEST);
+    for (before, now, message) in [
+        (
+            "inputs = { json = 1, schema = 'sighting/1' }",
+            "inputs = []",
+            "this test has no `inputs`",
+        ),
+        (
+            "outputs = { from = 'echo', count = 1, expect = { schema = 'a.b/1' } }",
+            "outputs = []",
+            "this test has no `outputs`",
+        ),
+        (
+            "count = 1, expect = { schema = 'a.b/1' }",
+            "count = 2, expect = 'nothing'",
+            "`expect` is \"nothing\", and `count` is 2",
+        ),
+        (
+            "expect = { schema = 'a.b/1' }",
+            "expect = { schema = 'shop wim' }",
+            "\"shop wim\" is no schema id",
+        ),
+    ] {
+        let errors = read_file(&format!("{LOOP}{}", TEST.replace(before, now))).unwrap_err();
+        let messages: Vec<_> = errors.iter().map(ConfigError::message).collect();
+        assert_eq!(messages, [message], "{now}");
+    }
+    // Here the stage in front of the input emits any messages.
+    let more = "[stages.more]\nplugin = \"echo\"\nfrom = \"echo\"\n";
+    let test = TEST.replace("'echo'", "'more'");
+    let test = test.replace("sighting/1", "b/x");
+    let errors = read_file(&format!("{LOOP}{more}{test}")).unwrap_err();
+    assert_eq!(errors[0].message(), "\"b/x\" is no schema id");
 }
 
 #[test]

@@ -194,7 +194,10 @@ pub(super) fn read<'a, 't>(
             ("inputs", "inputs = [{ schema = \"SCHEMA\", json = { … } }]"),
             ("outputs", "[[tests.outputs]] with from = \"STAGE\""),
         ] {
-            if entries.get(key).is_none() {
+            let given = entries.get(key).map(Spanned::get_ref);
+            let is_empty =
+                |it: &DeValue<'_>| matches!(it, DeValue::Array(items) if items.is_empty());
+            if given.is_none_or(is_empty) {
                 let message = format!("this test has no `{key}`");
                 let hint = Some(format!("add {example}"));
                 findings.report(&test.span, Problem::Missing { message, hint });
@@ -238,5 +241,5 @@ pub(super) fn tables<'a, 't>(
 
 /// The schema of a table, or of a list of them.
 pub(super) fn one_or_several(table: &Value) -> Value {
-    json!({ "anyOf": [table, { "type": "array", "items": table }] })
+    json!({ "anyOf": [table, { "type": "array", "items": table, "minItems": 1 }] })
 }

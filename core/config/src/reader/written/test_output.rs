@@ -232,5 +232,15 @@ pub(super) fn read<'a, 't>(
             "add expect = [{ equal = { … } }], expect = \"nothing\", count or error",
         );
     }
+    let expected = entries.get("expect").map(Spanned::get_ref);
+    let is_nothing = matches!(expected, Some(DeValue::String(text)) if text == NOTHING);
+    if let Some(count) = output.count.as_ref().filter(|it| *it.get_ref() > 0)
+        && is_nothing
+    {
+        let problem = Problem::CountOfNothing {
+            count: *count.get_ref(),
+        };
+        findings.report(&count.span(), problem);
+    }
     output
 }
