@@ -177,6 +177,50 @@ fn a_terminal_that_goes_away_ends_the_run() {
 }
 
 #[test]
+fn a_change_is_named_as_why_nothing_runs_again() {
+    let text = "[stages.clock]\nplugin = \"source-ticks\"\nconfig = { interval_ms = 20 }\n\
+         [stages.double]\nplugin = \"map\"\nfrom = \"clock\"\n\
+         config = { jq = \"{ n: (.number * 2) }\", schema = \"x.n/1\" }\n\
+         [stages.out]\nplugin = \"sink-jsonl\"\nfrom = \"double\"\nconfig = { stdout = true }\n";
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("pipeline.toml");
+    std::fs::write(&file, text).unwrap();
+    let recording = folder.path().join("run.mcap");
+    let (file_name, recording) = (file.to_str().unwrap(), recording.to_str().unwrap());
+    let going = Going::start(&["run", "--watch", "--record", recording, file_name]);
+    going.wait_for_stdout("{\"n\":4}", 1);
+    replace(&file, &text.replace("* 2", "* 3"));
+    going.wait_for_stderr("changed: double (config)");
+    going.stop();
+    let refused = run(&["replay", recording, "--verify"]).expect(1);
+    let why = refused.stderr.split_whitespace().collect::<Vec<_>>();
+    let why = why.join(" ");
+    let change =
+        "of \"double\" changed while it ran (use --swap to replace it), and no other stage";
+    assert!(why.contains(change), "{refused:#?}");
+    // It would be refused.
+    assert!(!why.contains("--from double"), "{refused:#?}");
+}
+
+/// An object a line: why nothing has changed is a warning, and what is wrong with the file an error.
+#[test]
+fn a_refused_change_is_a_warning_in_a_log_for_programs() {
+    let place = Place::new();
+    let run = Going::start(&["run", "--watch", "--log-format", "json", place.file()]);
+    run.wait_for_stdout("solved by solver-search", 1);
+    place.write(&place.text.replace("solver-search", "solver-spl"));
+    run.wait_for_stderr("the run goes on as it was");
+    let (_, stderr) = run.stop();
+    let has = |level: &str, text: &str| {
+        let level = format!("\"level\":\"{level}\"");
+        let mut lines = stderr.lines();
+        lines.any(|line| line.contains(&level) && line.contains(text))
+    };
+    assert!(has("WARN", "\"message\":\"not changed: "), "{stderr}");
+    assert!(has("ERROR", "pipeline.toml:15:10: "), "{stderr}");
+}
+
+#[test]
 fn a_recording_of_a_run_that_changed_is_honest() {
     let place = Place::new();
     let recording = place.folder.path().join("run.mcap");
@@ -202,6 +246,8 @@ fn a_recording_of_a_run_that_changed_is_honest() {
         replayed.stdout.contains("the same, byte for byte"),
         "{replayed:#?}"
     );
+    let why = "sources, and what has effects, is not deterministic or changed while it ran";
+    assert!(replayed.stdout.contains(why), "{replayed:#?}");
     let json = run(&["replay", recording, "--verify", "--json"])
         .expect(0)
         .json();

@@ -264,10 +264,13 @@ fn print(
         let stages = recording.about().stages.iter().enumerate();
         let played_back = stages.filter(|(index, _)| !replay.runs_again(*index));
         let played_back: Vec<_> = played_back.map(|(_, stage)| escape(&stage.name)).collect();
+        let why = match changed.is_empty() {
+            true => "has effects or is not deterministic",
+            false => "has effects, is not deterministic or changed while it ran",
+        };
         writeln!(
             stdout,
-            "{} {} not compared, of stages that were not replayed ({}): sources, and what has effects or is not \
-             deterministic",
+            "{} {} not compared, of stages that were not replayed ({}): sources, and what {why}",
             counted(verdict.from_recording, "message"),
             was(verdict.from_recording),
             played_back.join(", ")

@@ -146,14 +146,19 @@ pub fn read_or_show(
 
 /// Prints errors: file:line:column, the line, a caret and a suggestion.
 pub fn show(errors: Vec<ConfigError>, global: &Global) {
-    for error in errors.iter().take(MOST_SHOWN) {
-        log::printed_error(&error.to_string());
-    }
+    log_errors(&errors);
     write_stderr(&rendered(errors, colour::on_stderr(global)));
 }
 
 /// The most errors that are printed of a file.
 const MOST_SHOWN: usize = 50;
+
+/// Logs errors that are printed in another form, each by itself, in a log for programs.
+pub fn log_errors(errors: &[ConfigError]) {
+    for error in errors.iter().take(MOST_SHOWN) {
+        log::printed_error(&error.to_string());
+    }
+}
 
 /// Errors as [`show`] prints them.
 pub fn rendered(errors: Vec<ConfigError>, colours: bool) -> String {

@@ -17,7 +17,7 @@ use crate::exit::Failure;
 use crate::mouse_driver::MouseDriver;
 use crate::mouse_lock::MouseLock;
 pub use crate::reload::stamps::FileStamps;
-use crate::show::colour;
+use crate::show::{colour, log};
 use crate::{pipeline_file, plugins, signals};
 
 /// What is reloaded.
@@ -182,17 +182,19 @@ impl FileReloader {
             Ok(Ok(file)) => file.pipeline,
             Ok(Err(errors)) => {
                 let count = errors.len();
+                pipeline_file::log_errors(&errors);
                 let errors = pipeline_file::rendered(errors, self.colours);
                 let some = if count == 1 { "an error" } else { "errors" };
                 let file = escaped(self.file.display());
-                self.notify(format!(
-                    "{errors}not changed: {file} has {some}; the run goes on as it was"
-                ));
+                self.refuse(
+                    &errors,
+                    &format!("{file} has {some}; the run goes on as it was"),
+                );
                 return false;
             }
             Err(failure) => {
                 let failure = escape_indented(&failure.to_string());
-                self.notify(format!("not changed: {failure}"));
+                self.refuse("", &failure);
                 return false;
             }
         };
@@ -202,10 +204,7 @@ impl FileReloader {
             && let Some(lock) = &mut self.mouse_lock
             && let Err(failure) = lock.take(driver)
         {
-            self.notify(format!(
-                "not changed: {}",
-                escape_indented(&failure.to_string())
-            ));
+            self.refuse("", &escape_indented(&failure.to_string()));
             return false;
         }
         // Before its first stroke.
@@ -229,10 +228,19 @@ impl FileReloader {
             Err(ChangeError::Ending) => {}
             Err(error) => {
                 let error = escape_indented(&error.to_string());
-                self.notify(format!("not changed: {error}; the run goes on as it was"));
+                self.refuse("", &format!("{error}; the run goes on as it was"));
             }
         }
         false
+    }
+
+    /// Prints why nothing has changed, below the errors of the file. A log for programs has those already, and gets the
+    /// reason as a warning.
+    fn refuse(&self, errors: &str, why: &str) {
+        let text = format!("not changed: {why}");
+        if !log::printed_warning(&text) {
+            self.notify(format!("{errors}{text}"));
+        }
     }
 
     fn notify(&self, text: String) {

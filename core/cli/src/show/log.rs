@@ -90,6 +90,15 @@ pub fn printed_error(reason: &str) {
     }
 }
 
+/// Logs a warning that is printed in another form. Returns whether it was logged: that takes a log for programs.
+pub fn printed_warning(text: &str) -> bool {
+    let is_logged = flowpipe_terminal::are_lines_redirected();
+    if is_logged {
+        tracing::warn!(target: LINES, "{text}");
+    }
+    is_logged
+}
+
 /// Prints a problem of a run.
 ///
 /// # Errors

@@ -18,10 +18,12 @@ pub enum PlanError {
     },
     /// No stage can be rerun.
     #[error(
-        "no stage of the recording can be run again: none has a plugin here that takes messages, is deterministic and has no \
-         effects{}", permission(permitted.as_ref())
+        "no stage of the recording can be run again: {} has a plugin here that takes messages, is deterministic and has no \
+         effects{}", others(changed), permission(permitted.as_ref())
     )]
     Nothing {
+        /// The stages that take messages and changed while they were recorded.
+        changed: Vec<String>,
         /// The first stage that is rerun if the options name it, and the effects that they must allow, if any.
         permitted: Option<(String, Vec<String>)>,
     },
@@ -99,6 +101,20 @@ fn flags(effects: &[String]) -> String {
 pub(super) fn flags_of_stage(stage: &str, effects: &[String]) -> String {
     let flags = format!("--from {stage} {}", flags(effects));
     flags.trim_end().to_owned()
+}
+
+/// The beginning of why no other stage is rerun than these, which changed.
+fn others(changed: &[String]) -> String {
+    match changed {
+        [] => "none".to_owned(),
+        [stage] => format!(
+            "the plugin, config or settings of \"{stage}\" changed while it ran (use --swap to replace it), and no other stage"
+        ),
+        several => format!(
+            "the plugins, configs or settings of {} changed while they ran (use --swap to replace one), and no other stage",
+            several.join(", ")
+        ),
+    }
 }
 
 /// How a stage is rerun.

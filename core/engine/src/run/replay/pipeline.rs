@@ -112,8 +112,12 @@ impl Replay {
             });
         }
         if !parts.iter().any(|part| part.runs_again) {
-            let permitted = first_permitted(about, catalogue);
-            return Err(PlanError::Nothing { permitted });
+            let permitted = first_permitted(about, &changed, catalogue);
+            let is_replaceable =
+                |it: &&AboutStage| !it.inputs.is_empty() && changed.contains(&it.name.as_str());
+            let replaceable = about.stages.iter().filter(is_replaceable);
+            let changed = replaceable.map(|it| it.name.clone()).collect();
+            return Err(PlanError::Nothing { changed, permitted });
         }
         if !options.has_no_limits {
             check_workers(&plugins, &parts)?;
@@ -147,7 +151,7 @@ impl Replay {
         let named = match of_failed {
             Some(named) => named,
             None if about.stages.iter().any(runs) => return Some(String::new()),
-            None => first_permitted(about, catalogue)?,
+            None => first_permitted(about, &[], catalogue)?,
         };
         Some(flags_of_stage(&named.0, &named.1))
     }
@@ -202,13 +206,20 @@ impl Replay {
     }
 }
 
-/// The first stage that is rerun if the options name it, and the effects that they must allow.
-fn first_permitted(about: &About, catalogue: &Catalogue) -> Option<(String, Vec<String>)> {
+/// The first stage that is rerun if the options name it, and the effects that they must allow. Those that changed are
+/// never rerun.
+fn first_permitted(
+    about: &About,
+    changed: &[&str],
+    catalogue: &Catalogue,
+) -> Option<(String, Vec<String>)> {
     let permitted = |stage: &AboutStage| {
         let needed = rerun::needed(stage, about, catalogue)?;
         Some((stage.name.clone(), needed))
     };
-    about.stages.iter().find_map(permitted)
+    let stages = about.stages.iter();
+    let mut unchanged = stages.filter(|it| !changed.contains(&it.name.as_str()));
+    unchanged.find_map(permitted)
 }
 
 /// Stages that changed while they were recorded. Their state at that time is not in the recording.
