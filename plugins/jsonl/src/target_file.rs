@@ -38,7 +38,12 @@ impl TargetFile {
     /// When it is there and must not be changed, is no file, or can't be written.
     pub fn open(path: &Path, if_exists: IfExists) -> Result<Self> {
         let failed = |error: io::Error| {
-            Error::bad_config(format!("can't write {}: {error}", path.display()))
+            // The file is created, and no folder is.
+            let advice = match error.kind() {
+                io::ErrorKind::NotFound => "; its folder must exist",
+                _ => "",
+            };
+            Error::bad_config(format!("can't write {}: {error}{advice}", path.display()))
         };
         let mut options = OpenOptions::new();
         options.append(true).create(true);

@@ -451,6 +451,10 @@ fn a_tee_passes_on_what_it_has_written() {
     let (status, text) = refusal(harness!(Tee, json!({ "path": folder.path() })));
     assert_eq!(status, abi::BAD_CONFIG);
     assert!(text.contains("can't write"), "{text}");
+    let nowhere = folder.path().join("none").join("seen.jsonl");
+    let (status, text) = refusal(harness!(Tee, json!({ "path": nowhere })));
+    assert_eq!(status, abi::BAD_CONFIG);
+    assert!(text.ends_with("; its folder must exist"), "{text}");
 }
 
 proptest::proptest! {
