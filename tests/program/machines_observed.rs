@@ -293,11 +293,14 @@ fn one_machine_records() {
         let path = folder.path().join(name);
         path.to_str().unwrap().to_owned()
     };
-    let desk = start(&file, "desk", &["--record", &record("a.mcap")]);
-    let rack = start(&file, "rack", &["--record", &record("b.mcap")]);
-    for ran in [desk.end().expect(2), rack.end().expect(2)] {
-        let why = "machine desk and machine rack are both to record or trace the run";
-        assert!(ran.stderr.contains(why), "{ran:#?}");
+    // Several times: the one that is ready first must not leave before the other one has received that.
+    for _ in 0..4 {
+        let desk = start(&file, "desk", &["--record", &record("a.mcap")]);
+        let rack = start(&file, "rack", &["--record", &record("b.mcap")]);
+        for ran in [desk.end().expect(2), rack.end().expect(2)] {
+            let why = "machine desk and machine rack are both to record or trace the run";
+            assert!(ran.stderr.contains(why), "{ran:#?}");
+        }
     }
     assert!(!Path::new(&record("a.mcap")).exists());
     // The file is that of all machines.

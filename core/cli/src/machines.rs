@@ -199,19 +199,23 @@ impl OtherMachines {
         let notice = notices::missing(&machines.all[own]);
         let observers = agree(&topology, &all, facts, wanted, START_TIMEOUT, notice);
         let observers = observers.map_err(notices::refused)?;
+        // Whatever fails from here on, the others learn that: they may not have received yet that all are ready.
+        let mut peers = StartingPeers(peers);
+        let all: Vec<_> = peers.0.iter().map(|(_, peer)| peer).collect();
         let observer = observer::find(machines, &topology, &observers)?;
         let (clock, clock_setting) = match observer {
             Some(observer) => observer::set_clock(clock, &topology, &all, observer)?,
             None => (clock, Offset::NONE),
         };
         if observer.is_some() {
-            peers.iter_mut().for_each(|(_, peer)| peer.set_same_clock());
+            let links = peers.0.iter_mut();
+            links.for_each(|(_, peer)| peer.set_same_clock());
         }
         let others = topology.ways.keys();
         let observations = others.map(|machine| (*machine, Arc::new(Observations::new())));
         let observations: BTreeMap<_, _> = observations.collect();
         let (of_others, of_pipeline) = (observations.clone(), pipeline.clone());
-        let links = peers.iter_mut().map(|(_, peer)| peer);
+        let links = peers.0.iter_mut().map(|(_, peer)| peer);
         let router =
             ObservationRouter::start(&topology, observer, links, move |machine, observed| {
                 let observations = of_others.get(&machine);
@@ -226,7 +230,7 @@ impl OtherMachines {
             observations,
             router,
             observers,
-            peers: StartingPeers(peers),
+            peers,
             clock,
             clock_setting,
             sent: Vec::new(),
