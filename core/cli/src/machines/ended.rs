@@ -100,7 +100,7 @@ impl EndedFrames {
         let (bytes, sent) = (size(self.bytes), size(self.sent_bytes));
         let shared = match self.shared {
             0 => String::new(),
-            shared => format!(", and {shared} read in this machine's memory"),
+            shared => format!("; {shared} of them were read in this machine's memory instead"),
         };
         (self.count > 0).then(|| format!("{frames} of {bytes} sent as {sent}{shared}"))
     }
@@ -166,6 +166,21 @@ pub fn size(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn frames_that_were_read_in_memory_are_among_all() {
+        let frames = |shared| EndedFrames {
+            count: 53,
+            shared,
+            bytes: 215_000_000,
+            sent_bytes: 62_200_000,
+        };
+        let all = "53 frames of 215 MB sent as 62.2 MB";
+        assert_eq!(frames(0).line().unwrap(), all);
+        let read = "43 of them were read in this machine's memory instead";
+        assert_eq!(frames(43).line().unwrap(), format!("{all}; {read}"));
+        assert_eq!(EndedFrames::default().line(), None);
+    }
 
     #[test]
     fn sizes_have_three_digits() {
