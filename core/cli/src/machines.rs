@@ -333,6 +333,7 @@ impl OtherMachines {
                 stopper: run.stopper(),
                 ending: ending.clone(),
                 idle: cycles.idle_machines(),
+                observations: self.observations.clone(),
             });
             let bridge = Bridge::start(link, own_ends, RECONNECT_TIMEOUT, notice);
             bridges.insert(peer, bridge.map_err(Failure::from)?);

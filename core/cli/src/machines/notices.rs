@@ -18,6 +18,7 @@ use crate::exit::Failure;
 use crate::line_budget::{LimitedNotices, shortened};
 use crate::machines::Ending;
 use crate::machines::cycles::IdleMachines;
+use crate::machines::observed::Observations;
 
 /// When it is printed why another machine is not there yet.
 const NOTICE_AFTER: Duration = Duration::from_secs(4);
@@ -100,6 +101,8 @@ pub(super) struct NoticeScope {
     pub stopper: Stopper,
     pub ending: Arc<Ending>,
     pub idle: IdleMachines,
+    /// By machine, what it has sent of its stages.
+    pub observations: BTreeMap<usize, Arc<Observations>>,
 }
 
 /// Prints what happens, and ends the run when another machine has ended it.
@@ -111,6 +114,7 @@ pub(super) fn print(scope: NoticeScope) -> impl Fn(BridgeEvent) + Send + Sync {
         stopper,
         ending,
         idle,
+        observations,
     } = scope;
     let machine = pipeline.machines.all.get(peer).map_or("?", |it| &it.name);
     let budget = LimitedNotices::new(machine);
@@ -174,6 +178,9 @@ pub(super) fn print(scope: NoticeScope) -> impl Fn(BridgeEvent) + Send + Sync {
         }
         BridgeEvent::WorkersDied { machine } => {
             if machine != own && pipeline.machines.has_workers_alone(machine) {
+                if let Some(observations) = observations.get(&machine) {
+                    observations.report_death();
+                }
                 report_dead_workers(&pipeline, &ending, machine);
             }
         }

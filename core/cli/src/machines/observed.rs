@@ -62,6 +62,8 @@ pub enum Presence {
 struct ObservedState {
     is_over: bool,
     is_lost: bool,
+    /// Another machine has reported that it is dead.
+    is_reported_dead: bool,
     /// The recording or the trace lacks some of its calls.
     has_gap: bool,
     report: Option<Report>,
@@ -145,12 +147,17 @@ impl Observations {
         Ok(())
     }
 
+    /// Another machine reports that it is dead. What is still under way from it can come.
+    pub fn report_death(&self) {
+        self.lock().is_reported_dead = true;
+    }
+
     /// Its last counts, and whether more come.
     pub fn progress(&self) -> (Option<MachineProgress>, Presence) {
         let state = self.lock();
         let last = state.progress.as_ref().map_or(self.since, |(_, at)| *at);
         let presence = match last.elapsed() {
-            _ if state.is_lost => Presence::Dead,
+            _ if state.is_lost || state.is_reported_dead => Presence::Dead,
             _ if state.is_over => Presence::Ended,
             silent if silent >= SILENCE => Presence::Silent(silent),
             _ => Presence::Active,
@@ -324,6 +331,14 @@ mod tests {
         ] {
             assert_eq!(refusal(&observations, kind, b"{}"), UNEXPECTED);
         }
+    }
+
+    #[test]
+    fn a_machine_that_another_one_reports_as_dead_is_dead() {
+        let observations = Observations::new();
+        assert_eq!(observations.progress().1, Presence::Active);
+        observations.report_death();
+        assert_eq!(observations.progress().1, Presence::Dead);
     }
 
     #[test]
