@@ -24,6 +24,8 @@ pub struct Dialer {
     attempt: Attempt,
     /// The session of the last connection, and its number.
     last: Option<(Arc<Route>, u64)>,
+    /// Whether there was a connection.
+    has_connected: bool,
 }
 
 /// A session, and the end of the connection that it is for.
@@ -64,6 +66,7 @@ impl Dialer {
             },
             attempt: Attempt::None,
             last: None,
+            has_connected: false,
         })
     }
 
@@ -135,6 +138,7 @@ impl Transport for Dialer {
                     match accepted {
                         Some(true) => {
                             self.last = Some((route.clone(), channel.number()));
+                            self.has_connected = true;
                             return Ok(Some(RouteConnection::start(route, channel)));
                         }
                         None if since.elapsed() < ASK_TIMEOUT => {
@@ -145,13 +149,21 @@ impl Transport for Dialer {
                         }
                         Some(false) | None => {
                             let peer = &self.endpoint.machines[1];
-                            let why = format!(
-                                "the machine that listens there is not {peer}, or refuses this one"
-                            );
+                            let error = match self.has_connected {
+                                true => io::Error::other(format!(
+                                    "machine {peer} may still hold the last connection, and is asked again"
+                                )),
+                                false => TransportError::of(
+                                    FailureReason::OtherMachine,
+                                    format!(
+                                        "the machine that listens there is not {peer}, or refuses this one"
+                                    ),
+                                ),
+                            };
                             // Nobody takes what arrives.
                             channel.close();
                             drop(end((route, channel.number())));
-                            return Err(TransportError::of(FailureReason::OtherMachine, why));
+                            return Err(error);
                         }
                     }
                 }
