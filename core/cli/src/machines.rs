@@ -76,6 +76,8 @@ pub struct Bridges {
     progress: ProgressClock,
     cycles: DividedCycles,
     sent: Vec<Recording>,
+    /// The clocks of all were set to the same time.
+    has_common_clock: bool,
     /// The machines that know that the run ends here.
     stopped: BTreeSet<usize>,
     /// The machines that know of another one that is dead and had workers alone.
@@ -347,6 +349,7 @@ impl OtherMachines {
             progress: ProgressClock::new(&self.progress),
             cycles,
             sent: self.sent,
+            has_common_clock: !self.observers.is_empty(),
             stopped: BTreeSet::new(),
             sent_deaths: BTreeSet::new(),
             ending,
@@ -434,6 +437,9 @@ impl Bridges {
             .iter()
             .map(|(machine, bridge)| {
                 let (clock, traffic) = (bridge.peer_clock(), bridge.traffic());
+                // That of a dead machine may be of a second program, which was refused.
+                let is_meant = !self.has_common_clock && others.contains_key(machine);
+                let clock = clock.filter(|_| is_meant);
                 let frames = bridge.frame_traffic().into_values();
                 let frames = frames.chain(bridge.worker_frame_traffic());
                 let mut link = EndedLink::new(clock, traffic, frames, took);

@@ -36,7 +36,8 @@ pub struct EndedMachine {
 /// The link to another machine.
 #[derive(Serialize)]
 pub struct EndedLink {
-    /// Its clock minus the one here, in nanoseconds. Each clock starts with its program.
+    /// Its clock minus the one here, in nanoseconds. Each clock starts with its program. `None`: it is not known, the
+    /// machine is dead, or all clocks were set to one time.
     pub clock_offset_ns: Option<i64>,
     /// How wrong that is at most.
     pub clock_error_ns: Option<i64>,
