@@ -107,12 +107,23 @@ fn failed(own: &Machine, address: Option<&Address>, error: io::Error) -> Failure
         )
         | None => {
             let path = address.map(ToString::to_string).unwrap_or_default();
+            let error = match is_in_use(&error) {
+                true => io::Error::other(
+                    "another program listens there, perhaps as the same machine: end it, or change `listen`",
+                ),
+                false => error,
+            };
             return Failure::File { path, error };
         }
     };
     // As a file that is missing.
     let advice = advice(reason, &own.name);
     Failure::Config(format!("{}: {error}: {advice}", file.display()))
+}
+
+/// Whether another program listens at the address. The errors of TLS have only texts.
+fn is_in_use(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::AddrInUse || error.to_string().contains("Address already in use")
 }
 
 /// The pipeline reader reports it.
@@ -156,6 +167,26 @@ mod tests {
     use flowpipe_link::library::abi;
 
     use super::*;
+
+    #[test]
+    fn an_address_in_use_has_its_advice() {
+        let machine = Machine {
+            name: "desk".to_owned(),
+            listen: None,
+            connect: None,
+            certificates: "keys".to_owned(),
+        };
+        for error in [
+            io::Error::from(io::ErrorKind::AddrInUse),
+            io::Error::other("no listener on 127.0.0.1:1: Address already in use (os error 98)"),
+        ] {
+            let failure = failed(&machine, None, error);
+            assert_eq!(failure.exit_code(), 2);
+            let text = failure.to_string();
+            assert!(text.contains("another program listens there"), "{text}");
+            assert!(!text.contains("127.0.0.1"), "{text}");
+        }
+    }
 
     #[test]
     fn a_wrong_file_of_this_machine_is_a_bad_config_that_names_it() {
