@@ -210,6 +210,23 @@ fn a_dry_run_writes_nothing() {
     assert!(!folder.path().join("out.jsonl").exists());
 }
 
+/// Not even for the stage's confinement.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_dry_run_creates_no_file_of_a_confined_stage() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("in.jsonl"), "1\n").unwrap();
+    let source = "path = \"in.jsonl\", schema = \"x.a/1\"";
+    let file = passes(folder.path(), "", source, "path = \"out.jsonl\"");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let text = text.replace("from = \"in\"", "from = \"in\"\nisolation = \"process\"");
+    std::fs::write(&file, text).unwrap();
+    run(&["run", &file, "--dry-run"]).expect(0);
+    assert!(!folder.path().join("out.jsonl").exists());
+    run(&["run", &file]).expect(0);
+    assert!(folder.path().join("out.jsonl").exists());
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn confined_stages_reach_the_files_and_addresses_of_their_configs() {
@@ -259,6 +276,35 @@ fn lines_pass_at_once_and_a_stopped_run_ends() {
     }
     send_signal("INT", child.id());
     assert_eq!(child.wait().unwrap().code(), Some(130));
+}
+
+/// A line that is too long may have no end either.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_run_that_finds_no_message_is_stopped() {
+    let folder = tempfile::tempdir().unwrap();
+    let sparse = std::fs::File::create(folder.path().join("sparse.jsonl")).unwrap();
+    sparse.set_len(1 << 40).unwrap();
+    for path in ["sparse.jsonl", "/dev/zero"] {
+        let source = format!("path = \"{path}\", schema = \"x.a/1\"");
+        let file = passes(
+            folder.path(),
+            "on_error = \"skip\"",
+            &source,
+            "stdout = true",
+        );
+        let child = flowpipe(&["run", &file])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(std::time::Duration::from_secs(2));
+        send_signal("INT", child.id());
+        let ended = child.wait_with_output().unwrap();
+        let stderr = String::from_utf8_lossy(&ended.stderr);
+        assert!(crate::interrupt::is_stopped(ended.status), "{stderr}");
+        assert!(!stderr.contains("abandoned"), "{stderr}");
+    }
 }
 
 #[test]

@@ -19,6 +19,10 @@ use crate::reader::{Arrival, FilePosition, Reader};
 /// Lines in a row that are no messages are one error, as far as they are there already, and at most so many.
 const WRONG_AT_ONCE: u64 = 1_000;
 
+/// So many times one call reads without finding a message: the host stops, pauses or replaces a stage between two calls,
+/// and a line that is too long, or empty ones, may go on without end.
+const MOST_READS: u32 = 16;
+
 /// The refused and broken connections that are logged as warnings: a page can open any number of them.
 const MOST_WARNINGS: u64 = 100;
 
@@ -122,6 +126,7 @@ impl Stage for SourceJsonl {
             return Ok(Next::End);
         };
         self.idle.begin_call();
+        let mut reads = 0;
         while !self.is_at_end {
             // What comes of a line, whatever it is: the next call takes the next one.
             while let Some(line) = self.lines.next() {
@@ -141,6 +146,12 @@ impl Stage for SourceJsonl {
                     Err(error) => return Err(self.failed(number, error)),
                 }
             }
+            if reads == MOST_READS {
+                return Ok(Next::More);
+            }
+            if reads > 0 && context.cancel().is_cancelled() {
+                return Err(Error::cancelled());
+            }
             let Some(reader) = &mut self.reader else {
                 return Ok(Next::End);
             };
@@ -154,6 +165,7 @@ impl Stage for SourceJsonl {
             };
             match arrival {
                 Arrival::Bytes(bytes) => {
+                    reads += 1;
                     self.lines.push(bytes);
                     self.idle = Idle::new();
                 }

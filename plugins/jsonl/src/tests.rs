@@ -111,6 +111,28 @@ fn many_wrong_lines_are_few_errors() {
 }
 
 #[test]
+fn a_call_ends_without_a_message() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(folder.path(), "\n".repeat(3 << 20) + "1\n");
+    let mut stage = source(json!({ "path": path, "schema": "x.a/1" })).unwrap();
+    let mut calls = 1;
+    while stage.tick().unwrap().is_empty() {
+        calls += 1;
+    }
+    assert!((2..100).contains(&calls), "{calls}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_call_that_finds_no_message_can_be_cancelled() {
+    let config = json!({ "path": "/dev/zero", "schema": "x.a/1" });
+    let mut stage = source(config).unwrap();
+    stage.cancel_when(|| true);
+    let error = stage.tick().err().unwrap();
+    assert_eq!(error.status(), abi::CANCELLED);
+}
+
+#[test]
 fn a_line_names_the_schema_unless_the_config_does() {
     let folder = tempfile::tempdir().unwrap();
     let path = file(
