@@ -1,10 +1,14 @@
 //! Runs whose pipeline and plugins change while they go on: the real program, its files, its signals.
 
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use crate::going::{Going, replace, until};
 use crate::pty::Pty;
-use flowpipe_tests::{built, ready, run};
+use flowpipe_tests::signals::send_signal;
+use flowpipe_tests::{built, flowpipe, pipeline, ready, run};
 use tempfile::TempDir;
 
 /// `pipelines/replay.toml` without end, in a folder of its own.
@@ -162,6 +166,50 @@ fn sighup_reloads_what_has_changed() {
     run.wait_for_stderr("changed: solver (solver-search -> solver-splr)");
     run.wait_for_stdout("solved by solver-splr", 1);
     run.stop();
+}
+
+/// Without a writer of the pipe.
+#[test]
+fn a_pipeline_file_that_is_a_pipe_now_is_not_reloaded() {
+    let place = Place::new();
+    let run = Going::start(&["run", place.file()]);
+    run.wait_for_stdout("solved by solver-search", 1);
+    std::fs::remove_file(&place.file).unwrap();
+    let made = Command::new("mkfifo").arg(&place.file).status().unwrap();
+    assert!(made.success());
+    run.signal("HUP");
+    run.wait_for_stderr("pipeline.toml: this is a device or a pipe, and no regular file");
+    run.stop();
+}
+
+/// The run has ended, and nobody reads its tables yet.
+#[test]
+fn sighup_does_not_stop_a_run_that_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "[stages.clock]\nplugin = \"source-ticks\"\nconfig = { interval_ms = 1, count = 3 }\n\
+                [stages.out]\nplugin = \"sink-jsonl\"\nfrom = \"clock\"\nconfig = { path = \"out.jsonl\" }\n";
+    let file = pipeline(folder.path(), text);
+    let trace = folder.path().join("trace.json");
+    let (mut unread, mut stdout) = std::io::pipe().unwrap();
+    // A pipe has room for this.
+    stdout.write_all(" ".repeat(1 << 16).as_bytes()).unwrap();
+    let mut child = flowpipe(&["run", &file, "-q", "--trace", trace.to_str().unwrap()])
+        .stdout(stdout)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut lines = stderr.lines().map(Result::unwrap);
+    assert!(lines.any(|line| line.starts_with("traced ")));
+    for _ in 0..2 {
+        send_signal("HUP", child.id());
+        // Two seconds after a second request to stop, it would end.
+        std::thread::sleep(Duration::from_millis(1_500));
+    }
+    std::thread::sleep(Duration::from_secs(1));
+    let reader = std::thread::spawn(move || std::io::copy(&mut unread, &mut std::io::sink()));
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    reader.join().unwrap().unwrap();
 }
 
 #[test]

@@ -73,9 +73,9 @@ pub fn on_interrupt(then: impl Fn() + Send + 'static) {
     set(Target::Call(Box::new(then)));
 }
 
-/// Sets the action of SIGHUP while the terminal exists. Without a terminal, or with `None`, SIGHUP stops the run.
-pub fn on_hang_up(then: Option<Box<dyn Fn() + Send>>) {
-    *HANG_UP.lock().unwrap_or_else(PoisonError::into_inner) = then;
+/// Sets the action of SIGHUP while the terminal exists. Without a terminal, or before this, SIGHUP stops the run.
+pub fn on_hang_up(then: impl Fn() + Send + 'static) {
+    *HANG_UP.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(then));
 }
 
 /// Whether a signal has asked to end.

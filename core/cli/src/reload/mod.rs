@@ -18,7 +18,7 @@ use crate::mouse_driver::MouseDriver;
 use crate::mouse_lock::MouseLock;
 pub use crate::reload::stamps::FileStamps;
 use crate::show::{colour, log};
-use crate::{pipeline_file, plugins, signals};
+use crate::{input, pipeline_file, plugins, signals};
 
 /// What is reloaded.
 pub struct ReloadOptions<'a> {
@@ -103,10 +103,10 @@ impl ReloadOptions<'_> {
             .spawn(move || reloader.run(&woken))
             .map_err(|error| Failure::Run(format!("can't start a thread: {error}")))?;
         let hang_up = wakeups.clone();
-        signals::on_hang_up(Some(Box::new(move || {
+        signals::on_hang_up(move || {
             // The receiver is gone only when the run is over.
             let _ = hang_up.send(Wakeup::Reload);
-        })));
+        });
         Ok(ReloadHandle { wakeups, thread })
     }
 }
@@ -114,7 +114,8 @@ impl ReloadOptions<'_> {
 impl ReloadHandle {
     /// Stops the thread when the run is over.
     pub fn end(self) {
-        signals::on_hang_up(None);
+        // There is nothing more to reload, and this is no request to stop the run.
+        signals::on_hang_up(|| ());
         let _ = self.wakeups.send(Wakeup::Over);
         let started = Instant::now();
         while !self.thread.is_finished() {
@@ -177,6 +178,16 @@ impl FileReloader {
 
     /// Reloads the files. Returns whether to retry soon. `verbose`: also reports that nothing differs.
     fn reload(&mut self, verbose: bool) -> bool {
+        if self.reloader.is_ending() {
+            self.notify_ending(verbose);
+            return false;
+        }
+        // A pipe may never have a writer, and a device no end.
+        if let Err(error) = input::is_regular(&self.file) {
+            let file = escaped(self.file.display());
+            self.notify(format!("not changed: {file}: {error}"));
+            return false;
+        }
         let catalogue = plugins::load_from(&self.folders);
         let pipeline = match pipeline_file::read(&self.file, &catalogue, &self.settings) {
             Ok(Ok(file)) => file.pipeline,
@@ -225,7 +236,7 @@ impl FileReloader {
                 self.notify(format!("changed: {changes}"));
             }
             Err(ChangeError::Leaving { .. }) => return true,
-            Err(ChangeError::Ending) => {}
+            Err(ChangeError::Ending) => self.notify_ending(verbose),
             Err(error) => {
                 let error = escape_indented(&error.to_string());
                 self.refuse("", &format!("{error}; the run goes on as it was"));
@@ -240,6 +251,12 @@ impl FileReloader {
         let text = format!("not changed: {why}");
         if !log::printed_warning(&text) {
             self.notify(format!("{errors}{text}"));
+        }
+    }
+
+    fn notify_ending(&self, verbose: bool) {
+        if verbose {
+            self.notify(format!("not changed: {}", ChangeError::Ending));
         }
     }
 

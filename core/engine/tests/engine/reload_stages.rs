@@ -136,6 +136,17 @@ fn a_source_can_be_changed_and_removed() {
 }
 
 #[test]
+fn a_run_whose_stages_have_ended_is_not_changed() {
+    let pipeline = line(10, "counter", json!({})).0;
+    let run = start(&pipeline, &Arc::new(Watcher::default()));
+    let reloader = run.reloader();
+    assert_eq!(finish(run).failure, None);
+    assert!(reloader.is_ending());
+    let changed = reloader.change(pipeline, catalogue());
+    assert!(matches!(changed, Err(ChangeError::Ending)));
+}
+
+#[test]
 fn a_cycle_ends_after_changes() {
     // source -> count -> sink, with a back edge that drops nothing because it never fills.
     let mut pipeline = Builder::new();

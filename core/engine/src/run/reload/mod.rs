@@ -15,6 +15,7 @@ mod rewire;
 mod state_transfer;
 
 use std::collections::HashMap;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 pub use changes::{Changes, PipelineChange, StageChangeKind, StageChanges};
@@ -29,7 +30,7 @@ use crate::run::create::create;
 use crate::run::event::ControlEvent;
 use crate::run::plan::Plan;
 use crate::run::reload::diff::PipelineDiff;
-use crate::run::reload::live::LivePipeline;
+use crate::run::reload::live::{LivePipeline, LiveStage};
 use crate::run::reload::pausing::{
     PauseRefused, PausedStage, PausedStages, Request, Resume, ResumedStage,
 };
@@ -57,6 +58,17 @@ impl Reloader {
             current,
             live: Arc::new(Mutex::new(LivePipeline::new(plan))),
         }
+    }
+
+    /// Whether the run can't be changed any more: it was stopped or has failed, or all its stages have ended.
+    #[must_use]
+    pub fn is_ending(&self) -> bool {
+        self.ends(&lock(&self.live))
+    }
+
+    fn ends(&self, live: &LivePipeline) -> bool {
+        let has_ended = |it: &LiveStage| it.stage.over.load(Ordering::SeqCst);
+        self.shared.mode() > Mode::Run || live.stages.iter().all(has_ended)
     }
 
     /// Changes the running pipeline to another one. Stages are matched by name. Unchanged stages keep running, and no
@@ -89,7 +101,7 @@ impl Reloader {
         if shared.has_machines {
             return Err(ChangeError::Machines);
         }
-        if shared.mode() > Mode::Run {
+        if self.ends(&live) {
             return Err(ChangeError::Ending);
         }
         let mut diff = PipelineDiff::new(shared, &live, &pipeline, catalogue)?;
