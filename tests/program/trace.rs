@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use flowpipe_tests::{flowpipe, pipeline, ready, run};
+use flowpipe_tests::{flowpipe, flowpipe_within, pipeline, ready, run};
 use serde_json::Value;
 
 /// The frames under `pipelines/frames`.
@@ -140,6 +140,27 @@ fn way(events: &[Value], frame: u64) -> Vec<String> {
             None => return way,
         }
     }
+}
+
+/// The run went well; what it was to write is missing.
+#[cfg(unix)]
+#[test]
+fn a_full_disk_is_a_failure_that_names_what_is_left() {
+    let folder = tempfile::tempdir().unwrap();
+    let ticks = "[stages.clock]\nplugin = \"source-ticks\"\nconfig = { interval_ms = 1, count = 3000 }\n\
+                 [stages.out]\nplugin = \"sink-jsonl\"\nfrom = \"clock\"\nconfig = { stdout = true }\n";
+    let file = pipeline(folder.path(), ticks);
+    let path = folder.path().join("trace.json");
+    // 200 KiB.
+    let mut command = flowpipe_within("-f 400", &["run", &file, "-q", "--trace", text(&path)]);
+    let ended = command.output().unwrap();
+    let stderr = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("File too large"), "{stderr}");
+    let partial = folder.path().join("trace.json.partial");
+    let left = format!("what was written before is in {}", partial.display());
+    assert!(stderr.contains(&left), "{stderr}");
+    assert!(partial.exists());
 }
 
 #[test]

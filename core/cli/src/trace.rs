@@ -77,9 +77,14 @@ impl Tracing {
     /// When a write failed.
     pub fn finish(self) -> Result<(), Failure> {
         let path = self.path.display().to_string();
-        let failure = outputs::failure(&self.path);
-        let traced = self.trace.finish().map_err(&failure)?;
-        self.file.commit().map_err(&failure)?;
+        let traced = self.trace.finish().map_err(|error| {
+            let left = self.file.lies_at().unwrap_or(&self.path);
+            let left = left.display();
+            Failure::Run(format!(
+                "{path}: {error}; what was written before is in {left}"
+            ))
+        })?;
+        self.file.commit().map_err(outputs::failure(&self.path))?;
         let path = escaped(path);
         let missing = match traced.dropped {
             0 => String::new(),
