@@ -72,6 +72,28 @@ fn the_service_manager_hears_of_the_start_of_each_interval_and_of_the_end() {
     assert_eq!(ended.status.code(), Some(130), "{ended:?}");
 }
 
+/// As `sd_watchdog_enabled(3)` reads it.
+#[test]
+fn a_watchdog_without_time_is_none() {
+    let Service {
+        folder: _folder,
+        manager,
+        program,
+    } = Service::start("0");
+    let next = || {
+        let mut bytes = [0; 1024];
+        let length = manager.recv(&mut bytes).unwrap();
+        String::from_utf8(bytes[..length].to_vec()).unwrap()
+    };
+    assert_eq!(next(), "READY=1\nSTATUS=runs replay\n");
+    // It would be notified a hundred times a second.
+    std::thread::sleep(Duration::from_millis(300));
+    send_signal("TERM", program.id());
+    assert_eq!(next(), "STOPPING=1\n");
+    let ended = program.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(130), "{ended:?}");
+}
+
 /// A stage that waits for a connection holds a run that is to end for some seconds, in which the service manager knows
 /// that it ends. What is lost is reported.
 #[test]

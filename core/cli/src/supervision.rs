@@ -125,10 +125,13 @@ impl Supervision {
     }
 }
 
-/// How often the watchdog is to be notified. `None`: there is none.
+/// How often the watchdog is to be notified. `None`: there is none, or its time is zero, which is invalid.
 #[cfg(unix)]
 fn interval() -> Option<Duration> {
-    sd_notify::watchdog_enabled().map(|limit| limit / 2)
+    /// Notifying it more often takes time, and no service has such a watchdog.
+    const SHORTEST: Duration = Duration::from_millis(10);
+    let limit = sd_notify::watchdog_enabled().filter(|limit| !limit.is_zero());
+    limit.map(|limit| (limit / 2).max(SHORTEST))
 }
 
 #[cfg(unix)]
