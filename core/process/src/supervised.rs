@@ -162,22 +162,30 @@ pub fn kill_with_thread(command: &mut Command) {
     let _ = command;
 }
 
-/// Limits the memory of the process, in bytes of its address space. It is refused more, and usually ends then. Linux only.
+/// Limits the memory of the process, in bytes of its address space. It is refused more, and usually ends then. A lower
+/// limit of this process stays. Linux only.
 pub fn limit_memory(command: &mut Command, bytes: u64) {
     #[cfg(target_os = "linux")]
     {
-        use rustix::process::{Resource, Rlimit, setrlimit};
+        use rustix::process::{Resource, getrlimit, setrlimit};
         use std::os::unix::process::CommandExt as _;
-        let limit = Rlimit {
-            current: Some(bytes),
-            maximum: Some(bytes),
-        };
+        let limit = lowered_to(getrlimit(Resource::As), bytes);
         let set_limit = move || Ok(setrlimit(Resource::As, limit)?);
         // SAFETY: between fork and exec it makes one system call, and allocates no memory.
         unsafe { command.pre_exec(set_limit) };
     }
     #[cfg(not(target_os = "linux"))]
     let _ = (command, bytes);
+}
+
+/// A limit that is this low at least. Raising one is refused.
+#[cfg(target_os = "linux")]
+fn lowered_to(own: rustix::process::Rlimit, bytes: u64) -> rustix::process::Rlimit {
+    let lowered = |limit: Option<u64>| Some(limit.map_or(bytes, |limit| limit.min(bytes)));
+    rustix::process::Rlimit {
+        current: lowered(own.current),
+        maximum: lowered(own.maximum),
+    }
 }
 
 fn no_pipe() -> io::Error {
@@ -262,6 +270,21 @@ mod tests {
         let mut stdout = child.take_stdout().unwrap();
         stdout.read_to_string(&mut text).unwrap();
         assert_eq!(text, format!("{}\n", 1 << 20));
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_limit_is_never_raised() {
+        let limit = |current, maximum| rustix::process::Rlimit { current, maximum };
+        for (own, lowered) in [
+            (limit(None, None), [Some(8), Some(8)]),
+            (limit(Some(5), None), [Some(5), Some(8)]),
+            (limit(Some(9), Some(9)), [Some(8), Some(8)]),
+            (limit(Some(3), Some(6)), [Some(3), Some(6)]),
+        ] {
+            let found = lowered_to(own, 8);
+            assert_eq!([found.current, found.maximum], lowered);
+        }
     }
 
     #[test]
