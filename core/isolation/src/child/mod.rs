@@ -108,6 +108,9 @@ fn run_stage() -> io::Result<()> {
         Some(file) => loader::name_of(file),
         None => create.library.clone(),
     };
+    if !create.dry {
+        create.confinement.prepare();
+    }
     // Before there is a second thread, and before any code of the plugin runs.
     let confined = confinement::confine(&create.confinement, std::slice::from_ref(&file));
     watch_host(side.try_clone()?)?;

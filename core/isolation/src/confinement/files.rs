@@ -38,20 +38,19 @@ impl Files {
         }
     }
 
-    /// Creates what is not there yet: only what exists can be allowed. A name with an extension is a file's, any other
-    /// a folder's.
+    /// Creates what is not there yet: only what exists can be allowed. A name with an extension is a file's, whose folder
+    /// must exist; any other a folder's.
     pub(super) fn prepare(&self) {
         let Self::These(paths) = self else { return };
         for path in paths.iter().filter(|path| !path.exists()) {
-            let folder = match path.extension() {
-                Some(_) => path.parent().unwrap_or(path),
-                None => path,
-            };
             // If this fails, the plugin can't create it either, and reports that.
-            let created = fs::create_dir_all(folder);
-            if created.is_ok() && folder != path {
-                let _ = OpenOptions::new().write(true).create_new(true).open(path);
-            }
+            let _ = match path.extension() {
+                Some(_) => {
+                    let file = OpenOptions::new().write(true).create_new(true).open(path);
+                    file.map(drop)
+                }
+                None => fs::create_dir_all(path),
+            };
         }
     }
 
@@ -103,13 +102,12 @@ mod tests {
     #[test]
     fn missing_files_and_folders_are_created() {
         let folder = tempfile::tempdir().unwrap();
-        let (pictures, log) = (
-            folder.path().join("a/pictures"),
-            folder.path().join("b/log.csv"),
-        );
-        let files = Files::These(vec![pictures.clone(), log.clone()]);
+        let [pictures, log, mistyped] =
+            ["a/pictures", "log.csv", "b/log.csv"].map(|it| folder.path().join(it));
+        let files = Files::These(vec![pictures.clone(), log.clone(), mistyped]);
         files.prepare();
         assert!(pictures.is_dir() && log.is_file());
+        assert!(!folder.path().join("b").exists());
         fs::write(&log, "kept").unwrap();
         files.prepare();
         assert_eq!(fs::read(&log).unwrap(), b"kept");

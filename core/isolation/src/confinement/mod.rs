@@ -47,7 +47,7 @@ pub enum Confinement {
 pub struct Permissions {
     /// What it may read.
     pub reads: Files,
-    /// What it may write and read: these are prepared before it is confined.
+    /// What it may write and read: these are prepared before it is confined, unless nothing is written.
     pub writes: Files,
     /// It may talk to the display server.
     pub uses_display: bool,
@@ -83,6 +83,14 @@ impl Confinement {
             }
         }
         Self::To(permissions)
+    }
+
+    /// Creates what a stage is to write, so that [`confine`] can allow it.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "there are no such processes"))]
+    pub(crate) fn prepare(&self) {
+        if let Self::To(permissions) = self {
+            permissions.writes.prepare();
+        }
     }
 
     /// An error's text, with what may be behind it where the system refused something to a confined process.
@@ -166,9 +174,6 @@ pub(crate) fn confine(
     libraries: &[PathBuf],
 ) -> Result<Vec<Unreadable>, String> {
     let failed = |error: io::Error| format!("its process can't be confined: {error}");
-    if let Confinement::To(permissions) = confinement {
-        permissions.writes.prepare();
-    }
     let (rules, unreadable) = rules::of(confinement, libraries).map_err(failed)?;
     rules.enforce().map_err(failed)?;
     Ok(unreadable)
