@@ -108,9 +108,7 @@ fn run_stage() -> io::Result<()> {
         Some(file) => loader::name_of(file),
         None => create.library.clone(),
     };
-    if !create.dry {
-        create.confinement.prepare();
-    }
+    create.confinement.prepare(create.dry);
     // Before there is a second thread, and before any code of the plugin runs.
     let confined = confinement::confine(&create.confinement, std::slice::from_ref(&file));
     watch_host(side.try_clone()?)?;

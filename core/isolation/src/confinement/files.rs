@@ -3,6 +3,7 @@
 use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
 
+use flowpipe_config::manifest::effects::state_folder;
 use serde::{Deserialize, Serialize};
 
 /// Files and folders; a folder includes all that is in it.
@@ -39,12 +40,18 @@ impl Files {
     }
 
     /// Creates what is not there yet: only what exists can be allowed. A name with an extension is a file's, whose folder
-    /// must exist; any other a folder's.
-    pub(super) fn prepare(&self) {
+    /// must exist; any other a folder's. `dry`: creates folders alone. The user's state is kept in dry runs too.
+    pub(super) fn prepare(&self, dry: bool) {
         let Self::These(paths) = self else { return };
+        let state = state_folder();
         for path in paths.iter().filter(|path| !path.exists()) {
+            let is_state = path.parent().is_some_and(|it| Some(it) == state.as_deref());
             // If this fails, the plugin can't create it either, and reports that.
+            if is_state && let Some(folder) = &state {
+                let _ = fs::create_dir_all(folder);
+            }
             let _ = match path.extension() {
+                Some(_) if dry && !is_state => Ok(()),
                 Some(_) => {
                     let file = OpenOptions::new().write(true).create_new(true).open(path);
                     file.map(drop)
@@ -105,11 +112,13 @@ mod tests {
         let [pictures, log, mistyped] =
             ["a/pictures", "log.csv", "b/log.csv"].map(|it| folder.path().join(it));
         let files = Files::These(vec![pictures.clone(), log.clone(), mistyped]);
-        files.prepare();
+        files.prepare(true);
+        assert!(pictures.is_dir() && !log.exists());
+        files.prepare(false);
         assert!(pictures.is_dir() && log.is_file());
         assert!(!folder.path().join("b").exists());
         fs::write(&log, "kept").unwrap();
-        files.prepare();
+        files.prepare(false);
         assert_eq!(fs::read(&log).unwrap(), b"kept");
     }
 

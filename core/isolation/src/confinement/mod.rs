@@ -47,7 +47,7 @@ pub enum Confinement {
 pub struct Permissions {
     /// What it may read.
     pub reads: Files,
-    /// What it may write and read: these are prepared before it is confined, unless nothing is written.
+    /// What it may write and read: these are prepared before it is confined.
     pub writes: Files,
     /// It may talk to the display server.
     pub uses_display: bool,
@@ -85,11 +85,12 @@ impl Confinement {
         Self::To(permissions)
     }
 
-    /// Creates what a stage is to write, so that [`confine`] can allow it.
+    /// Creates what a stage is to write, so that [`confine`] can allow it. `dry`: no files, which sinks do not write then;
+    /// other stages fill their folders in dry runs too.
     #[cfg_attr(not(unix), expect(dead_code, reason = "there are no such processes"))]
-    pub(crate) fn prepare(&self) {
+    pub(crate) fn prepare(&self, dry: bool) {
         if let Self::To(permissions) = self {
-            permissions.writes.prepare();
+            permissions.writes.prepare(dry);
         }
     }
 
