@@ -10,6 +10,9 @@ const ADVICE: &str = "show the whole board with nothing over it, or capture anot
 /// The same where windows can't be captured.
 const PLACE_ADVICE: &str = "show the whole board with nothing over it, or capture its place: `region` of capture-screen (--set \
      'capture-screen.region={ x = 0, y = 0, width = 800, height = 600 }')";
+/// Where the compositor may draw the pointer into pictures.
+const POINTER_ADVICE: &str =
+    "; if the mouse pointer lies on the board, move the mouse away from the board";
 const COVERED: &str =
     "another window lies over the captured one: move it away, or raise the captured one";
 
@@ -27,11 +30,12 @@ pub fn notice(frame: &FrameNote, refusal: &str) -> String {
         return format!("{}: {COVERED}\n  {refusal}", escaped(&frame.source));
     }
     let desktop = frame.desktop.as_deref();
-    let advice = match desktop.and_then(DesktopChoice::of_session_name) {
-        Some(DesktopChoice::Mutter | DesktopChoice::Portal) => PLACE_ADVICE,
-        _ => ADVICE,
+    let (advice, pointer) = match desktop.and_then(DesktopChoice::of_session_name) {
+        Some(DesktopChoice::Mutter | DesktopChoice::Portal) => (PLACE_ADVICE, ""),
+        Some(DesktopChoice::Wlroots) => (ADVICE, POINTER_ADVICE),
+        _ => (ADVICE, ""),
     };
-    format!("{refusal}\n  {advice}")
+    format!("{refusal}\n  {advice}{pointer}")
 }
 
 #[cfg(test)]
@@ -55,6 +59,23 @@ mod tests {
                 text.contains("--set 'capture-screen.region={ x = 0,"),
                 "{text}"
             );
+        }
+    }
+
+    #[test]
+    fn the_pointer_is_named_where_pictures_may_contain_it() {
+        let advises = |desktop: &str| {
+            let frame = FrameNote::of("a").with_desktop(desktop);
+            notice(&frame, "a: no board").ends_with("move the mouse away from the board")
+        };
+        assert!(advises("wlroots /run/user/1000/wayland-1"));
+        for desktop in [
+            "x11 :0",
+            "mutter unix:path=/run/bus",
+            "portal unix:path=/run/bus",
+            "",
+        ] {
+            assert!(!advises(desktop), "{desktop}");
         }
     }
 
