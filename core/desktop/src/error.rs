@@ -64,6 +64,9 @@ pub enum DesktopError {
     /// The connection broke, or the desktop failed.
     #[error("the desktop does not answer any more: {0}")]
     Lost(String),
+    /// The compositor has ended, and all that was asked of it.
+    #[error("the desktop does not answer any more: the compositor has ended")]
+    Ended,
     /// The screen's pixels can't be had.
     #[error("can't capture the screen: {reason}{}", permission::note())]
     Grab {

@@ -7,6 +7,6 @@ pub trait Hotkey: Send {
     /// Whether it is down, or was pressed since the last call.
     ///
     /// # Errors
-    /// [`DesktopError::Lost`]: it is not known any more.
+    /// [`DesktopError::Lost`]: it is not known any more; [`DesktopError::Ended`].
     fn is_pressed(&mut self) -> Result<bool, DesktopError>;
 }

@@ -29,7 +29,8 @@ pub const MOVED_BY_HAND: &str =
 /// Watches until it is dropped.
 pub struct Watch {
     over: Option<std::sync::mpsc::Sender<()>>,
-    thread: Option<JoinHandle<()>>,
+    /// What it returns is dropped by the stage, in whose name that logs.
+    thread: Option<JoinHandle<Checker>>,
 }
 
 impl Watch {
@@ -59,6 +60,7 @@ impl Watch {
                         host.end_run(Ending::Stopped, &reason);
                     }
                 }
+                checker
             })?;
         Ok(Self {
             over: Some(over),
@@ -72,7 +74,7 @@ impl Drop for Watch {
         self.over.take();
         if let Some(thread) = self.thread.take() {
             // A panic there has printed its own message.
-            let _ = thread.join();
+            drop(thread.join());
         }
     }
 }
@@ -152,6 +154,8 @@ impl Checker {
         match self.hotkey.as_mut()?.is_pressed() {
             Ok(true) => Some(format!("{name} was pressed, the hotkey of actuator-mouse")),
             Ok(false) => None,
+            // The next capture or press fails for it: nobody has stopped the run.
+            Err(DesktopError::Ended) => None,
             // The run was begun with it.
             Err(error) => Some(format!(
                 "the hotkey {name} of actuator-mouse would not end the run any more: {error}"

@@ -156,6 +156,15 @@ impl Sway {
         answer.map_err(|error| DesktopError::Lost(format!("sway: {error}")))
     }
 
+    /// Whether nothing listens at its socket any more.
+    fn has_ended(&self) -> bool {
+        let opened = socket::open(&self.path).map_err(|error| error.kind());
+        matches!(
+            opened,
+            Err(ErrorKind::NotFound | ErrorKind::ConnectionRefused)
+        )
+    }
+
     fn open(&self) -> io::Result<UnixStream> {
         let stream = socket::open(&self.path)?;
         is_compositor(socket::peer(stream.as_fd()), self.process).map_err(io::Error::other)?;
@@ -288,6 +297,22 @@ mod tests {
         for (answers, compositor) in [(one, other), (None, one), (one, None), (None, None)] {
             assert!(is_compositor(answers, compositor).is_err());
         }
+    }
+
+    #[test]
+    fn a_sway_without_its_socket_has_ended() {
+        let folder = tempfile::tempdir().unwrap();
+        let sway = Sway {
+            path: folder.path().join("sway-ipc"),
+            process: None,
+            stream: Mutex::default(),
+        };
+        assert!(sway.has_ended());
+        let listener = std::os::unix::net::UnixListener::bind(&sway.path).unwrap();
+        assert!(!sway.has_ended());
+        // A crash leaves the file.
+        drop(listener);
+        assert!(sway.has_ended());
     }
 
     fn message(length: u32, kind: u32, text: &[u8]) -> Vec<u8> {

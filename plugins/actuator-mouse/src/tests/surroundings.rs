@@ -227,6 +227,32 @@ fn the_corners_are_those_of_a_screen_that_begins_elsewhere() {
     }
 }
 
+/// A hotkey that is not known any more. Whether that is since the compositor has ended.
+struct LostHotkey(bool);
+
+impl flowpipe_desktop::Hotkey for LostHotkey {
+    fn is_pressed(&mut self) -> std::result::Result<bool, DesktopError> {
+        Err(match self.0 {
+            true => DesktopError::Ended,
+            false => DesktopError::Lost("sway: unexpected end of file".to_owned()),
+        })
+    }
+}
+
+#[test]
+fn a_compositor_that_has_ended_is_nobody_who_stops_the_run() {
+    for has_ended in [true, false] {
+        let mut checker = Checker::new(
+            &Config::default(),
+            Arc::new(Guard::default()),
+            Box::new(FakeDesktop::default()),
+            Some(Box::new(LostHotkey(has_ended))),
+            None,
+        );
+        assert_eq!(checker.once().is_none(), has_ended);
+    }
+}
+
 /// What is reported later: the place, and whether it is a person's.
 #[derive(Clone, Default)]
 struct FakeReports(Arc<Mutex<(Option<[i32; 2]>, bool)>>);

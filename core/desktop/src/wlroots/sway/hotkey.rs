@@ -166,7 +166,10 @@ impl Hotkey for SwayHotkey {
     fn is_pressed(&mut self) -> Result<bool> {
         for _ in 0..MOST_EVENTS {
             let event = self.events.next();
-            let event = event.map_err(|error| DesktopError::Lost(format!("sway: {error}")))?;
+            let event = event.map_err(|error| match self.sway.has_ended() {
+                true => DesktopError::Ended,
+                false => DesktopError::Lost(format!("sway: {error}")),
+            })?;
             match event {
                 Some(event) if self.take(&event)? => return Ok(true),
                 Some(_) => {}
@@ -179,7 +182,9 @@ impl Hotkey for SwayHotkey {
 
 impl Drop for SwayHotkey {
     fn drop(&mut self) {
-        if let Err(error) = self.unbind() {
+        if let Err(error) = self.unbind()
+            && !self.sway.has_ended()
+        {
             tracing::warn!(
                 "{error}: sway keeps the binding of the hotkey, so that programs do not get the key, until its config \
                  is read again: `swaymsg reload`"
