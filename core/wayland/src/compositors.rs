@@ -97,8 +97,11 @@ impl Compositors {
     #[must_use]
     pub fn absence(&self) -> String {
         match &self.folder {
+            Some(folder) if !folder.is_dir() => {
+                format!("the folder {} is missing", folder.display())
+            }
             Some(folder) => format!("no Wayland compositor answers in {}", folder.display()),
-            None => "XDG_RUNTIME_DIR names no folder".to_owned(),
+            None => "/run/user has no folder of this user".to_owned(),
         }
     }
 }
@@ -189,6 +192,12 @@ mod tests {
         let absence = Compositors::in_folder(Some(folder.path()), true).absence();
         assert!(absence.ends_with(folder.path().to_str().unwrap()));
         let absence = Compositors::in_folder(None, false).absence();
-        assert_eq!(absence, "XDG_RUNTIME_DIR names no folder");
+        assert_eq!(absence, "/run/user has no folder of this user");
+        let missing = folder.path().join("missing");
+        let absence = Compositors::in_folder(Some(&missing), true).absence();
+        assert_eq!(
+            absence,
+            format!("the folder {} is missing", missing.display())
+        );
     }
 }

@@ -16,7 +16,7 @@ pub enum NoSession {
     #[error("WAYLAND_DISPLAY is not set")]
     NoDisplay,
     /// The name of its socket is relative to a folder that is not known.
-    #[error("XDG_RUNTIME_DIR names no folder")]
+    #[error("XDG_RUNTIME_DIR is not set")]
     NoFolder,
 }
 

@@ -16,16 +16,22 @@ const SWAY_ADVICE: &str = "set SWAYSOCK as the advice of the check wayland says,
      reported then";
 
 /// The desktop of a session. `compositor`: of a Wayland session, if it answers. `is_xwayland`: whether the X server of a display
-/// belongs to a Wayland session.
+/// belongs to a Wayland session, if it answers.
 pub fn finding(
     variables: &Variables,
     compositor: Option<Compositor>,
-    is_xwayland: impl FnOnce(&str) -> bool,
+    is_xwayland: impl FnOnce(&str) -> Option<bool>,
 ) -> Diagnosis {
     let session = variables.session();
-    if let Session::X11(display) = session
-        && is_xwayland(display)
-    {
+    let x_server = match session {
+        Session::X11(display) => Some((display, is_xwayland(display))),
+        _ => None,
+    };
+    if let Some((display, None)) = x_server {
+        let found = format!("\"auto\" is x11 (by DISPLAY={display}), which does not answer");
+        return Diagnosis::skipped(DESKTOP, found);
+    }
+    if let Some((display, Some(true))) = x_server {
         let found = format!(
             "\"auto\" is an error: the X server of DISPLAY={display} belongs to a Wayland session. It reports {}",
             Capabilities::XWAYLAND
@@ -50,7 +56,8 @@ pub fn finding(
         (true, Some(Compositor::Sway)) => ("wlroots (sway)", Capabilities::SWAY, true),
         (true, Some(Compositor::UnnamedSway)) => {
             let found = format!(
-                "\"auto\" is wlroots (sway, without SWAYSOCK, by {by}). It reports {}",
+                "\"auto\" is wlroots (sway, {}, by {by}). It reports {}",
+                unnamed(std::env::var_os("SWAYSOCK").is_some_and(|it| !it.is_empty())),
                 Capabilities::WLROOTS
             );
             return Diagnosis::ok(DESKTOP, found).advised(SWAY_ADVICE);
@@ -96,6 +103,14 @@ pub fn finding(
     }
 }
 
+/// How sway's own socket is not named.
+fn unnamed(is_set: bool) -> &'static str {
+    match is_set {
+        true => "SWAYSOCK does not answer",
+        false => "without SWAYSOCK",
+    }
+}
+
 /// What to set for a desktop that does not report all that a run relies on. `None`: nothing. Without a mouse, that nothing can
 /// be played there.
 fn advice(capabilities: Capabilities, has_mouse: bool) -> Option<String> {
@@ -127,12 +142,17 @@ mod tests {
             kind: "wayland".to_owned(),
             ..Variables::default()
         };
-        let shown = |is_xwayland| {
-            let finding = finding(&variables, None, |display| display == ":7" && is_xwayland);
+        let shown = |is_xwayland: Option<bool>| {
+            let finding = finding(&variables, None, |display| {
+                is_xwayland.filter(|_| display == ":7")
+            });
             format!("{finding:?}")
         };
-        assert!(shown(false).contains("is x11 (by DISPLAY=:7)"));
-        let xwayland = shown(true);
+        assert!(shown(Some(false)).contains("is x11 (by DISPLAY=:7)"));
+        let dead = shown(None);
+        assert!(dead.contains("is x11 (by DISPLAY=:7), which does not answer"));
+        assert!(!dead.contains("It reports"), "{dead}");
+        let xwayland = shown(Some(true));
         for part in [
             "belongs to a Wayland session",
             "for live play set the variables of that session",
@@ -147,8 +167,10 @@ mod tests {
             wayland: "wayland-1".to_owned(),
             ..Variables::default()
         };
-        let finding = finding(&variables, Some(Compositor::UnnamedSway), |_| false);
-        assert!(finding.found.contains("without SWAYSOCK"), "{finding:?}");
+        let finding = finding(&variables, Some(Compositor::UnnamedSway), |_| None);
+        assert!(finding.found.contains("(sway, "), "{finding:?}");
+        assert_eq!(unnamed(false), "without SWAYSOCK");
+        assert_eq!(unnamed(true), "SWAYSOCK does not answer");
         let advice = finding.advice.unwrap();
         assert!(advice.contains("set SWAYSOCK"), "{advice}");
         assert!(!advice.contains("accept"), "{advice}");
@@ -175,7 +197,7 @@ mod tests {
 
     #[test]
     fn a_compositor_without_a_known_interface_is_no_desktop() {
-        let finding = finding(&wayland(), Some(Compositor::Other), |_| false);
+        let finding = finding(&wayland(), Some(Compositor::Other), |_| None);
         assert_eq!(finding.advice.as_deref(), Some(NO_DESKTOP_ADVICE));
     }
 
@@ -193,7 +215,7 @@ mod tests {
             (portal(false), false),
             (Compositor::Gnome, true),
         ] {
-            let finding = finding(&wayland(), Some(compositor), |_| false);
+            let finding = finding(&wayland(), Some(compositor), |_| None);
             let advice = finding.advice.unwrap();
             let to_play = advice.contains("to play there, set ");
             assert_eq!(to_play, has_mouse, "{compositor:?}: {advice}");

@@ -36,11 +36,15 @@ struct Reported {
 pub fn findings() -> Vec<Diagnosis> {
     let variable = |name| std::env::var(name).ok().filter(|it| !it.is_empty());
     let (display, wayland) = (variable("DISPLAY"), variable("WAYLAND_DISPLAY"));
+    let mut answers = true;
     let mut findings = match &display {
         None => without_display(wayland.as_deref()),
         Some(display) => match reported(display.clone()) {
             Ok(reported) => of_display(display, &reported),
-            Err(reason) => unreachable_display(display, &reason),
+            Err(reason) => {
+                answers = false;
+                unreachable_display(display, &reason)
+            }
         },
     };
     let variables = Variables::of_process();
@@ -51,7 +55,7 @@ pub fn findings() -> Vec<Diagnosis> {
     };
     let is_xwayland = |display: &str| {
         let display = display.to_owned();
-        within_time(move || Ok(session::is_xwayland(&display))).unwrap_or(false)
+        answers.then(|| within_time(move || Ok(session::is_xwayland(&display))).unwrap_or(false))
     };
     let desktop = desktop::finding(&variables, compositor, is_xwayland);
     findings.extend([session, portal, desktop]);

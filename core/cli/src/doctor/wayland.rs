@@ -20,7 +20,8 @@ const OTHER_ADVICE: &str = "set WAYLAND_DISPLAY and DBUS_SESSION_BUS_ADDRESS to 
 const NO_POINTER_ADVICE: &str = "games can be captured, not played: the compositor lacks \
      zwlr_virtual_pointer_manager_v1";
 const LACKING_ADVICE: &str = "log in to an X11 session, or to one of GNOME, sway, labwc or another compositor with wlroots' \
-     protocols, or start the desktop's portal (the package xdg-desktop-portal and that of your desktop)";
+     protocols, or start the desktop's portal (the package xdg-desktop-portal and that of your desktop). GNOME and \
+     the portal answer on the session's bus: set DBUS_SESSION_BUS_ADDRESS to it if it is not set, or names another one";
 const PORTAL_ADVICE: &str = "the desktop portal shows the screen: set monitor = 1 of capture-screen, and choose the game's monitor \
      in the dialog";
 const PORTAL_WITHOUT_MOUSE_ADVICE: &str = "the desktop portal shows the screen and has no mouse: the game can be captured, \
@@ -119,7 +120,8 @@ fn compositor(name: Option<&str>, portal: Option<Compositor>) -> (Diagnosis, Opt
     let choice = desktop.as_ref().map(|it| it.choice);
     #[cfg(target_os = "linux")]
     if choice == Some(DesktopChoice::Mutter) {
-        return (super::gnome::finding(&session), Some(Compositor::Gnome));
+        let compositor = flowpipe_desktop::pipewire_answers().then_some(Compositor::Gnome);
+        return (super::gnome::finding(&session), compositor);
     }
     if choice != Some(DesktopChoice::Wlroots) {
         if name.is_none() && portal.is_none() {
@@ -133,7 +135,7 @@ fn compositor(name: Option<&str>, portal: Option<Compositor>) -> (Diagnosis, Opt
         #[cfg(target_os = "linux")]
         if portal.is_some() && !flowpipe_desktop::pipewire_answers() {
             let found = format!("{found}, in which PipeWire does not answer");
-            return (Diagnosis::problem(WAYLAND, found, PIPEWIRE_ADVICE), portal);
+            return (Diagnosis::problem(WAYLAND, found, PIPEWIRE_ADVICE), None);
         }
         let advice = match portal {
             Some(Compositor::Portal {
