@@ -40,10 +40,14 @@ pub const TITLE: &str = "flowpipe play";
 pub enum WindowError {
     /// No screen to open a window on.
     #[error(
-        "can't open a window: {0}. A window needs a desktop: X11 (DISPLAY) or Wayland (WAYLAND_DISPLAY). \
-         `flowpipe play --terminal` needs none"
+        "can't open a window: {0}{variables}. A window needs a desktop: X11 (DISPLAY) or Wayland (WAYLAND_DISPLAY); \
+         `flowpipe doctor` checks it. `flowpipe play --terminal` needs none",
+        variables = variables()
     )]
     NoScreen(String),
+    /// The window was open.
+    #[error("the window's compositor or X server has ended: {0}")]
+    Ended(String),
     /// The picture can't be shown.
     #[error("can't draw in the window: {0}")]
     Draw(String),
@@ -126,7 +130,11 @@ impl Window {
             is_down: false,
             failure: None,
         };
-        self.system.run_app(&mut game).map_err(no_screen)?;
+        let ran = self.system.run_app(&mut game);
+        ran.map_err(|error| match game.artist.is_some() {
+            true => WindowError::Ended(cause(error)),
+            false => no_screen(error),
+        })?;
         if let Some(failure) = game.failure {
             return Err(failure);
         }
@@ -136,6 +144,11 @@ impl Window {
 }
 
 fn no_screen(error: EventLoopError) -> WindowError {
+    WindowError::NoScreen(cause(error))
+}
+
+/// Why the connection failed.
+fn cause(error: EventLoopError) -> String {
     let text = match error {
         EventLoopError::Os(error) => error.to_string(),
         other => other.to_string(),
@@ -145,7 +158,22 @@ fn no_screen(error: EventLoopError) -> WindowError {
         Some(rest) => rest.split_once(": ").map_or(rest, |(_, cause)| cause),
         None => &text,
     };
-    WindowError::NoScreen(cause.trim_end_matches('.').to_owned())
+    cause.trim_end_matches('.').to_owned()
+}
+
+/// The display that was tried, in brackets. Nothing where no variable names one.
+fn variables() -> String {
+    named_display(|name| std::env::var(name).ok())
+}
+
+/// The same with the values of variables.
+fn named_display(value: impl Fn(&str) -> Option<String>) -> String {
+    let set = |name: &str| {
+        let value = value(name).filter(|it| !it.is_empty())?;
+        Some(format!(" ({name}={value})"))
+    };
+    let named = set("WAYLAND_DISPLAY").or_else(|| set("DISPLAY"));
+    named.unwrap_or_default()
 }
 
 struct WindowGame {
@@ -401,5 +429,22 @@ fn command(button: Button) -> Command {
         Button::Undo => Command::Undo,
         Button::Restart => Command::Restart,
         Button::Next => Command::Next,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_display_that_was_tried_is_named() {
+        let wayland = |name: &str| (name == "WAYLAND_DISPLAY").then(|| "wayland-9".to_owned());
+        assert_eq!(named_display(wayland), " (WAYLAND_DISPLAY=wayland-9)");
+        let x11 = |name: &str| match name {
+            "DISPLAY" => Some(":77".to_owned()),
+            _ => Some(String::new()),
+        };
+        assert_eq!(named_display(x11), " (DISPLAY=:77)");
+        assert_eq!(named_display(|_| None), "");
     }
 }
