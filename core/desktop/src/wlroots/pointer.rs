@@ -189,7 +189,9 @@ impl InputDevice for WlrootsPointer {
         if is_changed && self.held > 0 {
             // What it is pressed in may be elsewhere now.
             return Err(DesktopError::Input(
-                "the monitors have changed while something was pressed".to_owned(),
+                "the monitors have changed while something was pressed: start the run again; click once if the button \
+                 is still down"
+                    .to_owned(),
             ));
         }
         self.queue_place(at)?;
