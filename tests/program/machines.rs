@@ -328,6 +328,26 @@ fn a_machine_that_dies_ends_the_run() {
 }
 
 #[test]
+fn an_address_that_is_in_use_may_be_free_the_next_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let used = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("tcp/{}", used.local_addr().unwrap());
+    let file = on_two(folder.path(), &address, &["solver"]);
+    let work = folder.path().join("machines.toml");
+    let machines = format!("[machines.rack]\n[machines.desk]\nlisten = \"{address}\"\n");
+    std::fs::write(&work, machines).unwrap();
+    let work = work.display().to_string();
+    for args in [
+        vec!["run", &file, "--machine", "desk"],
+        vec!["machine", "work", &work, "--machine", "desk"],
+    ] {
+        // A service starts again then.
+        let ran = run(&args).expect(1);
+        assert!(ran.stderr.contains(&format!("{address}: ")), "{ran:#?}");
+    }
+}
+
+#[test]
 fn the_machine_has_to_be_named() {
     let folder = tempfile::tempdir().unwrap();
     let file = on_two(folder.path(), &address(), &["solver"]);

@@ -39,7 +39,8 @@ pub use top::Top;
 const EXIT_CODES: &str = "\
 Exit codes:
   0    done
-  1    a stage failed, or something else went wrong while running, such as a missing display;
+  1    a stage failed, or something else went wrong while running, such as a missing display, or an address
+       that is in use;
        plugin check: something failed; test: a test failed;
        replay --verify: a message differs from the recorded one or can't be compared; top: there is no such run;
        compare: a board is read, solved or played differently, or a stage failed on it; without boards: a message, a
