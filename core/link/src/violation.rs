@@ -47,6 +47,9 @@ pub enum Violation {
         /// The number that came.
         found: u64,
     },
+    /// A ping names an item that should have arrived before it.
+    #[error("names item {0} in a ping, which has not arrived")]
+    Missing(u64),
     /// Items were acknowledged that were never sent.
     #[error("acknowledged item {received} of {sent}")]
     Acknowledged {
@@ -99,7 +102,11 @@ impl Violation {
     pub fn is_final(self) -> bool {
         !matches!(
             self,
-            Self::Gap { .. } | Self::Stale | Self::Silent { .. } | Self::Occupied
+            Self::Gap { .. }
+                | Self::Missing(_)
+                | Self::Stale
+                | Self::Silent { .. }
+                | Self::Occupied
         )
     }
 }

@@ -387,13 +387,9 @@ impl Session {
             Packet::Ack { received } => self.acknowledge(received),
             Packet::Ping { sent_ns, last_item } => {
                 connection.ping(sent_ns, now_ns);
-                let expected = self.incoming.received() + 1;
-                match last_item < expected {
+                match last_item <= self.incoming.received() {
                     true => Ok(()),
-                    false => Err(Violation::Gap {
-                        expected,
-                        found: last_item,
-                    }),
+                    false => Err(Violation::Missing(last_item)),
                 }
             }
             Packet::Pong {

@@ -96,6 +96,26 @@ fn what_is_lost_on_a_connection_loses_no_peer() {
     assert_eq!(arrived.count(), 2);
 }
 
+#[test]
+fn a_ping_that_names_an_item_that_has_not_arrived_says_so() {
+    let mut network = Network::new(1, false);
+    network.settle(0);
+    let id = network.wires[0].ids[1].unwrap();
+    let session = &mut network.ends[1].session;
+    let next = session.incoming.received() + 1;
+    let mut packet = Vec::new();
+    let ping = Packet::<&[u8]>::Ping {
+        sent_ns: 0,
+        last_item: next,
+    };
+    ping.encode(&mut packet);
+    let violation = session.receive(id, &packet, network.now_ns).unwrap_err();
+    assert_eq!(violation, Violation::Missing(next));
+    assert!(!violation.is_final());
+    let text = format!("names item {next} in a ping, which has not arrived");
+    assert_eq!(violation.to_string(), text);
+}
+
 /// Moves packets between two ends of a connection until there are none. Returns why an end closed it.
 fn exchange(
     one: (&mut Session, ConnectionId),
