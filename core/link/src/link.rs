@@ -12,6 +12,7 @@ use crate::clock_offset::Offset;
 use crate::session::{ConnectionId, Event, MessageId, Refusal, Session, Settings, Transmit};
 use crate::signal::LinkSignal;
 use crate::transport::{Connection, FailureReason, Transport, TransportError};
+use crate::violation::Violation;
 
 /// How long the thread that makes connections waits for one before it checks the time.
 const CONNECT_WAIT: Duration = Duration::from_millis(100);
@@ -362,7 +363,10 @@ fn connect(shared: &Arc<Shared>, mut transport: Box<dyn Transport>) {
     let (mut has_failed, mut established) = (false, 0);
     loop {
         let mut state = shared.lock();
-        state.session.tick(shared.now());
+        if let Some(violation) = state.session.tick(shared.now()) {
+            // Nobody else reports it of a connection whose handshake is not complete.
+            state.failure = Some(violation_error(violation));
+        }
         shared.changed(state);
         state = shared.lock();
         if state.is_closing {
@@ -496,8 +500,7 @@ fn receive(shared: &Shared, connection: &dyn Connection, id: ConnectionId) -> io
         let received = state.session.receive(id, &packet, shared.now());
         let is_over = received.is_err();
         if let Err(violation) = received {
-            let text = format!("the other machine {violation}");
-            state.failure = Some(io::Error::new(io::ErrorKind::InvalidData, text));
+            state.failure = Some(violation_error(violation));
         }
         shared.changed(state);
         if is_over {
@@ -505,6 +508,12 @@ fn receive(shared: &Shared, connection: &dyn Connection, id: ConnectionId) -> io
         }
     }
     Ok(())
+}
+
+/// The other end has broken the protocol, or was silent.
+fn violation_error(violation: Violation) -> io::Error {
+    let text = format!("the other machine {violation}");
+    io::Error::new(io::ErrorKind::InvalidData, text)
 }
 
 fn wait<'a>(

@@ -66,7 +66,7 @@ fn why_missing(absence: &Absence, own: &str, listen: &str) -> Option<String> {
             escape(listen)
         )),
         Absence::NotConnected(Some(failure)) => Some(format!(
-            "it has not connected to {}, and the last connection there has failed: {}",
+            "it is not connected, and the last connection to {}, where this machine listens, has failed: {}",
             escape(listen),
             with_advice(failure)
         )),
@@ -305,6 +305,17 @@ mod tests {
             assert!((4_000..40_000).contains(&text.len()), "{}", text.len());
         }
         assert_eq!(refusal("rack", "no\u{1b}"), "machine rack: no\\u001b");
+    }
+
+    #[test]
+    fn who_has_connected_and_sent_nothing_has_connected() {
+        let text = "the other machine was silent for 3 s".to_owned();
+        let failure = LinkFailure { reason: None, text };
+        let absence = Absence::NotConnected(Some(failure));
+        let why = why_missing(&absence, "desk", "tcp/127.0.0.1:7447").unwrap();
+        let expected = "it is not connected, and the last connection to tcp/127.0.0.1:7447, where this machine listens, \
+                        has failed: the other machine was silent for 3 s: ";
+        assert!(why.starts_with(expected), "{why}");
     }
 
     #[test]

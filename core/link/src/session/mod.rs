@@ -308,16 +308,20 @@ impl Session {
         self.connections.values().map(due).min()
     }
 
-    /// Gives silent connections up. Afterwards connections may have something to transmit.
-    pub fn tick(&mut self, now_ns: i64) {
+    /// Gives silent connections up, and returns why if there was one. Afterwards connections may have something to
+    /// transmit.
+    pub fn tick(&mut self, now_ns: i64) -> Option<Violation> {
         let timing = self.settings.timing;
         let connections = self.connections.iter();
         let silent = connections.filter(|(_, it)| now_ns >= it.silent_ns(timing));
         let silent: Vec<_> = silent.map(|(&id, _)| id).collect();
+        let mut why = None;
         for id in silent {
             let seconds = (timing.silence_ns / 1_000_000_000).unsigned_abs();
-            self.close_because(id, Some(Violation::Silent { seconds }));
+            why = Some(Violation::Silent { seconds });
+            self.close_because(id, why);
         }
+        why
     }
 
     fn close_because(&mut self, id: ConnectionId, violation: Option<Violation>) {

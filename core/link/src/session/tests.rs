@@ -232,7 +232,9 @@ impl Network {
                 self.ends[end].take(longest);
                 (0..count).for_each(|at| self.ends[end].finish_one(at));
             }
-            _ => self.ends[end].session.tick(self.now_ns),
+            _ => {
+                self.ends[end].session.tick(self.now_ns);
+            }
         }
         self.wires.retain(|wire| wire.ids != [None, None]);
     }

@@ -16,8 +16,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use flowpipe_link::link::{Link, LinkClock};
-use flowpipe_link::session::{Event, Settings};
+use flowpipe_link::session::{Event, Settings, Timing};
 use flowpipe_link::tcp::{TcpAcceptor, TcpDialer};
+use flowpipe_link::transport::Transport;
 
 use proxy::Proxy;
 
@@ -213,4 +214,36 @@ fn kills_lose_what_the_process_had() {
         fates.finished.is_subset(&begun),
         "what is finished was begun"
     );
+}
+
+#[test]
+fn a_handshake_that_ends_by_silence_is_the_failure_of_the_link() {
+    for opens in [true, false] {
+        let mut acceptor = TcpAcceptor::listen(LOOPBACK, &["one"]).unwrap().remove(0);
+        let mut dialer = TcpDialer::new(acceptor.address().unwrap(), "one").unwrap();
+        let timing = Timing {
+            silence_ns: 1_000_000_000,
+            ..Timing::default()
+        };
+        let settings = Settings {
+            timing,
+            ..Settings::new(opens, 1)
+        };
+        let start =
+            |transport: Box<dyn Transport>| Link::start(settings, transport, clock()).unwrap();
+        // One end has a link, and the other one connects and sends nothing.
+        let (link, _silent) = if opens {
+            let link = start(Box::new(dialer));
+            (link, acceptor.connect(LONG).unwrap().unwrap())
+        } else {
+            let link = start(Box::new(acceptor));
+            (link, dialer.connect(LONG).unwrap().unwrap())
+        };
+        let began = Instant::now();
+        while link.failure().is_none() && began.elapsed() < LONG {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let text = link.failure().unwrap().text;
+        assert_eq!(text, "the other machine was silent for 1 s");
+    }
 }
