@@ -182,7 +182,7 @@ mod tests {
             io::Error::other("no listener on 127.0.0.1:1: Address already in use (os error 98)"),
         ] {
             let failure = failed(&machine, None, error);
-            assert_eq!(failure.exit_code(), 2);
+            assert_eq!(failure.exit_code(), 1);
             let text = failure.to_string();
             assert!(text.contains("another program listens there"), "{text}");
             assert!(!text.contains("127.0.0.1"), "{text}");
