@@ -185,7 +185,7 @@ impl FileReloader {
         // A pipe may never have a writer, and a device no end.
         if let Err(error) = input::is_regular(&self.file) {
             let file = escaped(self.file.display());
-            self.notify(format!("not changed: {file}: {error}"));
+            self.refuse("", &format!("{file}: {error}"));
             return false;
         }
         let catalogue = plugins::load_from(&self.folders);
