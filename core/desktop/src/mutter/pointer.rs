@@ -221,11 +221,12 @@ impl MutterPointer {
             let reports = self.history.of_monitor(number);
             Cursor::open(node, self.mutter.pipewire(), OtherReceiver::None, reports)
         };
-        let reports = nodes.into_iter().enumerate().map(receive).collect();
+        let all = nodes.into_iter().enumerate().map(receive);
+        let reports = all.collect::<std::result::Result<_, _>>()?;
         self.history
             .expect_reports()
             .map_err(|error| error.to_string())?;
-        reports
+        Ok(reports)
     }
 
     /// Whether a person who moves the pointer is still noticed, where that was asked for.
