@@ -203,9 +203,9 @@ fn sighup_does_not_stop_a_run_that_ends() {
     assert!(lines.any(|line| line.starts_with("traced ")));
     for _ in 0..2 {
         send_signal("HUP", child.id());
-        // Two seconds after a second request to stop, it would end.
         std::thread::sleep(Duration::from_millis(1_500));
     }
+    // Two seconds after a second request to stop, it would end: so long, and a little more, since the second signal.
     std::thread::sleep(Duration::from_secs(1));
     let reader = std::thread::spawn(move || std::io::copy(&mut unread, &mut std::io::sink()));
     assert_eq!(child.wait().unwrap().code(), Some(0));
