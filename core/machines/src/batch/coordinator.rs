@@ -239,6 +239,8 @@ impl Workers {
             connect,
         } = self;
         std::thread::scope(|scope| {
+            // Also when `each` panics: the scope waits for the workers' threads.
+            let _end = EndOfJob(&shared);
             let mut started = Ok(());
             for (id, remote) in remotes.iter_mut().enumerate() {
                 let (shared, own, connect) = (&shared, &*own, &**connect);
@@ -248,11 +250,9 @@ impl Workers {
                 });
                 started = started.and(thread.map(drop));
             }
-            let ended = started
+            started
                 .map_err(BatchError::from)
-                .and_then(|()| follow(&shared, job, &names, absence_timeout, &mut each));
-            shared.lock().is_over = true;
-            ended
+                .and_then(|()| follow(&shared, job, &names, absence_timeout, &mut each))
         })
         .map_err(|error| match error {
             BatchError::Absent { seconds, .. } => BatchError::Absent {
@@ -334,6 +334,15 @@ fn follow<R, B>(
         if let ControlFlow::Break(broken) = each(event) {
             return Ok(ControlFlow::Break(broken));
         }
+    }
+}
+
+/// Ends the job for the workers' threads when it is dropped.
+struct EndOfJob<'a, R>(&'a SharedJob<R>);
+
+impl<R> Drop for EndOfJob<'_, R> {
+    fn drop(&mut self) {
+        self.0.lock().is_over = true;
     }
 }
 

@@ -178,6 +178,15 @@ fn doubled(items: u64) -> Vec<u64> {
     (0..items).map(|it| 2 * it).collect()
 }
 
+/// Ends the threads of a test, also when it fails: a scope waits for them.
+struct SetAtEnd<'a>(&'a AtomicBool);
+
+impl Drop for SetAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Runs a worker while `during` runs. Returns what happened there.
 fn with_worker(
     place: usize,
@@ -206,8 +215,10 @@ fn with_worker(
             };
             serve(settings, Box::new(acceptor), &work, &each, &stop).unwrap();
         });
-        during(address);
-        is_stopped.store(true, Ordering::Relaxed);
+        {
+            let _stop = SetAtEnd(&is_stopped);
+            during(address);
+        }
         serving.join().unwrap();
     });
     events.into_inner().unwrap()
@@ -355,8 +366,8 @@ fn hostile(attack: Attack, during: impl FnOnce(SocketAddr)) {
                 ControlFlow::Continue(())
             });
         });
+        let _stop = SetAtEnd(&is_over);
         during(address);
-        is_over.store(true, Ordering::Relaxed);
     });
 }
 
@@ -462,20 +473,17 @@ fn a_worker_that_never_answers_delays_nothing_for_long() {
 
 #[test]
 fn a_worker_that_never_answers_is_dropped_once_others_have_done_what_it_has() {
-    let task = json!({ "what": "double" });
+    let task = json!({ "what": "double", "us": 100 });
     hostile(
         |_, _, _| {},
         |bad| {
             with_worker(1, "1", |good| {
-                let is_dropped = AtomicBool::new(false);
-                // There are more items once it is dropped.
-                let supply = || match is_dropped.load(Ordering::SeqCst) {
-                    true => Supply::all(60),
-                    false => Supply {
-                        items: 50,
-                        is_complete: false,
-                    },
-                };
+                // There are more items until it is dropped: it gets some whenever it is connected.
+                let known = Mutex::new(Supply {
+                    items: 50,
+                    is_complete: false,
+                });
+                let supply = || *known.lock().unwrap();
                 let job = Job {
                     facts: &facts("1"),
                     task: &task,
@@ -488,18 +496,24 @@ fn a_worker_that_never_answers_is_dropped_once_others_have_done_what_it_has() {
                 let mut all = Vec::new();
                 let ended = workers.run(&job, ABSENCE_TIMEOUT, |event| {
                     match event {
-                        BatchEvent::Results { results, .. } => all.extend(results),
+                        BatchEvent::Results { results, .. } => {
+                            all.extend(results);
+                            let mut known = known.lock().unwrap();
+                            if !known.is_complete {
+                                known.items = known.items.max(all.len() as u64 + 50);
+                            }
+                        }
                         BatchEvent::Notice(Notice::Dropped { machine, reason }) => {
                             let why = "has answered nothing for";
                             assert!(machine == "rack0" && reason.starts_with(why), "{reason}");
-                            is_dropped.store(true, Ordering::SeqCst);
+                            known.lock().unwrap().is_complete = true;
                         }
                         _ => {}
                     }
                     ControlFlow::<()>::Continue(())
                 });
                 assert!(ended.unwrap().is_continue());
-                assert_eq!(all, doubled(60));
+                assert_eq!(all, doubled(supply().items));
             });
         },
     );
@@ -520,8 +534,8 @@ fn a_worker_that_ends_with_each_chunk_is_dropped() {
                 });
             }
         });
+        let _stop = SetAtEnd(&is_over);
         let (ended, all, notices) = run(&[address], &json!({ "what": "double" }), 20);
-        is_over.store(true, Ordering::Relaxed);
         assert!(matches!(ended, Err(BatchError::Refused)), "{ended:?}");
         assert_eq!(all, [0; 0]);
         assert_eq!(lives.load(Ordering::Relaxed), 5);
