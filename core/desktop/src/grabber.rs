@@ -77,7 +77,7 @@ impl<'a> Picture<'a> {
 pub enum Capture<'a> {
     /// This is what the screen shows at its place: the window, or what lies over it.
     Shown(Picture<'a>),
-    /// It was moved or resized just then: look again.
+    /// It was moved or resized just then, or on sway, its size may still change: look again.
     Moving,
     /// It is gone, minimised, or wholly beyond the screen.
     Hidden,

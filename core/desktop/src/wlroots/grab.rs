@@ -20,6 +20,7 @@ use wayland_protocols_wlr::screencopy::v1::client::zwlr_screencopy_manager_v1::{
 use super::Wlroots;
 use super::buffer::{Buffer, BufferLayout};
 use super::outputs::{Output, Outputs};
+use super::sway::Settling;
 use crate::error::{DesktopError, Result};
 use crate::grabber::{BYTES_PER_PIXEL, Capture, Grab, Picture, swap_red_and_blue};
 use crate::rect::Rect;
@@ -33,6 +34,8 @@ pub(super) struct WlrootsGrabber {
     shm: WlShm,
     manager: ZwlrScreencopyManagerV1,
     buffer: Option<Buffer>,
+    /// Of the captured window.
+    settling: Settling,
     /// The pixels of the last picture, if those of the buffer are laid out otherwise.
     pixels: Vec<u8>,
 }
@@ -79,6 +82,7 @@ impl WlrootsGrabber {
             outputs,
             wlroots,
             buffer: None,
+            settling: Settling::default(),
             pixels: Vec::new(),
         })
     }
@@ -190,9 +194,13 @@ impl Grab for WlrootsGrabber {
     fn grab_window(&mut self, window: WindowId) -> Result<Capture<'_>> {
         let wlroots = Arc::clone(&self.wlroots);
         let sway = wlroots.sway()?;
-        let Some(before) = sway.tree()?.place(window) else {
+        let tree = sway.tree()?;
+        let (Some(before), Some(sizes)) = (tree.place(window), tree.sizes(window)) else {
             return Ok(Capture::Hidden);
         };
+        if !self.settling.is_settled(window, sizes, Instant::now()) {
+            return Ok(Capture::Moving);
+        }
         let Some(picture) = self.grab(before)? else {
             return Ok(Capture::Hidden);
         };

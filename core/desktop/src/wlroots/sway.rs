@@ -5,6 +5,7 @@
 
 mod events;
 mod hotkey;
+mod settling;
 mod tree;
 
 use std::io::{self, ErrorKind, Read as _, Write as _};
@@ -22,6 +23,7 @@ use crate::error::{DesktopError, Result};
 use crate::window::WindowId;
 use events::Events;
 pub(super) use hotkey::SwayHotkey;
+pub(super) use settling::Settling;
 pub(super) use tree::Tree;
 
 /// Sway, at its socket.

@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use super::settling::Sizes;
 use crate::own::OwnProcesses;
 use crate::rect::Rect;
 use crate::window::{Hidden, Titled, WindowId};
@@ -46,6 +47,7 @@ struct Window {
     outside: Rect,
     /// Without its frame and title.
     inside: Rect,
+    sizes: Sizes,
     has_keyboard: bool,
 }
 
@@ -57,6 +59,8 @@ struct Node {
     rect: Area,
     /// Of a window without its frame and title, from the corner of `rect`.
     window_rect: Area,
+    /// The size that a window has asked for.
+    geometry: Option<Area>,
     /// Of a title above a window, which is not in `rect`.
     deco_rect: Area,
     #[serde(default)]
@@ -151,6 +155,11 @@ impl Tree {
         self.find(window).map(|(_, window)| window.inside)
     }
 
+    /// The sizes of a window.
+    pub fn sizes(&self, window: WindowId) -> Option<Sizes> {
+        self.find(window).map(|(_, window)| window.sizes)
+    }
+
     /// Whether a window has the keyboard.
     pub fn has_keyboard(&self, window: WindowId) -> bool {
         self.find(window).is_some_and(|(_, it)| it.has_keyboard)
@@ -218,6 +227,11 @@ fn gather(node: Node, layer: Layer, ancestors: &Ancestors, to: &mut Gathered<'_>
         let (rect, title) = (Rect::from(node.rect), Rect::from(node.deco_rect));
         let inside = Rect::from(node.window_rect);
         let above = title.height;
+        let natural = node.geometry.map(Rect::from);
+        let sizes = Sizes {
+            actual: [inside.width, inside.height],
+            natural: natural.map(|it| [it.width, it.height]),
+        };
         let window = Window {
             id: WindowId(node.id),
             title: node.name.unwrap_or_default(),
@@ -232,6 +246,7 @@ fn gather(node: Node, layer: Layer, ancestors: &Ancestors, to: &mut Gathered<'_>
                 y: rect.y.saturating_add(inside.y),
                 ..inside
             },
+            sizes,
             has_keyboard: node.focused,
         };
         to.windows.push((layer, window));
@@ -301,5 +316,21 @@ mod tests {
                 "elsewhere: on workspace \"2\", which no monitor shows",
             ]
         );
+    }
+
+    #[test]
+    fn the_size_that_a_window_has_asked_for_is_read() {
+        let sizes = |window: &Value| {
+            let root = node("root", "root", json!([window]));
+            let tree = Tree::read(root.to_string().as_bytes()).unwrap();
+            tree.sizes(WindowId(1)).unwrap()
+        };
+        let mut game = window("game", true);
+        let actual = [9, 9];
+        let natural = None;
+        assert_eq!(sizes(&game), Sizes { actual, natural });
+        game["geometry"] = json!({ "x": 0, "y": 0, "width": 600, "height": 1067 });
+        let natural = Some([600, 1067]);
+        assert_eq!(sizes(&game), Sizes { actual, natural });
     }
 }
