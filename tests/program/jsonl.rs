@@ -506,21 +506,24 @@ fn a_terminal_that_is_read_does_not_become_that_of_the_program() {
     run.stop();
 }
 
-/// It has read them, and the queue is full.
+/// It has read them, and the queue is full. The next stage passes on few of them until the source is replaced, however long
+/// that takes, and the others at once after that.
 #[cfg(unix)]
 #[test]
 fn a_source_that_is_replaced_loses_no_line_of_standard_input() {
+    const SLOW: &str = "messages = 1, within_ms = 100";
+    const FAST: &str = "messages = 100_000, within_ms = 1";
     let folder = tempfile::tempdir().unwrap();
-    let source = |max_line: u32| format!("stdin = true, schema = \"x.a/1\", max_line = {max_line}");
-    let text = |source: &str| {
+    let text = |max_line: u32, rate: &str| {
         format!(
-            "[stages.in]\nplugin = \"source-jsonl\"\nconfig = {{ {source} }}\n\
+            "[stages.in]\nplugin = \"source-jsonl\"\n\
+             config = {{ stdin = true, schema = \"x.a/1\", max_line = {max_line} }}\n\
              [stages.slow]\nplugin = \"throttle\"\nfrom = \"in\"\n\
-             config = {{ messages = 100, within_ms = 1000, when_exceeded = \"wait\" }}\n\
+             config = {{ {rate}, when_exceeded = \"wait\" }}\n\
              [stages.out]\nplugin = \"sink-jsonl\"\nfrom = \"slow\"\nconfig = {{ path = \"out.jsonl\" }}\n"
         )
     };
-    let file = pipeline(folder.path(), &text(&source(100)));
+    let file = pipeline(folder.path(), &text(100, SLOW));
     let lines: String = (1000..1400).map(|number| format!("{number}\n")).collect();
     let mut command = flowpipe(&["run", "--watch", &file]);
     let (input, mut stdin) = std::io::pipe().unwrap();
@@ -532,13 +535,15 @@ fn a_source_that_is_replaced_loses_no_line_of_standard_input() {
     let out = folder.path().join("out.jsonl");
     let written = || std::fs::read_to_string(&out).unwrap_or_default();
     until("the first lines", || {
-        (written().contains("1099"), written())
+        (written().contains("1004"), written())
     });
-    replace(Path::new(&file), &text(&source(200)));
+    replace(Path::new(&file), &text(200, SLOW));
     run.wait_for_stderr("changed: in (config, state kept)");
     assert!(!written().contains("1390"), "too late");
     stdin.write_all(rest.as_bytes()).unwrap();
     drop(stdin);
+    replace(Path::new(&file), &text(200, FAST));
+    run.wait_for_stderr("changed: slow (config, state kept)");
     until("the last line", || {
         (written().contains("1399\n"), written())
     });
