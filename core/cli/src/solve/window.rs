@@ -462,9 +462,12 @@ mod tests {
             }
             has_ended.store(true, Ordering::SeqCst);
             window.wake();
-            assert!(waiting.join().unwrap().is_none());
-            assert!(window.enter(text::read("AA").remove(0)));
-            assert_eq!(other.join().unwrap().map(|it| it.len()), Some(1));
+            let of_ended = waiting.join().unwrap();
+            let has_entered = window.enter(text::read("AA").remove(0));
+            // Before anything is asserted: the scope waits for this thread.
+            let of_other = other.join().unwrap();
+            assert!(of_ended.is_none() && has_entered);
+            assert_eq!(of_other.map(|it| it.len()), Some(1));
             assert!(window.enter(text::read("BB").remove(0)));
             assert!(window.take(2, &|| true).is_none());
         });
