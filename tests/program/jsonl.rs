@@ -1,12 +1,16 @@
 //! Messages as JSON lines, in and out of the program.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::Write;
+#[cfg(target_os = "linux")]
+use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
+#[cfg(target_os = "linux")]
 use std::process::Stdio;
 
 #[cfg(unix)]
 use crate::going::{Going, replace, until};
+#[cfg(target_os = "linux")]
 use flowpipe_tests::signals::send_signal;
 use flowpipe_tests::{flowpipe, flowpipe_within, pipeline, project, run, with_input};
 use serde_json::{Value, json};
@@ -139,12 +143,12 @@ fn goes_on_listening(folder: &Path) -> (SocketAddr, String) {
 /// Connects once somebody listens.
 #[cfg(unix)]
 fn connected(to: SocketAddr) -> TcpStream {
-    loop {
-        match TcpStream::connect(to) {
-            Ok(peer) => return peer,
-            Err(_) => std::thread::sleep(std::time::Duration::from_millis(20)),
-        }
-    }
+    let mut peer = None;
+    until("a listener", || {
+        peer = TcpStream::connect(to).ok();
+        (peer.is_some(), to.to_string())
+    });
+    peer.unwrap()
 }
 
 /// What a page in a browser sends ends no pipeline that goes on listening.
@@ -153,11 +157,7 @@ fn connected(to: SocketAddr) -> TcpStream {
 fn an_http_request_is_logged_and_the_next_connection_counts() {
     let folder = tempfile::tempdir().unwrap();
     let (free, file) = goes_on_listening(folder.path());
-    let mut child = flowpipe(&["run", &file])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let run = Going::start(&["run", &file]);
     let mut browser = connected(free);
     browser
         .write_all(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
@@ -166,14 +166,9 @@ fn an_http_request_is_logged_and_the_next_connection_counts() {
     let mut rest = Vec::new();
     let _ = std::io::Read::read_to_end(&mut browser, &mut rest);
     writeln!(connected(free), "1").unwrap();
-    let mut line = String::new();
-    let mut stdout = BufReader::new(child.stdout.take().unwrap());
-    stdout.read_line(&mut line).unwrap();
-    assert_eq!(line, "1\n");
-    send_signal("INT", child.id());
-    let ended = child.wait_with_output().unwrap();
-    let stderr = String::from_utf8_lossy(&ended.stderr);
-    assert_eq!(ended.status.code(), Some(130), "{stderr}");
+    run.wait_for_stdout("\n", 1);
+    let (stdout, stderr) = run.stop();
+    assert_eq!(stdout, "1\n");
     assert!(stderr.contains("this is an HTTP request"), "{stderr}");
 }
 
@@ -262,20 +257,13 @@ fn confined_stages_reach_the_files_and_addresses_of_their_configs() {
 fn lines_pass_at_once_and_a_stopped_run_ends() {
     let folder = tempfile::tempdir().unwrap();
     let (free, file) = goes_on_listening(folder.path());
-    let mut child = flowpipe(&["run", &file])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    let run = Going::start(&["run", &file]);
     for number in 0..3 {
         writeln!(connected(free), "{number}").unwrap();
-        let mut line = String::new();
-        stdout.read_line(&mut line).unwrap();
-        assert_eq!(line, format!("{number}\n"));
+        run.wait_for_stdout("\n", number + 1);
     }
-    send_signal("INT", child.id());
-    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let (stdout, _) = run.stop();
+    assert_eq!(stdout, "0\n1\n2\n");
 }
 
 /// A line that is too long may have no end either.
@@ -425,26 +413,15 @@ fn a_confined_tee_reaches_its_file() {
 #[cfg(unix)]
 #[test]
 fn a_reset_connection_is_reported() {
-    let tcp = {
-        let free = TcpListener::bind("127.0.0.1:0").unwrap();
-        free.local_addr().unwrap().to_string()
-    };
     let folder = tempfile::tempdir().unwrap();
-    let source =
-        format!("tcp = \"{tcp}\", listen = true, keep_listening = true, schema = \"x.a/1\"");
-    let file = passes(folder.path(), "", &source, "stdout = true");
+    let (free, file) = goes_on_listening(folder.path());
     let run = Going::start(&["run", "--quiet", &file]);
-    let mut connection = None;
-    until("a listener", || {
-        connection = TcpStream::connect(&tcp).ok();
-        (connection.is_some(), run.stderr())
-    });
-    let mut connection = connection.unwrap();
+    let mut connection = connected(free);
     connection.write_all(b"1001\n{\"a\": 1,").unwrap();
     run.wait_for_stdout("1001", 1);
     reset(connection);
     run.wait_for_stderr("within a line, which is dropped");
-    let mut other = TcpStream::connect(&tcp).unwrap();
+    let mut other = connected(free);
     other.write_all(b"1002\n").unwrap();
     run.wait_for_stdout("1002", 1);
     run.stop();
@@ -506,8 +483,8 @@ fn a_terminal_that_is_read_does_not_become_that_of_the_program() {
     run.stop();
 }
 
-/// It has read them, and the queue is full. The next stage passes on few of them until the source is replaced, however long
-/// that takes, and the others at once after that.
+/// It has read them, and the queue is full. The next stage passes on few of them until the source is replaced, however
+/// long that takes, and the others at once after that.
 #[cfg(unix)]
 #[test]
 fn a_source_that_is_replaced_loses_no_line_of_standard_input() {
