@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::ops::ControlFlow;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use flowpipe_link::link::Link;
 use flowpipe_link::session::Event;
@@ -193,6 +193,15 @@ fn with_worker(
     version: &'static str,
     during: impl FnOnce(SocketAddr),
 ) -> Vec<WorkerEvent> {
+    with_watched_worker(place, version, |address, _| during(address))
+}
+
+/// The same. `during` also gets what has happened there so far.
+fn with_watched_worker(
+    place: usize,
+    version: &'static str,
+    during: impl FnOnce(SocketAddr, &Mutex<Vec<WorkerEvent>>),
+) -> Vec<WorkerEvent> {
     let acceptor = TcpAcceptor::listen((Ipv4Addr::LOCALHOST, 0).into(), &["desk"])
         .unwrap()
         .remove(0);
@@ -217,7 +226,7 @@ fn with_worker(
         });
         {
             let _stop = SetAtEnd(&is_stopped);
-            during(address);
+            during(address, &events);
         }
         serving.join().unwrap();
     });
@@ -547,21 +556,26 @@ fn a_worker_that_ends_with_each_chunk_is_dropped() {
     });
 }
 
+fn malformed(events: &[WorkerEvent]) -> usize {
+    let malformed = events.iter().filter(|it| **it == WorkerEvent::Malformed);
+    malformed.count()
+}
+
 #[test]
 fn a_coordinator_that_sends_no_job_is_reported() {
-    let events = with_worker(0, "1", |address| {
+    let events = with_watched_worker(0, "1", |address, events| {
         let dialer = TcpDialer::new(address, "desk").unwrap();
         let long = vec![b' '; CONTROL_BYTES + 1];
-        for body in [
-            b"{}".as_slice(),
-            b"\xff\xff",
-            &[b'['; 100_000],
-            long.as_slice(),
-        ] {
+        let bodies = [&b"{}"[..], b"\xff\xff", &[b'['; 100_000], &long[..]];
+        for (before, body) in bodies.into_iter().enumerate() {
             let link = start_link(Box::new(dialer.clone()), true, 4).unwrap();
             link.send(CONTROL, &body.into(), Duration::from_secs(10))
                 .unwrap();
-            std::thread::sleep(Duration::from_millis(300));
+            let began = Instant::now();
+            while malformed(&events.lock().unwrap()) == before && began.elapsed() < ABSENCE_TIMEOUT
+            {
+                std::thread::sleep(Duration::from_millis(10));
+            }
         }
         // A chunk without a job is nothing to work on.
         let link = start_link(Box::new(dialer.clone()), true, 4).unwrap();
@@ -578,9 +592,5 @@ fn a_coordinator_that_sends_no_job_is_reported() {
         assert!(ended.unwrap().is_continue());
         assert_eq!(all, doubled(20));
     });
-    let malformed = events
-        .iter()
-        .filter(|it| **it == WorkerEvent::Malformed)
-        .count();
-    assert_eq!(malformed, 4, "{events:?}");
+    assert_eq!(malformed(&events), 4, "{events:?}");
 }
