@@ -48,6 +48,7 @@ impl Service {
 
 #[test]
 fn the_service_manager_hears_of_the_start_of_each_interval_and_of_the_end() {
+    let began = Instant::now();
     let Service {
         folder: _folder,
         manager,
@@ -59,12 +60,11 @@ fn the_service_manager_hears_of_the_start_of_each_interval_and_of_the_end() {
         String::from_utf8(bytes[..length].to_vec()).unwrap()
     };
     assert_eq!(next(), "READY=1\nSTATUS=runs replay\n");
-    let began = Instant::now();
     for _ in 0..3 {
         assert_eq!(next(), "WATCHDOG=1\n");
     }
-    // Half of what the service manager waits for, three times, less the time until this test heard of the start.
-    assert!(began.elapsed() > Duration::from_millis(500));
+    // Half of what the service manager waits for, three times. What a busy machine adds makes it no less.
+    assert!(began.elapsed() >= Duration::from_millis(1_500));
     send_signal("TERM", program.id());
     let last = std::iter::repeat_with(next).find(|it| it != "WATCHDOG=1\n");
     assert_eq!(last.as_deref(), Some("STOPPING=1\n"));
