@@ -202,7 +202,8 @@ fn an_interruption_ends_a_drag_at_once() {
         let began = Instant::now();
         eis.interrupt(by);
         let error = wait_for("interruption", || input.check().err());
-        assert!(began.elapsed() < Duration::from_secs(1), "{words}");
+        // Sooner than an answer that does not come is given up.
+        assert!(began.elapsed() < Duration::from_secs(4), "{words}");
         assert!(matches!(error, DesktopError::Lost(_)), "{error}");
         let error = error.to_string();
         let whole = format!("it has interrupted the emulated input: it {words}");

@@ -237,7 +237,8 @@ fn strangers_get_nothing_and_stop_nobody() {
     }
     let began = Instant::now();
     input.put([100, -50]).unwrap();
-    assert!(began.elapsed() < Duration::from_secs(2), "the mouse waits");
+    // Sooner than an answer that does not come is given up.
+    assert!(began.elapsed() < Duration::from_secs(4), "the mouse waits");
     place(&connect(&portal)).unwrap();
     assert_eq!(sessions(&portal), [1, 1]);
     // Another user gets nothing.
