@@ -379,6 +379,15 @@ fn endless_events_are_refused() {
     }
 }
 
+/// Ends a thread of a test.
+struct SetAtEnd<'a>(&'a AtomicBool);
+
+impl Drop for SetAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 #[test]
 fn changes_of_a_monitor_do_not_end_the_capture() {
     let sway = Sway::start([1280, 1000], "1");
@@ -394,6 +403,8 @@ fn changes_of_a_monitor_do_not_end_the_capture() {
             }
             Ok::<_, String>(pictures)
         });
+        // Also when a command fails: the scope waits for the thread.
+        let over = SetAtEnd(&is_over);
         for change in [
             "disable",
             "enable",
@@ -407,7 +418,7 @@ fn changes_of_a_monitor_do_not_end_the_capture() {
         {
             sway.command(&format!("output HEADLESS-1 {change}"));
         }
-        is_over.store(true, Ordering::Relaxed);
+        drop(over);
         assert!(grabs.join().unwrap().unwrap() > 0);
     });
 }

@@ -27,6 +27,15 @@ fn reasons(end: &mut dyn Transport, are_enough: impl Fn(usize) -> bool) -> BTree
     found
 }
 
+/// Ends a thread of a test.
+struct SetAtEnd<'a>(&'a AtomicBool);
+
+impl Drop for SetAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 #[test]
 fn each_of_several_links_that_fail_at_once_has_its_own_reason() {
     let (ours, theirs) = (certificates(), certificates());
@@ -49,9 +58,11 @@ fn each_of_several_links_that_fail_at_once_has_its_own_reason() {
         });
         let unreachable = scope.spawn(|| reasons(&mut unreachable, |count| count >= FAILURES));
         let refused = scope.spawn(|| reasons(&mut listening, |count| count >= FAILURES));
+        // Also when this fails: the scope waits for the thread that idles.
+        let done = SetAtEnd(&are_done);
         let stranger = reasons(&mut stranger, |count| count > 0 && refused.is_finished());
         let found = [unreachable.join(), refused.join(), Ok(stranger)];
-        are_done.store(true, Ordering::Relaxed);
+        drop(done);
         idling.join().unwrap();
         let found = found.map(Result::unwrap);
         assert_eq!(found[0], only(FailureReason::Unreachable));
