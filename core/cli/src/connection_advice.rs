@@ -13,16 +13,39 @@ pub fn advice(reason: Option<FailureReason>, own: &str) -> String {
                 .to_owned()
         }
         Some(FailureReason::Expired) => {
-            "a certificate has expired; remove the folder and run `flowpipe machine init` again".to_owned()
+            "a certificate has expired, or is not valid yet; correct the clocks of both, or remove the folder and run \
+             `flowpipe machine init` again"
+                .to_owned()
         }
         Some(FailureReason::OtherHost) => {
             "its certificate names another host than `connect`; remove the folder and run `flowpipe machine init` again"
                 .to_owned()
         }
+        Some(FailureReason::WrongCertificate) => {
+            "its certificate is wrong; copy its files again from where `flowpipe machine init` has created them, or \
+             remove the folder and run it again"
+                .to_owned()
+        }
+        Some(FailureReason::RefusedCertificate) => {
+            format!(
+                "it refuses the certificate of machine {own}, which may name another host than the `connect` of {own}; \
+                 remove the folder and run `flowpipe machine init` again"
+            )
+        }
         Some(FailureReason::OtherMachine) => {
             format!("correct `connect`, or give both the same file, with machine {own}")
         }
         Some(FailureReason::Unreachable) => "start it, or correct `connect`".to_owned(),
+        Some(FailureReason::UnknownHost) => {
+            "the host in its `connect` has no address; correct `connect`, or make the name known to this machine, as in \
+             /etc/hosts"
+                .to_owned()
+        }
+        Some(FailureReason::NoAnswer) => {
+            "nothing has answered there in time; check that it runs, that `connect` is its address, and that no firewall \
+             is between"
+                .to_owned()
+        }
         Some(
             FailureReason::OwnCertificate | FailureReason::OwnKey | FailureReason::OwnAuthority,
         ) => {
@@ -59,6 +82,13 @@ mod tests {
                 FailureReason::OtherHost,
                 "names another host than `connect`",
             ),
+            (FailureReason::WrongCertificate, "its certificate is wrong"),
+            (
+                FailureReason::RefusedCertificate,
+                "it refuses the certificate of machine desk",
+            ),
+            (FailureReason::UnknownHost, "has no address"),
+            (FailureReason::NoAnswer, "nothing has answered there"),
             (
                 FailureReason::OtherMachine,
                 "the same file, with machine desk",

@@ -100,9 +100,13 @@ fn failed(own: &Machine, address: Option<&Address>, error: io::Error) -> Failure
         // Nothing is connected yet.
         Some(
             FailureReason::Unreachable
+            | FailureReason::UnknownHost
+            | FailureReason::NoAnswer
             | FailureReason::UnknownAuthority
             | FailureReason::Expired
             | FailureReason::OtherHost
+            | FailureReason::WrongCertificate
+            | FailureReason::RefusedCertificate
             | FailureReason::OtherMachine,
         )
         | None => {

@@ -7,14 +7,22 @@ use std::time::Duration;
 /// Why something with a transport failed, if that is known: then there is something to do about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureReason {
-    /// Nothing answers at the address.
+    /// Nothing listens at the address.
     Unreachable,
+    /// The name of the host has no address.
+    UnknownHost,
+    /// Nothing at the address has answered in time.
+    NoAnswer,
     /// The certificates of both ends are of different authorities.
     UnknownAuthority,
-    /// A certificate has expired.
+    /// A certificate has expired, or is not valid yet.
     Expired,
     /// The certificate of the other machine names another host.
     OtherHost,
+    /// The certificate of the other machine is wrong in another way.
+    WrongCertificate,
+    /// The other machine refuses the certificate of this one.
+    RefusedCertificate,
     /// The machine that answers is another one, or does not expect this one.
     OtherMachine,
     /// The certificate of this machine is malformed, that of another machine, or not valid now.

@@ -10,6 +10,8 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
 use zenoh_link_tls::failures::{self, Failure, Noted, Watch};
 
+/// What zenoh reports when a connection, with its handshake, has taken too long.
+const TIMED_OUT: &str = "deadline has elapsed";
 /// The most bytes of a warning that are kept.
 const LONGEST: usize = 600;
 
@@ -55,11 +57,16 @@ pub fn plain(failed: &zenoh::Error) -> io::Error {
 
 fn error(failure: Option<Failure>, text: String) -> io::Error {
     let reason = match failure {
+        // zenoh has only a text for it.
+        None if text.contains(TIMED_OUT) => FailureReason::NoAnswer,
         None => return io::Error::other(text),
         Some(Failure::Unreachable) => FailureReason::Unreachable,
         Some(Failure::UnknownAuthority) => FailureReason::UnknownAuthority,
         Some(Failure::Expired) => FailureReason::Expired,
         Some(Failure::OtherHost) => FailureReason::OtherHost,
+        Some(Failure::UnknownHost) => FailureReason::UnknownHost,
+        Some(Failure::WrongCertificate) => FailureReason::WrongCertificate,
+        Some(Failure::RefusedCertificate) => FailureReason::RefusedCertificate,
     };
     TransportError::of(reason, text)
 }
@@ -178,6 +185,30 @@ mod tests {
         assert!(long.starts_with("no connection to tls/a:1! é"), "{long}");
         assert!(long.len() <= LONGEST + 1);
         assert_eq!((text(&one), text(&other)), (None, None));
+    }
+
+    #[test]
+    fn each_failure_has_its_reason() {
+        let all = [
+            (Failure::Unreachable, FailureReason::Unreachable),
+            (Failure::UnknownHost, FailureReason::UnknownHost),
+            (Failure::UnknownAuthority, FailureReason::UnknownAuthority),
+            (Failure::Expired, FailureReason::Expired),
+            (Failure::OtherHost, FailureReason::OtherHost),
+            (Failure::WrongCertificate, FailureReason::WrongCertificate),
+            (
+                Failure::RefusedCertificate,
+                FailureReason::RefusedCertificate,
+            ),
+        ];
+        for (failure, reason) in all {
+            let error = error(Some(failure), "no connection".to_owned());
+            assert_eq!(TransportError::reason(&error), Some(reason));
+        }
+        let of_text = |text: &str| TransportError::reason(&error(None, text.to_owned()));
+        let late = "Unable to connect to tls/a:1! deadline has elapsed";
+        assert_eq!(of_text(late), Some(FailureReason::NoAnswer));
+        assert_eq!(of_text("Unable to connect to tls/a:1! refused"), None);
     }
 
     #[test]

@@ -22,12 +22,18 @@ use zenoh_protocol::core::endpoint::Config;
 pub enum Failure {
     /// There is no TCP connection to the address.
     Unreachable,
+    /// The name of the host has no address.
+    UnknownHost,
     /// The certificates of both ends are of different authorities.
     UnknownAuthority,
-    /// A certificate has expired.
+    /// A certificate has expired, or is not valid yet.
     Expired,
     /// The certificate of the other end names another host.
     OtherHost,
+    /// The certificate of the other end is wrong in another way.
+    WrongCertificate,
+    /// The other end refuses the certificate of this one.
+    RefusedCertificate,
 }
 
 /// What is known of a connection that is not made.
@@ -121,12 +127,25 @@ fn of(error: &Error) -> Option<Failure> {
         Error::InvalidCertificate(CertificateError::UnknownIssuer)
         | Error::AlertReceived(AlertDescription::UnknownCA) => Some(Failure::UnknownAuthority),
         Error::InvalidCertificate(
-            CertificateError::Expired | CertificateError::ExpiredContext { .. },
+            CertificateError::Expired
+            | CertificateError::ExpiredContext { .. }
+            | CertificateError::NotValidYet
+            | CertificateError::NotValidYetContext { .. },
         )
         | Error::AlertReceived(AlertDescription::CertificateExpired) => Some(Failure::Expired),
         Error::InvalidCertificate(
             CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
         ) => Some(Failure::OtherHost),
+        Error::InvalidCertificate(_) => Some(Failure::WrongCertificate),
+        // The first one also means that the certificate names another host.
+        Error::AlertReceived(
+            AlertDescription::BadCertificate
+            | AlertDescription::UnsupportedCertificate
+            | AlertDescription::CertificateRevoked
+            | AlertDescription::CertificateUnknown
+            | AlertDescription::AccessDenied
+            | AlertDescription::DecryptError,
+        ) => Some(Failure::RefusedCertificate),
         _ => None,
     }
 }

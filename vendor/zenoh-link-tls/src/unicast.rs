@@ -312,7 +312,10 @@ impl LinkManagerUnicastTrait for LinkManagerUnicastTls {
         let watched = Watched::of(&epconf);
 
         let server_name = get_tls_server_name(&epaddr)?;
-        let addrs = get_tcp_addrs(endpoint.address()).await?;
+        // CHANGED by flowpipe: the failure is noted.
+        let addrs = get_tcp_addrs(endpoint.address())
+            .await
+            .inspect_err(|_| watched.note(Failure::UnknownHost))?;
 
         // if both `iface`, and `bind` are present, return error
         if let (Some(_), Some(_)) = (epconf.get(BIND_INTERFACE), epconf.get(BIND_SOCKET)) {

@@ -149,7 +149,7 @@ pub(super) fn print(scope: NoticeScope) -> impl Fn(BridgeEvent) + Send + Sync {
             let why = escape(&text);
             let advice = match reason {
                 // It may be dead, which is reported next.
-                None | Some(FailureReason::Unreachable) => String::new(),
+                None | Some(FailureReason::Unreachable | FailureReason::NoAnswer) => String::new(),
                 reason => format!(": {}", advice(reason, &own_name)),
             };
             of_connection(&format!(

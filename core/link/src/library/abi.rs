@@ -7,7 +7,7 @@ use std::ffi::c_void;
 use crate::transport::FailureReason;
 
 /// The version of these declarations. A library of another version is refused.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 /// The name of the function that a library exports: an [`Entry`].
 pub const ENTRY: &str = "flowpipe_transport";
 
@@ -20,7 +20,7 @@ pub const NOTHING: Status = 1;
 /// It failed, for a reason that has no number: the error is written.
 pub const FAILED: Status = 2;
 /// It failed for this reason: the error is written.
-pub const REASONS: [(Status, FailureReason); 8] = [
+pub const REASONS: [(Status, FailureReason); 12] = [
     (3, FailureReason::Unreachable),
     (4, FailureReason::UnknownAuthority),
     (5, FailureReason::Expired),
@@ -29,6 +29,10 @@ pub const REASONS: [(Status, FailureReason); 8] = [
     (8, FailureReason::OwnCertificate),
     (9, FailureReason::OwnKey),
     (10, FailureReason::OwnAuthority),
+    (11, FailureReason::UnknownHost),
+    (12, FailureReason::NoAnswer),
+    (13, FailureReason::WrongCertificate),
+    (14, FailureReason::RefusedCertificate),
 ];
 
 /// Bytes that the callee reads during the call.

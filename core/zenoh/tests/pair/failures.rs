@@ -1,12 +1,13 @@
 //! Why connections fail: each end learns of its own, whatever fails beside it in the same process.
 
 use std::collections::BTreeSet;
+use std::net::TcpListener;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use flowpipe_link::transport::{FailureReason, Transport, TransportError};
 
-use super::{LONG, acceptor, acceptors, address, certificates, dialer};
+use super::{LONG, LOOPBACK, acceptor, acceptors, address, certificates, dialer};
 
 /// How often each end fails.
 const FAILURES: usize = 10;
@@ -89,4 +90,46 @@ fn each_machine_that_is_missing_learns_that_a_connection_to_its_address_failed()
             }
         }
     }
+}
+
+/// The reason of the first failure of an end.
+fn first_reason(end: &mut dyn Transport) -> Option<FailureReason> {
+    let deadline = Instant::now() + LONG;
+    loop {
+        assert!(Instant::now() < deadline, "it has not failed");
+        if let Err(error) = end.connect(Duration::from_millis(50)) {
+            return TransportError::reason(&error);
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_machine_whose_certificate_names_another_host_learns_that_it_is_refused() {
+    // An address of this machine that no certificate of the tests has.
+    let address = address().replace("127.0.0.1", "127.0.0.2");
+    let created = certificates();
+    let (mut desk, mut rack) = (acceptor(&created, &address), dialer(&created, &address));
+    let [refused, other] = std::thread::scope(|scope| {
+        let refused = scope.spawn(|| first_reason(&mut desk));
+        let other = first_reason(&mut rack);
+        [refused.join().unwrap(), other]
+    });
+    assert_eq!(other, Some(FailureReason::OtherHost));
+    assert_eq!(refused, Some(FailureReason::RefusedCertificate));
+}
+
+#[test]
+fn a_host_whose_address_is_not_found_is_unknown() {
+    // The system refuses this port when it looks the address up, with and without a name server.
+    let mut rack = dialer(&certificates(), "tls/localhost:99999");
+    assert_eq!(first_reason(&mut rack), Some(FailureReason::UnknownHost));
+}
+
+#[test]
+fn what_accepts_a_connection_and_says_nothing_has_not_answered() {
+    let silent = TcpListener::bind(LOOPBACK).unwrap();
+    let address = format!("tls/{}", silent.local_addr().unwrap());
+    let mut rack = dialer(&certificates(), &address);
+    assert_eq!(first_reason(&mut rack), Some(FailureReason::NoAnswer));
 }
