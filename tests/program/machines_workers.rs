@@ -10,6 +10,7 @@ use flowpipe_tests::{Ran, flowpipe, pipeline, ready, run};
 use serde_json::Value;
 
 use crate::machines::{Machine, address};
+use crate::machines_silence::DEATH;
 use crate::screen::wait_for;
 
 /// A command that passes numbers on, some of them later.
@@ -251,6 +252,39 @@ fn a_machine_that_is_started_again_learns_that_it_is_late() {
     desk.end().expect(1);
     rack2.end().expect(0);
     assert!(numbers.written().len() >= 590);
+}
+
+/// It ends by that, and not by the time after which the others count as dead.
+#[test]
+fn a_machine_that_comes_back_learns_that_the_run_goes_on_without_it() {
+    let numbers = Numbers::new(100_000, 0.004, "");
+    let [desk, rack1, rack2] = numbers.start();
+    wait_for("messages", || (numbers.written().len() >= 50).then_some(()));
+    send_signal("STOP", rack1.0.id());
+    std::thread::sleep(DEATH / 3);
+    let stalled = numbers.written().len();
+    std::thread::sleep(DEATH * 2 / 3);
+    // What it has is awaited in its place until it counts as dead.
+    wait_for("the messages of the others", || {
+        (numbers.written().len() > stalled).then_some(())
+    });
+    send_signal("CONT", rack1.0.id());
+    let rack1 = rack1.end().expect(1);
+    let given_up =
+        "machine desk counts this one as dead, and goes on without it: the run ends here";
+    assert_eq!(rack1.stderr.matches(given_up).count(), 1, "{rack1:#?}");
+    for text in ["machine desk is dead", "machine desk died"] {
+        assert!(!rack1.stderr.contains(text), "{rack1:#?}");
+    }
+    let before = numbers.written().len();
+    wait_for("more messages", || {
+        (numbers.written().len() > before).then_some(())
+    });
+    send_signal("INT", desk.0.id());
+    let desk = desk.end().expect(130);
+    let dead = "machine rack1 is dead: its workers end";
+    assert!(desk.stderr.contains(dead), "{desk:#?}");
+    rack2.end().expect(0);
 }
 
 #[test]

@@ -95,8 +95,8 @@ struct Ending {
     reason: OnceLock<String>,
     /// The other machine that has ended it.
     machine: OnceLock<usize>,
-    /// The machines that did not start, which were reported.
-    not_started: Mutex<BTreeSet<usize>>,
+    /// The machines that did not start, or that go on without this one, which was printed.
+    reported: Mutex<BTreeSet<usize>>,
     /// Whether a machine is dead that had workers alone.
     has_lost_workers: AtomicBool,
     /// The machines that are dead and had workers alone, as far as this one knows.
@@ -469,12 +469,12 @@ impl Bridges {
             });
             dead.collect()
         });
-        let not_started = lock(&self.ending.not_started);
-        for &machine in dead.iter().filter(|it| !not_started.contains(*it)) {
+        let reported = lock(&self.ending.reported);
+        for &machine in dead.iter().filter(|it| !reported.contains(*it)) {
             let name = escape(&all[machine].name);
             eprintln!("machine {name} died before the end");
         }
-        drop(not_started);
+        drop(reported);
         EndedMachines {
             has_all: dead.is_empty()
                 && !self.ending.has_lost.load(Ordering::Relaxed)

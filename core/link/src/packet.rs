@@ -7,7 +7,7 @@ pub const MAX_PACKET: usize = 48 << 10;
 /// The most bytes of a message's body in one packet.
 pub(crate) const MAX_FRAGMENT: usize = 32 << 10;
 /// The version of the packets. Both ends must have the same.
-pub(crate) const VERSION: u16 = 2;
+pub(crate) const VERSION: u16 = 3;
 
 const MAGIC: [u8; 8] = *b"flowlink";
 
@@ -19,6 +19,7 @@ mod kind {
     pub const PING: u8 = 5;
     pub const PONG: u8 = 6;
     pub const OCCUPIED: u8 = 7;
+    pub const GIVEN_UP: u8 = 8;
 }
 
 mod tag {
@@ -43,6 +44,11 @@ pub(crate) enum Packet<B> {
     Welcome(Welcome),
     /// Instead of a welcome: another program is connected as this machine.
     Occupied,
+    /// Instead of a welcome: this program counts as dead.
+    GivenUp {
+        /// The nonce of the hello that this answers.
+        nonce: u64,
+    },
     /// An item of the reliable stream.
     Item(Numbered<B>),
     /// All items up to this number have arrived.
@@ -137,6 +143,10 @@ impl<B: AsRef<[u8]>> Packet<B> {
                 write.long(welcome.received);
             }
             Self::Occupied => write.byte(kind::OCCUPIED),
+            Self::GivenUp { nonce } => {
+                write.byte(kind::GIVEN_UP);
+                write.long(*nonce);
+            }
             Self::Item(numbered) => {
                 write.byte(kind::ITEM);
                 write.long(numbered.sequence);
@@ -203,6 +213,9 @@ impl<'a> Packet<&'a [u8]> {
                 received: read.long()?,
             }),
             kind::OCCUPIED => Self::Occupied,
+            kind::GIVEN_UP => Self::GivenUp {
+                nonce: read.long()?,
+            },
             kind::ITEM => Self::Item(Numbered {
                 sequence: read.long()?,
                 received: read.long()?,
@@ -406,6 +419,7 @@ mod tests {
                     item,
                 })
             }),
+            any::<u64>().prop_map(|nonce| Packet::GivenUp { nonce }),
             any::<u64>().prop_map(|received| Packet::Ack { received }),
             any::<(i64, u64)>()
                 .prop_map(|(sent_ns, last_item)| Packet::Ping { sent_ns, last_item }),
@@ -433,7 +447,7 @@ mod tests {
         }
 
         #[test]
-        fn fuzz_packets(bytes in vec(any::<u8>(), 0..99), kind in 0u8..8) {
+        fn fuzz_packets(bytes in vec(any::<u8>(), 0..99), kind in 0u8..9) {
             let bytes = [&[kind], bytes.as_slice()].concat();
             if let Ok(packet) = Packet::decode(&bytes) {
                 prop_assert_eq!(encoded(&packet), bytes);

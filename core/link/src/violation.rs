@@ -33,6 +33,9 @@ pub enum Violation {
     /// It is connected to another program of this machine, which lives.
     #[error("is connected to another program that runs as this machine")]
     Occupied,
+    /// This program counts as dead there.
+    #[error("counts this program as dead, and goes on without it")]
+    GivenUp,
     /// A connection that is older than the current one.
     #[error("has opened a newer connection")]
     Stale,

@@ -84,6 +84,11 @@ pub enum AgreementError {
         "{0} has started the run already, and this machine can't come back into it: start all of them again"
     )]
     Started(String),
+    /// This program counts as dead there.
+    #[error(
+        "{0} goes on without this program: they were apart for too long, or another program runs as this machine"
+    )]
+    GivenUp(String),
     /// They do not run the same.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Differences(Vec<Difference>),
@@ -256,6 +261,8 @@ impl Start<'_> {
             }
             Event::Message { .. } => return Err(AgreementError::malformed(peer)),
             Event::Ended { .. } | Event::Finished => known.agrees,
+            // It takes nothing of this program any more.
+            Event::GivenUp => return Err(AgreementError::GivenUp(peer.name.clone())),
             // The run reports it, once.
             Event::Occupied => !lock(&peer.early).contains(&event),
             _ => false,

@@ -87,7 +87,8 @@ pub(super) fn refused(error: AgreementError) -> Failure {
         AgreementError::Other { .. } => Failure::Config(shortened(&error.to_string())),
         AgreementError::Absent { .. }
         | AgreementError::Malformed(_)
-        | AgreementError::Started(_) => Failure::Run(error.to_string()),
+        | AgreementError::Started(_)
+        | AgreementError::GivenUp(_) => Failure::Run(error.to_string()),
     }
 }
 
@@ -159,12 +160,27 @@ pub(super) fn print(scope: NoticeScope) -> impl Fn(BridgeEvent) + Send + Sync {
         BridgeEvent::SecondProgram => of_connection(&format!(
             "a second program connects as machine {machine}, and is refused: two programs have one --machine"
         )),
+        BridgeEvent::GivenUp => {
+            // Without its workers alone, the run goes on here.
+            let ends = pipeline.machines.runs_stages(peer);
+            let then = match ends {
+                true => ", and goes on without it: the run ends here",
+                false => "",
+            };
+            eprintln!("machine {machine} counts this one as dead{then}");
+            if ends {
+                lock(&ending.reported).insert(peer);
+                lose(Some(format!(
+                    "machine {machine} counts machine {own_name} as dead"
+                )));
+            }
+        }
         BridgeEvent::NotStarted { reason } => {
             let reason: String = reason.chars().take(LONGEST_REASON).collect();
             if !stopper.is_ending() {
                 eprintln!("machine {machine} ends the run: {}", escape(&reason));
             }
-            lock(&ending.not_started).insert(peer);
+            lock(&ending.reported).insert(peer);
             // The first one counts.
             let _ = ending.machine.set(peer);
             lose(Some(reason));
@@ -187,7 +203,7 @@ pub(super) fn print(scope: NoticeScope) -> impl Fn(BridgeEvent) + Send + Sync {
         BridgeEvent::Died => {
             idle.report_death(peer);
             lose(Some(format!("machine {machine} is dead")));
-            if !lock(&ending.not_started).contains(&peer) {
+            if !lock(&ending.reported).contains(&peer) {
                 eprintln!("machine {machine} is dead: the run ends");
             }
             stopper.stop_with_other_machine();

@@ -1,6 +1,6 @@
 //! One connection of a session: its handshake and its pings.
 
-use crate::packet::{Hello, Packet, Welcome};
+use crate::packet::{Hello, Incarnation, Packet, Welcome};
 use crate::session::Timing;
 use crate::session::outgoing::Slice;
 use crate::violation::Violation;
@@ -20,10 +20,10 @@ pub(crate) struct ConnectionState {
     /// What the peer has received: its answer to the hello of this end.
     resumes_after: Option<u64>,
     pub is_established: bool,
-    /// Another program is connected as the peer.
+    /// Another program is connected as the peer, or the peer counts as dead.
     is_refused: bool,
-    /// The peer does not know yet that it is refused.
-    owes_refusal: bool,
+    /// What the peer receives when it is refused, until it is sent.
+    owes_refusal: Option<Packet<Slice>>,
     /// When something arrived last.
     heard_ns: i64,
     ping_due_ns: i64,
@@ -44,7 +44,7 @@ impl ConnectionState {
             resumes_after: None,
             is_established: false,
             is_refused: false,
-            owes_refusal: false,
+            owes_refusal: None,
             heard_ns: now_ns,
             ping_due_ns: now_ns,
             pinged_ns: None,
@@ -59,11 +59,20 @@ impl ConnectionState {
         both.filter(|_| !self.is_refused)
     }
 
-    /// Another program is connected as the peer. This one receives that instead of a welcome, and closes the connection.
-    pub(crate) fn refuse(&mut self) {
+    /// Refuses the peer, which receives `why` instead of a welcome, and closes the connection.
+    pub(crate) fn refuse(&mut self, why: Packet<Slice>) {
         self.welcome = None;
         self.is_refused = true;
-        self.owes_refusal = true;
+        self.owes_refusal = Some(why);
+    }
+
+    /// Who counts this program as dead: the peer, if it answers the introduction of this end.
+    pub(crate) fn given_up_by(&self, nonce: u64) -> Result<Incarnation, Violation> {
+        // As for a welcome: what something on the way kept does not know the nonce.
+        let is_answer = self.is_introduced && nonce == self.own.nonce;
+        let by = self.peer.filter(|_| is_answer);
+        by.map(|peer| peer.incarnation)
+            .ok_or(Violation::Unexpected("an answer"))
     }
 
     /// The number of the connection, which both ends know.
@@ -115,8 +124,8 @@ impl ConnectionState {
         if !std::mem::replace(&mut self.is_introduced, true) {
             return Some(Packet::Hello(self.own));
         }
-        if std::mem::take(&mut self.owes_refusal) {
-            return Some(Packet::Occupied);
+        if let Some(refusal) = self.owes_refusal.take() {
+            return Some(refusal);
         }
         self.welcome.take().map(Packet::Welcome)
     }

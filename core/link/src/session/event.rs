@@ -27,6 +27,11 @@ pub enum Event {
     ///
     /// [`Settings::keeps_peer`]: crate::session::Settings::keeps_peer
     Occupied,
+    /// The peer counts this program as dead, and goes on without it. [`Self::PeerLost`] follows. See
+    /// [`Settings::keeps_peer`].
+    ///
+    /// [`Settings::keeps_peer`]: crate::session::Settings::keeps_peer
+    GivenUp,
     /// The program of the peer is dead: it was replaced, was given up, or has broken the protocol. All channels are as at the
     /// start.
     PeerLost,

@@ -16,7 +16,8 @@
 //! ([`Event::Unsent`]). A program that breaks the protocol counts as dead: it would do that again on each connection. A
 //! connection on which something was lost does not ([`Violation::is_final`]). A session that keeps its peer
 //! ([`Settings::keeps_peer`]) refuses another program while the one before is connected: two programs have the name of
-//! one machine.
+//! one machine. It also reports to a program that counts as dead, and connects again, that it does
+//! ([`Event::GivenUp`]).
 
 mod connection;
 mod event;
@@ -370,11 +371,16 @@ impl Session {
                 };
                 connection.hello(hello, received)?;
                 if self.former.contains(&hello.incarnation) {
-                    return Err(Violation::Replaced);
+                    if !self.settings.keeps_peer {
+                        return Err(Violation::Replaced);
+                    }
+                    let nonce = hello.nonce;
+                    connection.refuse(Packet::GivenUp { nonce });
+                    return Ok(());
                 }
                 if self.keeps_other(hello.incarnation) {
                     if let Some(connection) = self.connections.get_mut(&id) {
-                        connection.refuse();
+                        connection.refuse(Packet::Occupied);
                     }
                     self.report_refused(hello.incarnation);
                     return Ok(());
@@ -382,6 +388,14 @@ impl Session {
                 self.establish(id)
             }
             Packet::Occupied => Err(Violation::Occupied),
+            Packet::GivenUp { nonce } => {
+                let by = connection.given_up_by(nonce)?;
+                if self.peer == Some(by) {
+                    self.events.push_back(Event::GivenUp);
+                    self.give_up();
+                }
+                Err(Violation::GivenUp)
+            }
             Packet::Welcome(welcome) => {
                 connection.welcome(welcome)?;
                 self.establish(id)

@@ -33,7 +33,8 @@ pub struct Settings {
     pub limits: Limits,
     /// Its times.
     pub timing: Timing,
-    /// Another program of the peer is refused while the one before is connected. Otherwise it replaces that one.
+    /// Another program of the peer is refused while the one before is connected. Otherwise it replaces that one. A program
+    /// that counts as dead and connects again receives that.
     pub keeps_peer: bool,
 }
 

@@ -46,6 +46,8 @@ pub enum BridgeEvent {
     NotReconnected(LinkFailure),
     /// Another program connects as the other machine, which is connected. It is refused.
     SecondProgram,
+    /// The other machine counts this one as dead, and goes on without it. [`Self::Died`] follows.
+    GivenUp,
     /// The run did not start on the other machine. [`Self::Died`] follows.
     NotStarted {
         /// Why.

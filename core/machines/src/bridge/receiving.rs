@@ -154,6 +154,8 @@ pub(super) fn receive(shared: &Shared, early: Vec<Event>, mut arrivals: HashMap<
                 }
             }
             Some(Event::Occupied) => (shared.report)(BridgeEvent::SecondProgram),
+            // What it has had is lost, which follows.
+            Some(Event::GivenUp) => (shared.report)(BridgeEvent::GivenUp),
             Some(Event::Message { id, body }) => {
                 if let Some(sharing) = &shared.sharing
                     && sharing.receives()

@@ -1,4 +1,5 @@
-//! A machine whose link breaks the protocol takes part no longer, and one that is restarted before the start costs no room.
+//! A machine whose link breaks the protocol takes part no longer, one that is restarted before the start costs no room,
+//! and one that counts as dead before the start ends.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -193,4 +194,28 @@ fn what_is_kept_for_the_run_takes_no_room_of_a_restarted_machine() {
         });
     }
     assert!(!starting.is_finished());
+}
+
+#[test]
+fn a_machine_that_counts_as_dead_before_it_has_started_ends() {
+    let acceptor = TcpAcceptor::listen(LOOPBACK, &["desk"]).unwrap().remove(0);
+    let dialer = TcpDialer::new(acceptor.address().unwrap(), "desk").unwrap();
+    let rack = machine(["rack", "desk"], 2, false, acceptor);
+    let starting = std::thread::spawn(move || rack.agree(&facts(), 10 * LONG));
+    let clock = Clock::start();
+    let now = Arc::new(move || clock.now());
+    let settings = Settings {
+        keeps_peer: true,
+        ..Settings::new(true, 6)
+    };
+    let link = Link::start(settings, Box::new(dialer), now).unwrap();
+    link.receive_on(0, 4);
+    // Then both know that they are connected.
+    common::until("an introduction", || {
+        let event = link.next_event(Duration::ZERO);
+        matches!(event, Some(Event::Message { .. }))
+    });
+    link.give_up();
+    let error = starting.join().unwrap().unwrap_err();
+    assert!(matches!(error, AgreementError::GivenUp(_)), "{error}");
 }

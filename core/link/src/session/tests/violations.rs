@@ -175,3 +175,33 @@ fn a_second_program_of_a_peer_is_refused_while_the_first_one_is_connected() {
     let events: Vec<_> = std::iter::from_fn(|| desk.next_event()).collect();
     assert!(events.contains(&Event::PeerLost), "{events:?}");
 }
+
+#[test]
+fn a_program_that_counts_as_dead_learns_that_when_it_connects_again() {
+    let keeping = |opens, incarnation| {
+        let settings = Settings {
+            keeps_peer: true,
+            ..settings(opens, incarnation)
+        };
+        Session::new(settings, incarnation as u64)
+    };
+    let (mut desk, mut rack) = (keeping(false, 1), keeping(true, 2));
+    assert_eq!(reconnect([&mut desk, &mut rack], 0), []);
+    // Who does not know the nonce of a connection can't end anything.
+    let mut packet = Vec::new();
+    Packet::<&[u8]>::GivenUp { nonce: 1 }.encode(&mut packet);
+    let other = rack.open(0);
+    let violation = rack.receive(other, &packet, 0).unwrap_err();
+    assert_eq!(violation, Violation::Unexpected("an answer"));
+    assert!(rack.is_connected());
+    desk.give_up();
+    rack.close(rack.current.unwrap());
+    while rack.next_event().is_some() {}
+    assert_eq!(reconnect([&mut desk, &mut rack], 0), [Violation::GivenUp]);
+    let events: Vec<_> = std::iter::from_fn(|| rack.next_event()).collect();
+    assert_eq!(events, [Event::GivenUp, Event::PeerLost]);
+    // It is reported once, and neither end takes the other one back.
+    assert_eq!(reconnect([&mut desk, &mut rack], 0), [Violation::GivenUp]);
+    assert_eq!(rack.next_event(), None);
+    assert!(!desk.is_connected() && !rack.is_connected());
+}
