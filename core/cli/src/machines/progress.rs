@@ -216,6 +216,8 @@ impl MachineProgress {
             if !stages.contains(&index) {
                 continue;
             }
+            // It knows which of them are dead.
+            here.workers = there.workers;
             here.received = there.received;
             here.emitted = there.emitted;
             here.failed = there.failed;
@@ -434,7 +436,7 @@ mod tests {
 
     #[test]
     fn a_stage_has_the_counts_of_its_machine() {
-        let its = MachineProgress {
+        let mut its = MachineProgress {
             progress: progress([u64::MAX, 7]),
             times: vec![
                 Distribution {
@@ -447,6 +449,7 @@ mod tests {
             snapshot: None,
             resident_bytes: None,
         };
+        its.progress.stages[1].workers = 3;
         let mut here = progress([1, 2]);
         let mut times = [Distribution::default(); 2];
         its.add_to(&[1].into(), &mut here, &mut times);
@@ -454,6 +457,10 @@ mod tests {
         // A queue from here to there drops here.
         assert_eq!(counts(&here.stages[1]), (7, 7, 9));
         assert_eq!(counts(&here.stages[0]), (1, 1, u64::MAX));
+        assert_eq!(
+            here.stages.iter().map(|it| it.workers).collect::<Vec<_>>(),
+            [1, 3]
+        );
         assert_eq!(times.map(|it| it.count), [0, 3]);
     }
 

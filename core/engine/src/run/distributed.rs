@@ -121,6 +121,11 @@ impl RemoteWorkers {
         lost.insert(worker);
         lost.len()
     }
+
+    /// How many workers have ended because their machines are dead.
+    pub(crate) fn lost(&self) -> usize {
+        lock(&self.lost).len()
+    }
 }
 
 /// Lets the workers of a stage whose machines are dead end, also those that wait for a message.

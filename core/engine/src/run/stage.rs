@@ -202,6 +202,12 @@ impl Stage {
         !self.run.dry && plugins.any(|(it, found)| found.manifest.acts(&[], &it.config))
     }
 
+    /// How many workers it has: without those that have ended because their machines are dead.
+    pub(crate) fn active_workers(&self) -> u64 {
+        let lost = self.remote_workers.lost();
+        self.settings.workers.saturating_sub(lost) as u64
+    }
+
     /// One of its workers.
     pub(crate) fn worker_id(&self, worker: usize) -> WorkerId {
         WorkerId {

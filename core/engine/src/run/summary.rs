@@ -83,7 +83,7 @@ pub(crate) fn progress(
     };
     let stages = stages.iter().map(|stage| StageProgress {
         name: stage.settings.name.clone(),
-        workers: stage.settings.workers as u64,
+        workers: stage.active_workers(),
         received: get(&stage.counts.received),
         emitted: get(&stage.counts.emitted),
         dropped: dropped(stage.index, edges),
@@ -112,7 +112,7 @@ pub(crate) fn snapshot(
     let memory = shared.resident_bytes();
     let stages = stages.iter().map(|stage| StageSnapshot {
         name: stage.settings.name.clone(),
-        workers: stage.settings.workers as u64,
+        workers: stage.active_workers(),
         received: get(&stage.counts.received),
         emitted: get(&stage.counts.emitted),
         failed: get(&stage.counts.failed),

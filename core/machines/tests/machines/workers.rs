@@ -355,6 +355,9 @@ fn kill_rack(pipeline: &Builder, here: usize) -> (Report, BTreeSet<u64>) {
         desk.run.end_workers_of_dead_machines();
         std::thread::sleep(Duration::from_millis(5));
     }
+    if here == 0 {
+        assert_eq!(desk.run.progress().stages[1].workers, 0, "all are dead");
+    }
     let report = finish(desk.run);
     let problems = desk.watcher.problems();
     let lost = problems
