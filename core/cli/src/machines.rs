@@ -276,9 +276,13 @@ impl OtherMachines {
         }
         let mut observers = self.observers.iter();
         let elsewhere = observers.find(|(machine, _)| **machine != self.own);
-        if let Some((_, wanted)) = elsewhere.filter(|_| machines.runs_stages(self.own)) {
+        if let Some((observer, wanted)) = elsewhere.filter(|_| machines.runs_stages(self.own)) {
             let send = observed::send_entries(self.router.sender(), self.clock_setting);
-            let (about, settings) = (run.about().0, mode().settings());
+            let mode = LossMode {
+                machine: Some(machines.all[*observer].name.clone()),
+                ..mode()
+            };
+            let (about, settings) = (run.about().0, mode.settings());
             let started = Recorder::to_other(send, about, settings, wanted.recording);
             let (recorder, recording) = started.map_err(Failure::from)?;
             options.observers.push(recorder);

@@ -109,6 +109,7 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
     let mode = || LossMode {
         lossless,
         has_others: own.is_some(),
+        machine: None,
         events: events_of_recorders.clone(),
     };
     let recording = to.map(|to| RunRecording::create(to, &recorded_run, mode()));

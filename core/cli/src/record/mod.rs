@@ -17,7 +17,7 @@ use flowpipe_puzzle::message;
 use flowpipe_recorder::record::{self, Recorder, Recording, Settings, Written};
 use flowpipe_recording::entry::About;
 use flowpipe_recording::{Recording as Recorded, Schemas, WriteError, Writer};
-use flowpipe_terminal::{counted, eprintln, escape_indented, escaped};
+use flowpipe_terminal::{counted, eprintln, escape, escape_indented, escaped};
 
 use crate::events::RunEvent;
 use crate::exit::Failure;
@@ -63,6 +63,8 @@ pub struct LossMode {
     pub lossless: bool,
     /// Whether other machines send what their stages do.
     pub has_others: bool,
+    /// The machine that records what happens here. `None`: this one.
+    pub machine: Option<String>,
     /// Receives the error when the recording fails.
     pub events: Sender<RunEvent>,
 }
@@ -76,8 +78,11 @@ impl LossMode {
         let Self {
             lossless,
             has_others,
+            machine,
             events,
         } = self;
+        let on_machine = machine.map(|name| format!(" on machine {}", escape(&name)));
+        let on_machine = on_machine.unwrap_or_default();
         Settings {
             lossless,
             has_others,
@@ -87,7 +92,7 @@ impl LossMode {
                     false => "the run goes on without it",
                 };
                 let error = escape_indented(&error.to_string());
-                let text = format!("flowpipe: the recording failed: {error}; {then}");
+                let text = format!("flowpipe: the recording{on_machine} failed: {error}; {then}");
                 // The receiver is gone once printing has failed.
                 let _ = events.send(match lossless {
                     true => RunEvent::Lost(text),
@@ -160,6 +165,7 @@ impl RunRecording {
         let mode = LossMode {
             lossless: true,
             has_others: false,
+            machine: None,
             events,
         };
         let place = Place::new(to, &about.name, about.started_unix_ns);
@@ -310,11 +316,20 @@ mod tests {
     /// The path may come from a recording.
     #[test]
     fn the_notice_of_a_failure_is_escaped() {
-        for lossless in [false, true] {
+        for (lossless, machine, expected) in [
+            (false, None, "the recording failed: "),
+            (true, None, "the recording failed: "),
+            (
+                true,
+                Some("desk\u{1b}"),
+                "the recording on machine desk\\u001b failed: ",
+            ),
+        ] {
             let (events, received) = crossbeam_channel::unbounded();
             let mode = LossMode {
                 lossless,
                 has_others: false,
+                machine: machine.map(str::to_owned),
                 events,
             };
             let settings = mode.settings();
@@ -327,6 +342,7 @@ mod tests {
             let acts = |it: char| it.is_control() && it != '\n';
             assert!(!text.contains(acts), "{text:?}");
             assert!(!text.contains("\nFORGED"), "{text:?}");
+            assert!(text.contains(expected), "{text:?}");
         }
     }
 }
