@@ -366,3 +366,24 @@ fn the_machine_has_to_be_named() {
         assert!(ran.stderr.contains(why), "{ran:#?}");
     }
 }
+
+#[test]
+fn a_machine_whose_part_is_done_prints_for_whom_it_waits() {
+    let folder = tempfile::tempdir().unwrap();
+    let (log, address) = (folder.path().join("numbers.txt"), address());
+    // All numbers are on `rack` at once, which needs eight seconds for them.
+    let text = format!(
+        "[stages.numbers]\nplugin = \"numbers\"\nmachine = \"desk\"\nconfig = {{ count = 20 }}\n\
+         [stages.log]\nplugin = \"numbers-log\"\nfrom = \"numbers\"\nmachine = \"rack\"\n\
+         queue = {{ capacity = 100 }}\nconfig = {{ file = {log:?}, pause_us = 400000 }}\n\
+         [machines.desk]\nlisten = \"{address}\"\n[machines.rack]\n"
+    );
+    let file = pipeline(folder.path(), &text);
+    let (desk, rack) = (Machine::start(&file, "desk"), Machine::start(&file, "rack"));
+    let (desk, rack) = (desk.end().expect(0), rack.end().expect(0));
+    let notice = "the run on this machine has ended: waiting for machine";
+    let named = format!("{notice} rack\n");
+    assert_eq!(desk.stderr.matches(&named).count(), 1, "{desk:#?}");
+    assert!(!rack.stderr.contains(notice), "{rack:#?}");
+    assert_eq!(numbers(&log).len(), 20);
+}

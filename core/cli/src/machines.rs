@@ -42,6 +42,8 @@ use crate::{installed_facts, transports};
 
 /// How long a machine waits for the others at the start.
 const START_TIMEOUT: Duration = Duration::from_secs(600);
+/// When it is printed for which machines this one waits, whose own run has ended.
+const WAIT_NOTICE_AFTER: Duration = Duration::from_secs(5);
 /// A machine that is apart from this one for so long counts as dead.
 const RECONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -422,6 +424,13 @@ impl Bridges {
             let _ = recording.finish();
         }
         observed::send_last(&self.router.sender(), &report);
+        let deadline = Instant::now() + WAIT_NOTICE_AFTER;
+        let active = self.observations.iter().filter(|(_, observations)| {
+            let left = deadline.saturating_duration_since(Instant::now());
+            !observations.wait_until_over(left)
+        });
+        let active: Vec<_> = active.map(|(it, _)| all[*it].name.as_str()).collect();
+        notices::active(&active);
         let observations = self.observations.iter();
         let others: BTreeMap<_, _> = observations
             .filter_map(|(machine, observations)| Some((*machine, observations.wait()?)))

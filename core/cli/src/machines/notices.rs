@@ -77,6 +77,15 @@ fn why_missing(absence: &Absence, own: &str, listen: &str) -> Option<String> {
     }
 }
 
+/// Prints for which machines this one waits, whose own run has ended.
+pub(super) fn active(machines: &[&str]) {
+    if !machines.is_empty() {
+        let names: Vec<_> = machines.iter().map(|it| escape(it)).collect();
+        let names = names.join(", ");
+        eprintln!("the run on this machine has ended: waiting for machine {names}");
+    }
+}
+
 /// Why the machines do not start together, and what to do.
 pub(super) fn refused(error: AgreementError) -> Failure {
     match &error {

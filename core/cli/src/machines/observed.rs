@@ -174,6 +174,20 @@ impl Observations {
         self.lock().has_gap
     }
 
+    /// Waits until it has sent everything, or is dead, at most for this time. Returns whether it has, or is.
+    pub fn wait_until_over(&self, timeout: Duration) -> bool {
+        let deadline = Instant::now() + timeout;
+        let mut state = self.lock();
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if state.is_over || left.is_zero() {
+                return state.is_over;
+            }
+            let woken = self.changed.wait_timeout(state, left);
+            state = woken.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
     /// Waits until it has sent everything, or is dead. Returns the report of its run.
     pub fn wait(&self) -> Option<Report> {
         let mut state = self.lock();
@@ -331,6 +345,18 @@ mod tests {
         ] {
             assert_eq!(refusal(&observations, kind, b"{}"), UNEXPECTED);
         }
+    }
+
+    #[test]
+    fn a_machine_is_waited_for_until_it_is_over_or_for_a_time() {
+        let observations = Observations::new();
+        assert!(!observations.wait_until_over(Duration::from_millis(1)));
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| observations.wait_until_over(Duration::from_secs(3600)));
+            observations.take(Observed::Ended, &pipeline()).unwrap();
+            assert!(waiting.join().unwrap());
+        });
+        assert!(observations.wait_until_over(Duration::ZERO));
     }
 
     #[test]
