@@ -34,8 +34,6 @@ pub(crate) enum Control {
     Different { differences: Vec<Difference> },
     /// The run has started: a program that comes now can't take part.
     Started,
-    /// The receiving stage of an edge has ended: nothing is sent on it any more.
-    Gone { edge: usize },
     /// The run was stopped there, or has failed.
     Stop {
         /// The machine that has ended it.

@@ -312,7 +312,6 @@ impl Start<'_> {
                 Ok(false)
             }
             Control::Clock { .. }
-            | Control::Gone { .. }
             | Control::Stop { .. }
             | Control::NotStarted { .. }
             | Control::Idle { .. }

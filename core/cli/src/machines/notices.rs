@@ -218,6 +218,8 @@ pub(super) fn print(scope: NoticeScope) -> impl Fn(BridgeEvent) + Send + Sync {
             stopper.stop_with_other_machine();
         }
         BridgeEvent::Lost { edge, sequences } => {
+            // The machine may have ended as if it had done all.
+            lose(None);
             let edge = edge_name(&pipeline, edge);
             match &sequences[..] {
                 [one] => eprintln!("machine {machine}: message {one} {edge} is lost"),

@@ -1,10 +1,11 @@
 //! The edges between this machine and another one, while the run is active. [`sending`] and [`receiving`] move the messages.
 
+mod ending;
 mod receiving;
 mod sending;
 mod workers;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -12,12 +13,13 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crossbeam_channel::Sender;
-use flowpipe_engine::run::remote::{OutgoingEdge, RemoteEnds};
+use flowpipe_engine::run::remote::{IncomingEdge, OutgoingEdge, RemoteEnds};
 use flowpipe_link::clock_offset::Offset;
 use flowpipe_link::link::{Link, LinkFailure, Traffic};
 use flowpipe_link::session::MessageId;
 use flowpipe_sync::lock;
 
+use self::ending::IncomingProgress;
 use self::sending::Unfinished;
 use self::workers::SharedWorkers;
 use crate::control::{self, CHANNEL, Control};
@@ -56,7 +58,8 @@ pub enum BridgeEvent {
     /// The program of the other machine is dead, apart from this one for too long, or has broken the protocol. Its stages
     /// take part no longer.
     Died,
-    /// After [`Self::Died`]: messages that the other machine had and did not finish, or that waited for it.
+    /// Messages that the other machine had and did not finish, or that waited for it: after [`Self::Died`], or when it sends
+    /// nothing more and has not reported that the stage of the edge ended early.
     Lost {
         /// The edge in the pipeline.
         edge: usize,
@@ -101,6 +104,8 @@ pub struct Bridge {
     shared: Arc<Shared>,
     /// The threads of edges to the other machine.
     outgoing: Vec<JoinHandle<()>>,
+    /// The thread that receives all.
+    receiving: Vec<JoinHandle<()>>,
     others: Vec<JoinHandle<()>>,
 }
 
@@ -111,8 +116,14 @@ struct Shared {
     sent: Mutex<HashMap<u32, Unfinished>>,
     /// By edge: whether the other machine takes no more.
     gone: BTreeMap<usize, AtomicBool>,
+    /// The edges on which it takes no more since it sends nothing more, without having ended them.
+    left: Mutex<BTreeSet<usize>>,
+    /// By edge: what has come from the other machine.
+    incoming: BTreeMap<usize, IncomingProgress>,
     is_closing: AtomicBool,
     is_dead: Arc<AtomicBool>,
+    /// The other machine sends nothing more, and what it has left is reported.
+    has_peer_finished: AtomicBool,
     /// The channel of what the other machine sends of its stages.
     observations: u32,
     /// Whether the last message of that channel has arrived.
@@ -147,6 +158,7 @@ impl Bridge {
         let early = std::mem::take(&mut *lock(&peer.early));
         let receives = !ends.incoming.is_empty();
         let edges = ends.outgoing.iter().map(OutgoingEdge::index);
+        let incoming = ends.incoming.iter().map(IncomingEdge::index);
         let answers = peer.served.is_some().then(|| {
             let [_, answers] = peer.worker_channels;
             PacketSender::new(&peer.link, answers, peer.sharing.clone())
@@ -156,8 +168,13 @@ impl Bridge {
             report: Box::new(report),
             sent: Mutex::default(),
             gone: edges.map(|edge| (edge, AtomicBool::new(false))).collect(),
+            left: Mutex::default(),
+            incoming: incoming
+                .map(|edge| (edge, IncomingProgress::default()))
+                .collect(),
             is_closing: AtomicBool::new(false),
             is_dead: peer.is_dead,
+            has_peer_finished: AtomicBool::new(false),
             observations: peer.observations,
             have_observations_ended: AtomicBool::new(false),
             has_same_clock: peer.has_same_clock,
@@ -169,6 +186,7 @@ impl Bridge {
         let mut bridge = Self {
             shared: shared.clone(),
             outgoing: Vec::new(),
+            receiving: Vec::new(),
             others: Vec::new(),
         };
         let mut arrivals = HashMap::new();
@@ -224,7 +242,7 @@ impl Bridge {
         }
         let own = shared;
         let thread = spawn(move || receiving::receive(&own, early, arrivals))?;
-        bridge.others.push(thread);
+        bridge.receiving.push(thread);
         Ok(bridge)
     }
 
@@ -300,12 +318,29 @@ impl Bridge {
     pub fn finish(mut self) -> bool {
         self.end_workers();
         join(&mut self.outgoing);
+        ending::end_incoming(&self.shared);
         while !self.shared.is_dead.load(Ordering::Relaxed) {
             if self.shared.link.finish(FINISH_STEP) {
+                self.wait_for_report();
                 return true;
             }
         }
         false
+    }
+
+    /// The last item of the other machine has arrived: waits until the thread that receives it has reported what that machine
+    /// has left.
+    fn wait_for_report(&self) {
+        let shared = &self.shared;
+        let is_over = || {
+            shared.has_peer_finished.load(Ordering::SeqCst)
+                || shared.is_dead.load(Ordering::Relaxed)
+                // It has panicked.
+                || self.receiving.iter().all(JoinHandle::is_finished)
+        };
+        while !is_over() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 }
 
@@ -313,6 +348,7 @@ impl Drop for Bridge {
     fn drop(&mut self) {
         self.shared.is_closing.store(true, Ordering::Relaxed);
         self.shared.workers.close();
+        join(&mut self.receiving);
         join(&mut self.others);
         // Those of edges to the other machine end with their stages, which may be later.
     }
@@ -367,11 +403,6 @@ impl Shared {
     fn send_control(&self, control: &Control) -> bool {
         let body = control.encode().into();
         self.is_dead.load(Ordering::Relaxed) || self.link.send(CHANNEL, &body, STEP).is_ok()
-    }
-
-    /// Waits until the other machine takes it, or is dead.
-    fn send_control_surely(&self, control: &Control) {
-        while !self.send_control(control) && !self.is_closing() {}
     }
 
     fn refuse(&self, edge: Option<usize>, reason: &str) {

@@ -32,6 +32,8 @@ pub(super) fn receive_edge(
     accepted: &AtomicU64,
 ) {
     let number = edge.index();
+    let progress = shared.incoming.get(&number);
+    let unfinished = progress.map_or_else(Arc::default, |it| it.unfinished().clone());
     let mut frames = FrameDecoder::default();
     let nothing = Sharing::default();
     let sharing = shared.sharing.as_deref().unwrap_or(&nothing);
@@ -46,8 +48,9 @@ pub(super) fn receive_edge(
         };
         let delivery = match wire::decode(&body, clock, &mut frames, sharing) {
             Some(arrived) => {
-                let link = shared.link.clone();
-                edge.accept(arrived, Some(Arc::new(UnfinishedMessage { link, id })))
+                let (link, count) = (shared.link.clone(), unfinished.clone());
+                let receipt = UnfinishedMessage::new(link, id, count);
+                edge.accept(arrived, Some(Arc::new(receipt)))
             }
             None => {
                 shared.link.done(id);
@@ -68,7 +71,8 @@ pub(super) fn receive_edge(
         match delivery {
             Ok(Delivery::Queued) => {}
             Ok(Delivery::Gone) => {
-                shared.send_control_surely(&Control::Gone { edge: number });
+                // The other machine learns that. It needs no credit, which a machine whose run is over does not grant.
+                shared.link.end(id.channel);
                 break;
             }
             Err(reason) => shared.refuse(Some(number), &reason),
@@ -80,6 +84,9 @@ pub(super) fn receive_edge(
         shared.link.done(id);
         accepted.fetch_add(1, Ordering::SeqCst);
     }
+    if let Some(progress) = progress {
+        progress.complete();
+    }
 }
 
 /// Receives all that the other machine sends. `early`: what it has sent before this one has started.
@@ -87,6 +94,7 @@ pub(super) fn receive(shared: &Shared, early: Vec<Event>, mut arrivals: HashMap<
     let mut early = early.into_iter();
     let mut gone_since = (!shared.link.is_connected()).then(Instant::now);
     let mut has_finished = false;
+    let mut is_given_up = false;
     let mut reported = shared.link.failure();
     while !shared.is_closing() {
         if !has_finished && gone_since.is_some_and(|since| since.elapsed() >= FAILURE_AFTER) {
@@ -101,6 +109,7 @@ pub(super) fn receive(shared: &Shared, early: Vec<Event>, mut arrivals: HashMap<
         // Also one whose run is over: it stays until it has everything, unless its run did not start.
         if gone_since.is_some_and(|since| since.elapsed() >= shared.reconnect_timeout) {
             gone_since = None;
+            is_given_up = true;
             shared.link.give_up();
         }
         match early.next().or_else(|| shared.link.next_event(STEP)) {
@@ -124,19 +133,22 @@ pub(super) fn receive(shared: &Shared, early: Vec<Event>, mut arrivals: HashMap<
                 shared.link.take(CHANNEL);
                 shared.link.done(id);
                 match Control::decode(&body) {
-                    Some(Control::Gone { edge }) => shared.set_gone(edge),
                     Some(Control::Stop { machine, reason }) => {
                         (shared.report)(BridgeEvent::Stopped { machine, reason });
                     }
                     // Its program is about to end.
                     Some(Control::NotStarted { reason }) => {
                         (shared.report)(BridgeEvent::NotStarted { reason });
+                        is_given_up = true;
                         shared.link.give_up();
                     }
                     // It may learn later that all have started.
                     Some(Control::Missing { .. }) => {}
                     // It was restarted while this machine started.
-                    Some(Control::Introduction { .. }) => shared.link.give_up(),
+                    Some(Control::Introduction { .. }) => {
+                        is_given_up = true;
+                        shared.link.give_up();
+                    }
                     Some(Control::Idle { cycle }) => {
                         (shared.report)(BridgeEvent::Idle { cycle });
                     }
@@ -184,12 +196,19 @@ pub(super) fn receive(shared: &Shared, early: Vec<Event>, mut arrivals: HashMap<
                         .have_observations_ended
                         .store(true, Ordering::Relaxed);
                 }
+                // Of an edge to it: the stage there has ended.
+                shared.note_early_end(channel);
                 drop(arrivals.remove(&channel));
             }
             Some(Event::Finished) => {
                 // Its run is over: it takes nothing more.
                 has_finished = true;
-                shared.gone.keys().for_each(|edge| shared.set_gone(*edge));
+                match is_given_up {
+                    // All that it had is lost with it, which is reported next.
+                    true => shared.gone.keys().for_each(|edge| shared.set_gone(*edge)),
+                    false => shared.note_finish(),
+                }
+                shared.has_peer_finished.store(true, Ordering::SeqCst);
             }
             Some(Event::PeerLost) => {
                 shared.note_death();

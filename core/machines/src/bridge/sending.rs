@@ -78,6 +78,10 @@ impl Shared {
         loop {
             // The note is there before the message can be finished.
             let mut sent = lock(&self.sent);
+            // With the lock: what is sent on an edge that the other machine has left is known when it leaves it.
+            if self.is_gone(edge.index()) {
+                return SendOutcome::Ended;
+            }
             let is_full = sent
                 .get(&channel)
                 .is_some_and(|it| it.sequences.len() >= MOST_UNFINISHED);
@@ -220,6 +224,43 @@ impl Shared {
         Some((edge, sequences.collect()))
     }
 
+    /// The other machine sends nothing more on a channel. If it is that of an edge to it, the stage there has ended early: it
+    /// takes nothing more, and what was sent is not lost.
+    pub(super) fn note_early_end(&self, channel: u32) {
+        let mut edges = self.gone.keys();
+        if let Some(edge) = edges.find(|edge| control::channel(**edge) == channel) {
+            self.set_gone(*edge);
+        }
+    }
+
+    /// The other machine sends nothing more at all, so that it finishes no more messages. What it had is lost, except on
+    /// edges whose stages have ended early, as it has reported.
+    pub(super) fn note_finish(&self) {
+        let mut lost: BTreeMap<usize, Vec<u64>> = BTreeMap::new();
+        let mut kept = Vec::new();
+        let mut sent = lock(&self.sent);
+        let edges = self.gone.keys().copied();
+        let left: Vec<usize> = edges.filter(|edge| !self.is_gone(*edge)).collect();
+        for unfinished in sent.values_mut() {
+            if left.contains(&unfinished.edge) {
+                let sequences = std::mem::take(&mut unfinished.sequences);
+                // A cycle does not wait for them.
+                unfinished.finished.add(sequences.len() as u64);
+                kept.push((
+                    std::mem::take(&mut unfinished.receipts),
+                    unfinished.lent.take(0, u64::MAX),
+                ));
+                lost.insert(unfinished.edge, sequences.into_values().collect());
+            }
+        }
+        lock(&self.left).extend(&left);
+        left.iter().for_each(|edge| self.set_gone(*edge));
+        // Without the lock: messages of any link may be finished by this.
+        drop(sent);
+        drop(kept);
+        self.report_lost(lost);
+    }
+
     /// These messages are lost, by edge.
     pub(super) fn report_lost(&self, lost: BTreeMap<usize, Vec<u64>>) {
         for (edge, mut sequences) in lost {
@@ -233,7 +274,9 @@ impl Shared {
     /// A message was taken for the other machine, which takes no more.
     fn note_unsent(&self, edge: &OutgoingEdge, sequence: u64) {
         edge.finished_count().add(1);
-        if self.is_dead.load(Ordering::Relaxed) {
+        let is_lost =
+            self.is_dead.load(Ordering::Relaxed) || lock(&self.left).contains(&edge.index());
+        if is_lost {
             self.report_lost([(edge.index(), vec![sequence])].into());
         }
     }

@@ -9,6 +9,7 @@ mod chain;
 #[path = "../../../engine/tests/common/mod.rs"]
 mod common;
 mod drops;
+mod left;
 mod loops;
 mod observations;
 #[path = "../../../link/tests/processes/proxy.rs"]

@@ -172,7 +172,7 @@ fn what_is_kept_for_the_run_takes_no_room_of_a_restarted_machine() {
     // The other machine decides when it starts, and never does.
     let starting = std::thread::spawn(move || rack.agree(&facts(), 10 * LONG));
     let introduction = json!({ "Introduction": { "machine": "desk", "facts": facts() } });
-    let early = json!({ "Gone": { "edge": 0 } });
+    let early = json!({ "Idle": { "cycle": 0 } });
     for program in 1..=3 {
         let clock = Clock::start();
         let now = Arc::new(move || clock.now());
