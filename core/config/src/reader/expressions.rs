@@ -20,6 +20,9 @@ pub(super) fn check(
 ) {
     match value {
         Value::String(text) if schema["format"] == FORMAT => {
+            if is_too_short(schema, text) {
+                return;
+            }
             if let Err(reason) = expressions.check(text) {
                 let hint = plain_text(text);
                 findings.report(&place.span, Problem::BadExpression { reason, hint });
@@ -45,6 +48,13 @@ pub(super) fn check(
     }
 }
 
+/// Whether a text has too few characters for its schema, as an empty one most often: that is reported with the other
+/// errors of the schema.
+fn is_too_short(schema: &Value, text: &str) -> bool {
+    let least = schema.get("minLength").and_then(Value::as_u64);
+    least.is_some_and(|least| (text.chars().count() as u64) < least)
+}
+
 /// What to write for a text that looks like none of jq: a URL or a word.
 fn plain_text(text: &str) -> Option<String> {
     let is_word = |it: char| it.is_ascii_alphanumeric() || it == '_';
@@ -61,5 +71,65 @@ fn plain_text(text: &str) -> Option<String> {
             "this is an expression of jq: '.{text}' is the field of that name, and '\"{text}\"' the text"
         )),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::testing::plugins;
+    use super::super::{NoFiles, Surroundings, read_tested};
+    use super::*;
+    use crate::manifest::Manifest;
+
+    /// No text is an expression.
+    struct AllWrong;
+
+    impl Expressions for AllWrong {
+        fn check(&self, _: &str) -> Result<(), String> {
+            Err("there is no filter".to_owned())
+        }
+    }
+
+    /// The errors of a config of a plugin with a key `jq` of at least one character, and a key `any` of any length.
+    fn errors(config: &str) -> Vec<String> {
+        let manifest = json!({
+            "name": "jq-source", "role": "stage", "doc": "", "effects": [], "inputs": [],
+            "outputs": [{ "name": "out", "schema": "*" }],
+            "config": {
+                "type": "object",
+                "properties": {
+                    "jq": { "type": "string", "minLength": 1, "format": "jq" },
+                    "any": { "type": "string", "format": "jq" },
+                },
+            },
+        });
+        let manifest: Manifest = serde_json::from_value(manifest).unwrap();
+        let plugins = plugins().with(manifest);
+        let text = format!("[stages.a]\nplugin = \"jq-source\"\nconfig = {config}\n");
+        let given = Surroundings {
+            plugins: &plugins,
+            settings: &[],
+            files: &NoFiles,
+            tests: Some(&AllWrong),
+        };
+        let read = read_tested("x.toml", text.as_bytes(), given);
+        let errors = read.err().unwrap_or_default();
+        errors.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn each_wrong_expression_is_one_error() {
+        let [empty] = &errors("{ jq = '' }")[..] else {
+            panic!("{:?}", errors("{ jq = '' }"));
+        };
+        let words = "x.toml:3:17: `jq` must have at least 1 character, not an empty string";
+        assert_eq!(empty, words);
+        for config in ["{ jq = '.a' }", "{ any = '' }"] {
+            let errors = errors(config);
+            assert_eq!(errors.len(), 1, "{errors:?}");
+            assert!(errors[0].contains("there is no filter"), "{errors:?}");
+        }
     }
 }
