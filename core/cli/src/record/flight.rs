@@ -1,6 +1,5 @@
 //! The flight recorder: what the program adds to the runtime's.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,14 +39,15 @@ pub struct FlightOptions<'a> {
     pub plugin_dirs: &'a [PathBuf],
 }
 
-/// The command that replays a file.
+/// The command that replays a file. Which stages it can run again is decided when a file is written: each stage costs a
+/// check of the others, and most runs write no file.
 struct ReplayCommand {
     /// The flags that name folders of plugins.
     plugins: String,
-    /// The flags by which a stage runs again, if it has failed. `None`: no flags run one again.
-    of_failed: HashMap<String, Option<String>>,
-    /// The same if no stage has failed.
-    otherwise: Option<String>,
+    /// The run.
+    about: About,
+    /// The plugins at the start of the run.
+    catalogue: Catalogue,
 }
 
 impl FlightRecorder {
@@ -115,22 +115,16 @@ impl ReplayCommand {
     fn new(plugin_dirs: &[PathBuf], about: &About, catalogue: &Catalogue) -> Self {
         let plugins = plugin_dirs.iter();
         let plugins = plugins.map(|folder| format!(" --plugin-dir {}", quoted(folder)));
-        let stages = about.stages.iter();
-        let of_failed = stages.map(|stage| {
-            let flags = Replay::flags(about, Some(&stage.name), catalogue);
-            (stage.name.clone(), flags)
-        });
         Self {
             plugins: plugins.collect(),
-            of_failed: of_failed.collect(),
-            otherwise: Replay::flags(about, None, catalogue),
+            about: about.clone(),
+            catalogue: catalogue.clone(),
         }
     }
 
     /// The command for a file. `None`: a replay would run no stage again.
     fn text(&self, path: &Path, failed: Option<&str>) -> Option<String> {
-        let of_failed = failed.and_then(|stage| self.of_failed.get(stage));
-        let flags = of_failed.unwrap_or(&self.otherwise).as_ref()?;
+        let flags = Replay::flags(&self.about, failed, &self.catalogue)?;
         let (path, plugins) = (quoted(path), &self.plugins);
         let command = format!("flowpipe replay {path} {flags}");
         Some(format!("{}{plugins}", command.trim_end()))
