@@ -315,6 +315,52 @@ from = "windows"
     );
 }
 
+/// Lines and responses carry no picture, whatever their schema is, also where another stage passes them on.
+#[test]
+fn check_finds_messages_without_pictures_where_pictures_are_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = r#"
+[stages.in]
+plugin = "source-jsonl"
+config = { path = "x.jsonl", schema = "flowpipe.frame/1" }
+[stages.hot]
+plugin = "filter"
+from = "in"
+config = { jq = ".celsius > 30" }
+[stages.web]
+plugin = "http-request"
+from = "in"
+config = { servers = ["http://a.org"], url = '"http://a.org/"' }
+[stages.lines]
+plugin = "sink-image"
+from = "in"
+config = { folder = "a" }
+[stages.responses]
+plugin = "sink-image"
+from = "web"
+config = { folder = "b" }
+[stages.passed]
+plugin = "sink-image"
+from = "hot"
+config = { folder = "c" }
+"#;
+    let check = |text: &str| run(&["check", "--json", &pipeline(folder.path(), text)]);
+    let error = |line: u64, from: &str, to: &str| {
+        let message = format!("`{from}.out` carries nothing, but `{to}.in` carries a picture");
+        (line, 8, message)
+    };
+    let found = errors(&check(text).expect(78));
+    assert_eq!(
+        found,
+        [error(15, "in", "lines"), error(19, "web", "responses")]
+    );
+    // What is passed on is known where all edges are.
+    let (before, after) = text.split_once("[stages.lines]").unwrap();
+    let (_, passed) = after.split_once("[stages.passed]").unwrap();
+    let found = errors(&check(&format!("{before}[stages.passed]{passed}")).expect(78));
+    assert_eq!(found, [error(15, "hot", "passed")]);
+}
+
 /// Text where an expression is expected is explained, and a request without header fields of the environment is not said to
 /// have any.
 #[test]

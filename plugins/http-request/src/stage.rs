@@ -48,7 +48,11 @@ impl Stage for HttpRequest {
     }
 
     fn outputs() -> Vec<Port> {
-        vec![Port::new("out", "*").with_schema_key("schema")]
+        vec![
+            Port::new("out", "*")
+                .carrying([Carried::Nothing])
+                .with_schema_key("schema"),
+        ]
     }
 
     fn new(config: Config, host: &Host) -> Result<Self> {

@@ -4,7 +4,7 @@ use std::ffi::CString;
 use std::io;
 
 use flowpipe_plugin::{
-    Context, Effect, EffectKind, Error, Host, Input, Next, Port, Result, Stage, tracing,
+    Carried, Context, Effect, EffectKind, Error, Host, Input, Next, Port, Result, Stage, tracing,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -94,7 +94,11 @@ impl Stage for SourceJsonl {
     }
 
     fn outputs() -> Vec<Port> {
-        vec![Port::new("out", "*").with_schema_key("schema")]
+        vec![
+            Port::new("out", "*")
+                .carrying([Carried::Nothing])
+                .with_schema_key("schema"),
+        ]
     }
 
     fn new(config: SourceConfig, _: &Host) -> Result<Self> {
