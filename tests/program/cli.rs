@@ -143,7 +143,7 @@ file = "runs/{name}.mcap"
         "  puzzles   capture-puzzles: reads puzzles from /FOLDER/a.txt '/FOLDER/b c.txt' (not there: '/FOLDER/b c.txt')
               config: files = [\"/FOLDER/a.txt\",\"/FOLDER/b c.txt\"]
   solver    solver-search: no effects
-  solver    solver-exec: runs `sh -c 'rm -r *'` in the folder /tmp with the environment PATH=/evil
+  solver    solver-exec: runs `sh -c 'rm -r *'` in the folder /tmp with the environment PATH=/evil (not there: 'sh')
               config: command = [\"sh\",\"-c\",\"rm -r *\"], directory = \"/tmp\", env = {\"PATH\":\"/evil\"}
   planner   planner-minlink: no effects, and confined to that
   actuator  actuator-simulated: writes pictures to /FOLDER/frames/
@@ -157,6 +157,36 @@ Plugins declare these effects; only stages with isolation = \"process\" are conf
     assert_eq!(runs["plugin"], "solver-exec");
     assert_eq!(runs["effects"][0]["effect"], "runs-commands");
     assert_eq!(listed["record"], format!("{place}/runs/{{name}}.mcap"));
+}
+
+#[test]
+fn check_names_folders_and_programs_that_are_not_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = r#"
+[stages.in]
+plugin = "exec"
+config = { command = ["no-such-program"], inputs = {}, outputs = { out = { schema = "x.a/1" } } }
+[stages.lines]
+plugin = "sink-jsonl"
+from = "in"
+config = { path = "no/lines.jsonl" }
+[stages.here]
+plugin = "sink-jsonl"
+from = "in"
+config = { path = "lines.jsonl" }
+"#;
+    let file = pipeline(folder.path(), text);
+    let ran = run(&["check", &file]).expect(0);
+    let no_folder = folder.path().join("no").display().to_string();
+    for missing in ["no-such-program", &no_folder] {
+        let words = format!("(not there: '{missing}')");
+        assert_eq!(ran.stdout.matches(&words).count(), 1, "{ran:#?}");
+    }
+    let listed = run(&["check", "--json", &file]).expect(0).json();
+    let missing = |stage: usize| &listed["stages"][stage]["effects"][0]["missing"];
+    assert_eq!(*missing(0), serde_json::json!(["no-such-program"]));
+    assert_eq!(*missing(1), serde_json::json!([no_folder]));
+    assert!(missing(2).is_null());
 }
 
 /// What keeps the mouse safe is on by default, and a pipeline may turn it off.

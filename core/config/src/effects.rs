@@ -1,11 +1,12 @@
 //! The effects of a whole pipeline.
 
-use std::path::{Path, PathBuf};
+mod absent;
+
+use std::path::PathBuf;
 
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::manifest::Manifest;
 pub use crate::manifest::effects::{Effect, EffectKind, Effects, UnknownEffect, state_folder};
 use crate::pipeline::Pipeline;
 use crate::reader::Plugins;
@@ -32,7 +33,7 @@ pub struct Described {
     pub kind: EffectKind,
     /// The description.
     pub words: String,
-    /// Files and folders that it is to read, and that are not there.
+    /// What it needs and is not there: files and folders to read, the folders of files to write, and programs to run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<PathBuf>,
 }
@@ -81,21 +82,7 @@ fn describe(
     let described = effects.map(|effect| Described {
         kind: effect.kind,
         words: effect.in_words(&manifest, config, &elsewhere),
-        missing: missing(effect, &manifest, config),
+        missing: absent::of(effect, &manifest, config),
     });
     Some(described.collect())
-}
-
-/// What an effect is to read and is not there. A file of the user's state need not be.
-fn missing(effect: &Effect, manifest: &Manifest, config: &Value) -> Vec<PathBuf> {
-    let mut paths = match effect.kind {
-        EffectKind::ReadsFiles if effect.state_file.is_none() => {
-            effect.named_paths(manifest, config)
-        }
-        _ => Vec::new(),
-    };
-    // Patterns name other files than themselves.
-    let is_pattern = |path: &Path| path.to_string_lossy().contains(['*', '?', '[']);
-    paths.retain(|path| !is_pattern(path) && matches!(path.try_exists(), Ok(false)));
-    paths
 }

@@ -21,7 +21,7 @@ pub struct Effect {
     /// The key of the config without which it does not happen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<&'static str>,
-    /// The keys of the config that name the files or folders. Empty: `key` does.
+    /// The keys of the config that name the files or folders, or the program that it runs. Empty: `key` does.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub paths: &'static [&'static str],
     /// The file that it uses when none of these keys is set: its name in the folder `flowpipe` of the user's state, which
@@ -57,7 +57,7 @@ impl Effect {
         self
     }
 
-    /// The same, with the keys of the config that name its files or folders.
+    /// The same, with the keys of the config that name its files or folders, or the program that it runs.
     #[must_use]
     pub const fn with_paths(mut self, keys: &'static [&'static str]) -> Self {
         self.paths = keys;

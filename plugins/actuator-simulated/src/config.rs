@@ -21,6 +21,7 @@ pub struct Config {
     pub subpixel: bool,
     /// Write a picture of each board after the strokes into this folder (made if it is
     /// not there), as PNG.
+    #[schemars(extend("format" = "created-folder"))]
     pub pictures: Option<String>,
 }
 

@@ -35,7 +35,7 @@ impl Capture for CaptureVideo {
          be installed, in a process of its own: on Linux, it may read the file and no other, write none, and reach no server. A camera \
          of Video4Linux is captured until the run ends.";
     const EFFECTS: Option<&'static [Effect]> = Some(&[
-        Effect::new(EffectKind::RunsCommands, "runs `{ffmpeg}`"),
+        Effect::new(EffectKind::RunsCommands, "runs `{ffmpeg}`").with_paths(&["ffmpeg"]),
         Effect::new(EffectKind::ReadsFiles, "reads the video {path}").with_key("path"),
         Effect::new(EffectKind::ReadsFiles, "captures the camera {camera}").with_key("camera"),
     ]);

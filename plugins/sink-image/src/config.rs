@@ -20,7 +20,7 @@ const NAME_PATTERN: &str = r"^_*([^_.\-/\\:{}\p{Cc}][^/\\:{}\p{Cc}]*(\{(number|f
 pub struct Config {
     /// The folder to write pictures into, relative to the pipeline file's folder. It is created. One that exists is
     /// empty, or one that flowpipe has written files into before.
-    #[schemars(length(min = 1))]
+    #[schemars(length(min = 1), extend("format" = "created-folder"))]
     pub folder: String,
     /// The names of the files. `{number}` is replaced by the number of the picture in the folder, `{frame}` by the
     /// number of the frame in the run, each with at least six digits. Without either, each picture replaces the one

@@ -35,6 +35,7 @@ pub struct Config {
     pub timed: bool,
     /// A folder to save a picture of what each step saw in, `01-….png` and so on, of the last frame
     /// that was examined. It is made where it is not there. Slow: to see why a board is not read.
+    #[schemars(extend("format" = "created-folder"))]
     pub steps: Option<PathBuf>,
 }
 

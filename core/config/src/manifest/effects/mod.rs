@@ -31,7 +31,7 @@ pub struct Effect {
     /// The top-level key of the config without which it does not happen. `None`: it always happens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// The keys of the config that name the files or folders. Empty: `key` does.
+    /// The keys of the config that name the files or folders, or the program that it runs. Empty: `key` does.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
     /// The file that it uses when no key names one: its name in the folder of [`state_folder`].
@@ -184,6 +184,9 @@ fn path(value: &Value) -> Option<PathBuf> {
 /// The config key of the folder in which a stage runs its command.
 pub const COMMAND_FOLDER: &str = "directory";
 
+/// The config key of the variables that a stage adds to the environment of its command.
+pub const COMMAND_ENVIRONMENT: &str = "env";
+
 /// What a stage does with the files that a config key names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PathUse {
@@ -332,6 +335,11 @@ impl Manifest {
     #[must_use]
     pub fn has_key(&self, key: &str) -> bool {
         self.property(key).is_some()
+    }
+
+    /// The `format` of a key in the config's schema.
+    pub(crate) fn format(&self, key: &str) -> Option<&str> {
+        self.property(key)?.get("format")?.as_str()
     }
 
     /// The keys of the config's schema.
