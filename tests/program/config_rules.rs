@@ -361,6 +361,41 @@ config = { folder = "c" }
     assert_eq!(found, [error(15, "hot", "passed")]);
 }
 
+#[test]
+fn check_finds_stages_that_would_replace_each_other_s_pictures() {
+    let folder = tempfile::tempdir().unwrap();
+    let check = |first: &str, second: &str| {
+        let stage = |name: &str, config: &str| {
+            format!("[stages.{name}]\nplugin = \"sink-image\"\nfrom = \"in\"\nconfig = {config}\n")
+        };
+        let source = "[stages.in]\nplugin = \"capture-files\"\nconfig = { paths = \"x.png\" }\n";
+        let text = format!(
+            "{source}{}{}",
+            stage("first", first),
+            stage("second", second)
+        );
+        run(&["check", "--json", &pipeline(folder.path(), &text)])
+    };
+    let error = |to: &str| {
+        let message = format!(
+            "`second` writes \"{{frame}}.png\" into the folder {to:?}, and so does `first`: each would replace the \
+             files of the other"
+        );
+        [(11, 21, message)]
+    };
+    let frames = |folder: &str| format!("{{ folder = \"{folder}\", name = \"{{frame}}.png\" }}");
+    // Before the first run, and by another name of a folder that is there.
+    let new = frames("new/pictures");
+    assert_eq!(errors(&check(&new, &new).expect(78)), error("new/pictures"));
+    std::fs::create_dir(folder.path().join("old")).unwrap();
+    let ran = check(&frames("old"), &frames("./old/../old")).expect(78);
+    assert_eq!(errors(&ran), error("./old/../old"));
+    check(&frames("old"), &frames("new")).expect(0);
+    let numbered = "{ folder = \"old\" }";
+    check(numbered, numbered).expect(0);
+    check(&frames("old"), numbered).expect(0);
+}
+
 /// Text where an expression is expected is explained, and a request without header fields of the environment is not said to
 /// have any.
 #[test]

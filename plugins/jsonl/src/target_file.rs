@@ -221,6 +221,22 @@ mod tests {
     }
 
     #[test]
+    fn several_stages_write_one_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.jsonl");
+        std::fs::write(&path, "old\n").unwrap();
+        let open = || TargetFile::open(&path, IfExists::Overwrite).unwrap();
+        let (mut one, mut other) = (open(), open());
+        one.write_line(b"1\n").unwrap();
+        other.write_line(b"2\n").unwrap();
+        one.write_line(b"3\n").unwrap();
+        // One that starts later.
+        let mut last = TargetFile::open(&path, IfExists::Fail).unwrap();
+        last.write_line(b"4\n").unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "1\n2\n3\n4\n");
+    }
+
+    #[test]
     fn an_existing_file_is_kept_unless_the_config_says_otherwise() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| {

@@ -26,7 +26,7 @@ pub struct Config {
     /// number of the frame in the run, each with at least six digits. Without either, each picture replaces the one
     /// before. The name ends in `.png`, `.jpg` or `.jpeg`, which chooses the kind of the file, and has at most 128 bytes.
     #[serde(default = "name")]
-    #[schemars(regex(pattern = NAME_PATTERN), length(max = 128))]
+    #[schemars(regex(pattern = NAME_PATTERN), length(max = 128), extend("format" = "file-names"))]
     pub name: String,
     /// The quality of JPEG files: the higher, the larger.
     #[serde(default = "quality")]

@@ -6,9 +6,9 @@
 //!   `table`) and `values`;
 //! - its meaning: `resolve` (plugins), `wiring` (edges), `flow` (what is passed on along them), `machines`, [`cycle`], `desktops`, `plugin_config` (each config
 //!   against the schema in the plugin's manifest, through `json`), `expressions` (those of configs), [`declared`] (ports
-//!   that a config declares), `shared_files` and `standard_streams` (what two stages can't use at once), with values from
-//!   outside of the file ([`setting`], `given_key`), the files that it names (`named_files`), and the tests of the file
-//!   ([`tested`], read into [`pipeline_test`]).
+//!   that a config declares), `shared_files`, `same_file_names` and `standard_streams` (what two stages can't use at once),
+//!   with values from outside of the file ([`setting`], `given_key`), the files that it names (`named_files`), and the tests
+//!   of the file ([`tested`], read into [`pipeline_test`]).
 //!
 //! [`batch_machines`] reads another kind of file: machines that do batches.
 //!
@@ -40,6 +40,7 @@ pub mod pipeline_test;
 mod plugin_config;
 pub mod problem;
 mod resolve;
+mod same_file_names;
 pub mod setting;
 mod shared_files;
 pub mod source;

@@ -108,6 +108,16 @@ pub enum Problem {
         read: String,
         is_folder: bool,
     },
+    #[error(
+        "`{stage}` writes {names:?} into the folder {folder:?}, and so does `{other}`: each would replace the files of the \
+         other"
+    )]
+    SameFileNames {
+        stage: String,
+        other: String,
+        folder: String,
+        names: String,
+    },
     #[error("[record] names no file")]
     NoRecordFile,
     #[error("[record] in a file with machines: each of them would record")]
@@ -427,6 +437,9 @@ impl Problem {
                 is_folder: true, ..
             } => "name another folder to write into",
             Self::ReadAndWritten { .. } => "name another file to write",
+            Self::SameFileNames { .. } => {
+                "name another folder, or give the files of one of them other names"
+            }
             Self::BadSchemaId { .. } => {
                 "letters, digits, `.`, `-` and `_`, then a slash and a number: \"maker.name/1\""
             }

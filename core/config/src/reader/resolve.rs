@@ -19,8 +19,8 @@ use super::values::wrong_type;
 use super::written::Written;
 use super::written::stage::{WrittenPlugins, WrittenStage};
 use super::{
-    Plugins, Surroundings, cycle, desktops, expressions, flow, machines, plugin_config, setting,
-    shared_files, standard_streams, suggest, wiring,
+    Plugins, Surroundings, cycle, desktops, expressions, flow, machines, plugin_config,
+    same_file_names, setting, shared_files, standard_streams, suggest, wiring,
 };
 use crate::manifest::effects::OneWorker;
 use crate::manifest::{Manifest, Port};
@@ -99,6 +99,7 @@ pub(super) fn resolve(
     }
     pipeline.machines = machines::resolve(written, &pipeline.stages, &wires, findings);
     shared_files::check(stages, &pipeline, given, findings);
+    same_file_names::check(stages, &pipeline, given, findings);
     standard_streams::check(stages, &pipeline, given, findings);
     if findings.is_empty() {
         wiring::check_reached(stages, &manifests, &pipeline.edges, findings);

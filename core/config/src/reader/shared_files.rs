@@ -12,13 +12,13 @@ use crate::manifest::effects::{EffectKind, PathUse};
 use crate::pipeline::Pipeline;
 
 /// A path in the config of a stage.
-struct NamedPath<'a> {
-    of: KnownContestant<'a>,
-    path: &'a str,
-    used: PathUse,
+pub(super) struct NamedPath<'a> {
+    pub of: KnownContestant<'a>,
+    pub path: &'a str,
+    pub used: PathUse,
     /// The stage both reads and writes it.
     is_both: bool,
-    key: GivenKey<'a>,
+    pub key: GivenKey<'a>,
 }
 
 /// Reports each stage that writes what another one on its machine reads. Files that stages keep something in, which they
@@ -68,7 +68,7 @@ pub(super) fn check(
 }
 
 /// The paths that a plugin reads and writes with its config.
-fn named_paths(of: KnownContestant<'_>) -> Vec<NamedPath<'_>> {
+pub(super) fn named_paths(of: KnownContestant<'_>) -> Vec<NamedPath<'_>> {
     let (manifest, config) = (of.manifest, &of.contestant.config);
     let mut named = Vec::new();
     for effect in manifest.effects_with(config).into_iter().flatten() {
