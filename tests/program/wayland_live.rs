@@ -208,7 +208,10 @@ fn frames_of_another_desktop_are_not_played() {
     let ran = player.ended().expect(1);
     for words in [
         format!("shows the desktop \"x11 {}\"", table.screen.display()),
-        format!("acts on \"wlroots {}\"", other.wayland_socket().display()),
+        format!(
+            "acts on \"wlroots (sway) {}\"",
+            other.wayland_socket().display()
+        ),
         "set the key `desktop` of capture-screen and actuator-mouse to the same; for one run: --set \
          capture-screen.desktop=wlroots --set actuator-mouse.desktop=wlroots"
             .to_owned(),

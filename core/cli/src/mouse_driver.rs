@@ -13,8 +13,7 @@ const ANY_WINDOW: &str = "any_window";
 const BY_HAND: &str = "by_hand";
 /// The config key of an actuator that ends the run when the pointer is in a corner of the screen.
 const CORNERS: &str = "corners";
-/// The config key of an actuator that lists what the desktop need not report, and there: where the pointer is, and the
-/// hotkey.
+/// The config key of an actuator that lists what the desktop need not report, and there: where the pointer is.
 const ACCEPT: &str = "accept";
 const POINTER: &str = "pointer";
 
@@ -34,8 +33,6 @@ pub struct MouseDriver {
     pub corners: bool,
     /// Whether it plays also where the desktop does not report it.
     pub accepts_unnoticed: bool,
-    /// Whether it plays also where the desktop does not report the hotkey.
-    pub accepts_no_hotkey: bool,
     /// The way to the desktop that is chosen. `None`: the one that fits the session.
     pub desktop: Option<String>,
 }
@@ -53,7 +50,6 @@ impl MouseDriver {
                 by_hand: is_set(manifest, &contestant.config, BY_HAND).unwrap_or(false),
                 corners: is_set(manifest, &contestant.config, CORNERS).unwrap_or(false),
                 accepts_unnoticed: accepts(&contestant.config, POINTER),
-                accepts_no_hotkey: accepts(&contestant.config, HOTKEY),
                 desktop: desktop(&contestant.config),
             })
         })
@@ -125,7 +121,7 @@ mod tests {
     fn what_the_desktop_need_not_report_is_accepted_by_name() {
         let accepted = json!({ "accept": ["pointer"] });
         assert!(accepts(&accepted, POINTER));
-        assert!(!accepts(&accepted, HOTKEY));
+        assert!(!accepts(&json!({ "accept": ["hotkey"] }), POINTER));
         assert!(!accepts(&json!({ "accept": [] }), POINTER));
         assert!(!accepts(&json!({}), POINTER));
     }

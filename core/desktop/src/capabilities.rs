@@ -2,6 +2,10 @@
 
 use std::fmt;
 
+/// How the names of sessions of sway begin, where its own interface is used. Other compositors with wlroots' protocols report
+/// less.
+pub(crate) const SWAY: &str = "wlroots (sway)";
+
 /// What a desktop reports of what may happen while the mouse plays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capabilities {
@@ -88,7 +92,11 @@ impl Capabilities {
     /// session is called so.
     #[must_use]
     pub fn of_session_name(name: &str) -> Option<Self> {
+        let is_sway = name
+            .strip_prefix(SWAY)
+            .is_some_and(|rest| rest.starts_with(' '));
         match name.split(' ').next()? {
+            _ if is_sway => Some(Self::SWAY),
             "x11" => Some(Self::X11),
             "xwayland" => Some(Self::XWAYLAND),
             "wlroots" => Some(Self::WLROOTS),
@@ -213,10 +221,18 @@ mod tests {
     }
 
     #[test]
-    fn a_session_is_known_by_the_first_word_of_its_name() {
+    fn a_session_is_known_by_how_its_name_begins() {
         for (name, wanted) in [
             ("x11 :0", Some(Capabilities::X11)),
             ("xwayland :0", Some(Capabilities::XWAYLAND)),
+            (
+                "wlroots /run/user/1000/wayland-1",
+                Some(Capabilities::WLROOTS),
+            ),
+            (
+                "wlroots (sway) /run/user/1000/wayland-1",
+                Some(Capabilities::SWAY),
+            ),
             ("mutter unix:path=/run/bus", Some(Capabilities::MUTTER)),
             ("xcap", Some(Capabilities::XCAP)),
             ("x11rb :0", None),

@@ -66,6 +66,10 @@ mod tests {
                 "wlroots /run/user/1000/wayland-1",
                 Some(DesktopChoice::Wlroots),
             ),
+            (
+                "wlroots (sway) /run/user/1000/wayland-1",
+                Some(DesktopChoice::Wlroots),
+            ),
             ("mutter unix:path=/run/bus", Some(DesktopChoice::Mutter)),
             ("portal unix:path=/run/bus", Some(DesktopChoice::Portal)),
             ("xcap", None),

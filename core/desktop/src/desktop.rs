@@ -110,7 +110,8 @@ impl Desktop {
         self.backend.give_up_when(Box::new(is_over));
     }
 
-    /// The way to the desktop and the session that it leads to, such as `x11 :0` or `wlroots /run/user/1000/wayland-1`.
+    /// The way to the desktop and the session that it leads to, such as `x11 :0`, `wlroots /run/user/1000/wayland-1` or
+    /// `wlroots (sway) /run/user/1000/wayland-1`.
     /// Places and windows of desktops with other names are others.
     #[must_use]
     pub fn session_name(&self) -> String {

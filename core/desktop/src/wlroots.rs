@@ -25,7 +25,7 @@ use flowpipe_wayland::{compositors, socket};
 use wayland_client::Connection;
 
 use crate::backend::Backend;
-use crate::capabilities::Capabilities;
+use crate::capabilities::{Capabilities, SWAY};
 use crate::error::{DesktopError, Result};
 use crate::grabber::Grab;
 use crate::hotkey::Hotkey;
@@ -130,7 +130,11 @@ impl Wlroots {
 
 impl Backend for Wlroots {
     fn session_name(&self) -> String {
-        format!("wlroots {}", self.socket.display())
+        let way = match self.sway {
+            Some(_) => SWAY,
+            None => "wlroots",
+        };
+        format!("{way} {}", self.socket.display())
     }
 
     fn capabilities(&self) -> Capabilities {

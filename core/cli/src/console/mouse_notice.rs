@@ -89,7 +89,7 @@ fn unit(frame: &FrameNote) -> String {
 fn stops(driver: &MouseDriver, frame: &FrameNote) -> String {
     let capabilities = capabilities(frame);
     let hotkey = driver.hotkey.as_deref();
-    let hotkey = hotkey.filter(|_| capabilities.hotkey || is_sway(driver, frame));
+    let hotkey = hotkey.filter(|_| capabilities.hotkey);
     let hotkey = hotkey.map(|name| escaped(name).to_string());
     // Some portals report the pointer. Where it is not reported, the run starts only if that is accepted.
     let desktop = frame.desktop.as_deref();
@@ -101,13 +101,6 @@ fn stops(driver: &MouseDriver, frame: &FrameNote) -> String {
         corners: driver.corners && is_noticed,
     };
     stop.in_words()
-}
-
-/// Whether a frame shows sway, which reports keys and windows, of all compositors with wlroots' protocols. On the others, the
-/// run starts only if a missing hotkey is accepted.
-fn is_sway(driver: &MouseDriver, frame: &FrameNote) -> bool {
-    let name = frame.desktop.as_deref().unwrap_or_default();
-    name.starts_with("wlroots ") && (frame.window.is_some() || !driver.accepts_no_hotkey)
 }
 
 /// What the desktop reports that a frame shows. Sources other than capture-screen may not name it: it is that of the
@@ -139,7 +132,6 @@ mod tests {
             by_hand: false,
             corners: false,
             accepts_unnoticed: false,
-            accepts_no_hotkey: false,
             desktop: None,
         }
     }
@@ -185,7 +177,6 @@ mod tests {
             let driver = MouseDriver {
                 by_hand: true,
                 accepts_unnoticed,
-                accepts_no_hotkey: accepts_unnoticed,
                 ..driver(Some("F12"))
             };
             let frame = FrameNote::of("Flow").with_size([600, 700]);
@@ -201,18 +192,13 @@ mod tests {
         assert_eq!(words(&format!("mutter {bus}"), true), hand);
         assert_eq!(words(&format!("portal {bus}"), false), hand);
         assert_eq!(words(&format!("portal {bus}"), true), ctrl_c);
-        let wlroots = "wlroots /run/user/1000/wayland-1";
-        assert_eq!(words(wlroots, true), ctrl_c);
-        // It is sway, else the run would not have started.
-        let sway = "F12 or Ctrl-C in the terminal stops it";
-        assert_eq!(words(wlroots, false), sway);
-        let driver = MouseDriver {
-            accepts_no_hotkey: true,
-            ..driver(Some("F12"))
-        };
-        let window = FrameNote::of("Flow").with_desktop(wlroots).with_window(7);
-        let line = MouseNotice::new(Some(driver), false).line(&window).unwrap();
-        assert!(line.ends_with(sway), "{line}");
+        // Whatever the config accepts, and where a monitor is captured.
+        for accepts_unnoticed in [false, true] {
+            let words = |desktop: &str| words(desktop, accepts_unnoticed);
+            assert_eq!(words("wlroots /run/user/1000/wayland-1"), ctrl_c);
+            let sway = words("wlroots (sway) /run/user/1000/wayland-1");
+            assert_eq!(sway, "F12 or Ctrl-C in the terminal stops it");
+        }
     }
 
     #[test]

@@ -143,6 +143,7 @@ fn a_hand_that_is_not_reported_is_named_beside_the_game() {
         ("x11 :0", false),
         ("mutter unix:path=/run/bus", false),
         ("wlroots /run/user/7/wayland-1", true),
+        ("wlroots (sway) /run/user/7/wayland-1", true),
     ] {
         let mut seen = empty(3);
         seen.frame = seen.frame.with_desktop(desktop);
