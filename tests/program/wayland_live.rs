@@ -14,7 +14,7 @@ use crate::screen::wait_for;
 use crate::sway::Sway;
 use crate::wayland_boards::{
     SLOW, is_down, is_released, leads_on_by_a_key, lets_go, mid_drag, plays, plays_few,
-    plays_isolated, plays_small_cells, was_stopped,
+    plays_isolated, plays_small_cells, plays_what_opens_later, was_stopped,
 };
 use crate::wayland_screens::{SWAY, SWAY_MONITOR};
 use crate::wayland_window::WaylandWindow;
@@ -32,6 +32,14 @@ fn ten_boards_of_all_sizes() {
 fn boards_at_other_scales() {
     for scale in ["1.25", "2"] {
         plays_small_cells(sway(scale), SWAY);
+    }
+}
+
+/// On a scaled monitor, sway reports the size of a new window before the game has it.
+#[test]
+fn a_game_that_opens_during_the_run_is_played() {
+    for scale in ["1", "1.25"] {
+        plays_what_opens_later(sway(scale), SWAY);
     }
 }
 

@@ -47,6 +47,11 @@ fn plays_sizes<S: LiveScreen>(screen: S, configs: Configs, sizes: &str, boards: 
         &["--size", sizes, "--seed", "11", "--time-trial", "1h"],
     );
     let report = boards_played(&table, &pipeline(configs, boards));
+    were_played(&table, &report, boards);
+}
+
+/// So many boards were played, and none of the pointer's events came when the board took none.
+fn were_played<S: LiveScreen>(table: &Table<S>, report: &Value, boards: usize) {
     assert_eq!(report["boards"]["accepted"], boards, "{report:#}");
     table.wait_for("solved", boards);
     for line in table.log() {
@@ -55,6 +60,31 @@ fn plays_sizes<S: LiveScreen>(screen: S, configs: Configs, sizes: &str, boards: 
         }
     }
     assert_eq!(table.count("press"), table.count("release"));
+}
+
+/// Plays boards of a game whose window opens while the run waits for it.
+pub fn plays_what_opens_later<S: LiveScreen>(screen: S, configs: Configs) {
+    let sizes = ["--size", SMALL_CELLS, "--seed", "11", "--time-trial", "1h"];
+    let game = [configs.game, &sizes].concat();
+    let mut table = Table::on(screen, &game);
+    table.close_game();
+    let printed = tempfile::NamedTempFile::new().unwrap();
+    let player = table.play_as(&pipeline(configs, 2), &["--json", "-v"], |command| {
+        command.stderr(printed.reopen().unwrap());
+    });
+    wait_for("the run", || {
+        let text = std::fs::read_to_string(printed.path()).unwrap();
+        text.contains("window").then_some(())
+    });
+    table.open_game(&game);
+    let ran = player.ended();
+    assert_eq!(
+        ran.code,
+        Some(0),
+        "{}",
+        std::fs::read_to_string(printed.path()).unwrap()
+    );
+    were_played(&table, &ran.json(), 2);
 }
 
 /// Plays two boards with the screen and the mouse in processes of their own.
