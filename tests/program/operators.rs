@@ -73,10 +73,10 @@ fn a_replay_runs_expressions_again() {
 #[test]
 fn an_expression_without_an_end_is_ended_by_the_timeout() {
     let folder = tempfile::tempdir().unwrap();
-    // Each comparison takes long, so that no other limit is reached before.
+    // Each search in the text takes long, so that no other limit is reached before.
     let stage = "plugin = \"map\"\ntimeout = \"300ms\"\non_error = \"skip\"\n\
-                 config = { jq = \"if . == 2 then [range(20000)] as $a | [range(20000)] as $b | \
-                 reduce range(200000) as $i (0; if $a == $b then . + 1 else . end) else . end\" }";
+                 config = { jq = 'if . == 2 then (\"abc\" * 1000) as $text | \
+                 reduce range(100000) as $i (0; if $text | test(\"[a-c]+x\") then . + 1 else . end) else . end' }";
     std::fs::write(folder.path().join("in.jsonl"), "1\n2\n3\n").unwrap();
     let report = run(&["run", &file(folder.path(), stage), "--json"])
         .expect(0)
