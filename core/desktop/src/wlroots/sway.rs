@@ -18,6 +18,7 @@ use flowpipe_process::patience::Patience;
 use flowpipe_wayland::{LIMIT, socket};
 use rustix::process::Pid;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 use crate::error::{DesktopError, Result};
 use crate::window::WindowId;
@@ -133,7 +134,7 @@ impl Sway {
         let subscribed = || {
             let mut stream = self.open()?;
             let answer = exchange(&mut stream, SUBSCRIBE, kinds)?;
-            match serde_json::from_slice::<CommandEnd>(&answer)?.success {
+            match parse::<CommandEnd>(&answer)?.success {
                 true => Events::new(stream),
                 false => Err(io::Error::other("it sends no events")),
             }
@@ -260,8 +261,13 @@ fn no_sway() -> io::Error {
 }
 
 /// Reads an answer, which is JSON.
-fn read<T: for<'a> Deserialize<'a>>(answer: &[u8]) -> Result<T> {
-    serde_json::from_slice(answer).map_err(|error| DesktopError::Lost(format!("sway: {error}")))
+fn read<T: DeserializeOwned>(answer: &[u8]) -> Result<T> {
+    parse(answer).map_err(|error| DesktopError::Lost(format!("sway: {error}")))
+}
+
+/// Reads JSON. Sway passes titles on as programs have set them, and they need not be UTF-8.
+fn parse<T: DeserializeOwned>(json: &[u8]) -> serde_json::Result<T> {
+    serde_json::from_str(&String::from_utf8_lossy(json))
 }
 
 #[cfg(test)]

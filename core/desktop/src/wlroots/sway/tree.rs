@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use super::parse;
 use super::settling::Sizes;
 use crate::own::OwnProcesses;
 use crate::rect::Rect;
@@ -114,7 +115,7 @@ impl Tree {
     /// # Errors
     /// When it is something else.
     pub(super) fn read(answer: &[u8]) -> serde_json::Result<Self> {
-        let root: Node = serde_json::from_slice(answer)?;
+        let root: Node = parse(answer)?;
         let (mut windows, mut hidden) = (Vec::new(), Vec::new());
         let mut gathered = Gathered {
             windows: &mut windows,
@@ -316,6 +317,19 @@ mod tests {
                 "elsewhere: on workspace \"2\", which no monitor shows",
             ]
         );
+    }
+
+    #[test]
+    fn a_title_that_is_not_utf_8_hides_no_window() {
+        let windows = json!([window("caf?", true), window("game", true)]);
+        let mut answer = node("root", "root", windows).to_string().into_bytes();
+        for byte in answer.iter_mut().filter(|byte| **byte == b'?') {
+            // As Latin-1 has it.
+            *byte = 0xE9;
+        }
+        let titled = Tree::read(&answer).unwrap().titled(&OwnProcesses::find());
+        let titles: Vec<_> = titled.into_iter().map(|it| it.title).collect();
+        assert_eq!(titles, ["game", "caf\u{fffd}"]);
     }
 
     #[test]
