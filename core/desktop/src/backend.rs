@@ -22,7 +22,7 @@ pub(crate) trait Backend: Send + Sync {
     fn no_windows(&self) -> DesktopError {
         DesktopError::Unsupported("where windows are")
     }
-    /// What to set so that the desktop reports more, as a clause. `None`: nothing.
+    /// What to set so that the desktop reports more, or why what is set does not work, as a clause. `None`: nothing.
     fn missing_variable(&self) -> Option<String> {
         None
     }

@@ -125,7 +125,7 @@ impl Desktop {
     }
 
     /// What to set so that this desktop reports more, as a clause: sway reports windows and the hotkey only where SWAYSOCK
-    /// names its own socket. `None`: nothing.
+    /// names its own socket. Where it names it and the socket does not work, why. `None`: nothing.
     #[must_use]
     pub fn missing_variable(&self) -> Option<String> {
         self.backend.missing_variable()

@@ -49,6 +49,8 @@ pub(crate) struct Wlroots {
     sway: Option<Arc<Sway>>,
     /// The path of sway's own socket, where SWAYSOCK does not name it.
     unnamed_sway: Option<PathBuf>,
+    /// Why sway's own socket does not work, where SWAYSOCK names it.
+    sway_failure: Option<String>,
     own: OwnProcesses,
     /// What the death of this program would leave at sway.
     #[cfg(feature = "input")]
@@ -78,6 +80,7 @@ impl Wlroots {
         let backend = connection.backend();
         let mut found = Self {
             unnamed_sway: None,
+            sway_failure: None,
             socket,
             outputs: Mutex::new(outputs),
             sway: None,
@@ -96,12 +99,15 @@ impl Wlroots {
         };
         found.unnamed_sway = found.find_sway(backend.poll_fd());
         if let Some((path, error)) = failed {
+            // To name a socket again that has just failed would help nobody.
+            let named = found.unnamed_sway.take_if(|own| is_same_file(own, path));
             let remedy = found.missing_variable().map(|it| format!(": {it}"));
+            let failure = format!("SWAYSOCK={}: {error}", path.display());
             tracing::warn!(
-                "SWAYSOCK={}: {error}: windows are not known{}",
-                path.display(),
+                "{failure}: windows are not known{}",
                 remedy.unwrap_or_default()
             );
+            found.sway_failure = named.map(|_| failure);
         }
         Ok(Some(found))
     }
@@ -145,6 +151,11 @@ impl Backend for Wlroots {
     }
 
     fn missing_variable(&self) -> Option<String> {
+        if let Some(failure) = &self.sway_failure {
+            return Some(format!(
+                "this compositor is sway, whose own socket does not work: {failure}: check that `swaymsg -t get_tree` answers"
+            ));
+        }
         let path = self.unnamed_sway.as_ref()?;
         let variable = compositors::variable("SWAYSOCK", path);
         Some(format!(
@@ -242,6 +253,14 @@ pub(crate) fn process_of_session() -> Option<u32> {
     let socket = socket::open(&session_socket().ok()?).ok()?;
     let process = socket::peer(socket.as_fd())?;
     u32::try_from(process.as_raw_nonzero().get()).ok()
+}
+
+/// Whether two paths lead to the same file.
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    match (one.canonicalize(), other.canonicalize()) {
+        (Ok(one), Ok(other)) => one == other,
+        _ => false,
+    }
 }
 
 fn connection(socket: &Path) -> Result<Connection> {

@@ -14,6 +14,7 @@ mod wayland_click;
 #[path = "../../../tests/support/wayland_window.rs"]
 mod wayland_window;
 
+use std::os::unix::net::UnixListener;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use flowpipe_desktop::input::{Input, PlaceReports};
@@ -346,6 +347,24 @@ fn a_monitor_that_gives_no_picture_for_a_moment_does_not_end_the_capture() {
     let error = is_seen(&mut desktop.grabber().unwrap()).unwrap_err();
     let words = "no picture of MADE-UP for 2s: switch the monitor on";
     assert!(error.contains(words), "{error}");
+}
+
+/// As of a sway that has no time for it.
+#[test]
+fn a_socket_of_sway_s_own_that_does_not_answer_is_not_advised_again() {
+    let compositor = MadeUpCompositor::start(Flaws::default());
+    let own = compositor.socket().with_file_name("sway-ipc.0.0.sock");
+    // Of the same process as the compositor. Nobody reads what comes.
+    let _listener = UnixListener::bind(&own).unwrap();
+    let connect = |sway| Desktop::connect_wlroots(&compositor.socket(), sway).unwrap();
+    let advice = connect(None).missing_variable().unwrap();
+    assert!(advice.contains("`export SWAYSOCK="), "{advice}");
+    let advice = connect(Some(own.as_path())).missing_variable().unwrap();
+    let failure = format!("SWAYSOCK={}: ", own.display());
+    for words in [failure.as_str(), "it has not answered for 2s"] {
+        assert!(advice.contains(words), "{advice}");
+    }
+    assert!(!advice.contains("export"), "{advice}");
 }
 
 #[test]

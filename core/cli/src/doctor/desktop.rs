@@ -12,7 +12,7 @@ const NO_MOUSE_ADVICE: &str =
     "games can be captured, not played: this desktop does not let programs control the mouse";
 const NO_DESKTOP_ADVICE: &str =
     "nothing can be captured or played there: see the check of the Wayland session";
-const SWAY_ADVICE: &str = "set SWAYSOCK as the advice of the check wayland says, and check again: windows and the hotkey are \
+const SWAY_ADVICE: &str = "follow the advice of the check wayland about SWAYSOCK, and check again: windows and the hotkey are \
      reported then";
 
 /// The desktop of a session. `compositor`: of a Wayland session, if it answers. `is_xwayland`: whether the X server of a display
@@ -172,7 +172,7 @@ mod tests {
         assert_eq!(unnamed(false), "without SWAYSOCK");
         assert_eq!(unnamed(true), "SWAYSOCK does not answer");
         let advice = finding.advice.unwrap();
-        assert!(advice.contains("set SWAYSOCK"), "{advice}");
+        assert!(advice.contains("about SWAYSOCK"), "{advice}");
         assert!(!advice.contains("accept"), "{advice}");
     }
 
