@@ -53,8 +53,9 @@ pub struct WaylandWindow {
     events: Arc<Mutex<Vec<PointerEvent>>>,
 }
 
-/// What the process of a window gets: socket, title, width, height, red, green, blue.
+/// What the process of a window gets: socket, title, width, height, colour, and the title of its dialog, if it has one.
 const DESCRIPTION: &str = "FLOWPIPE_TEST_WINDOW";
+type Description = (PathBuf, String, i32, i32, [u8; 3], Option<String>);
 /// What it prints once the window is shown.
 const SHOWN: &str = "shown";
 
@@ -66,12 +67,36 @@ impl WaylandWindow {
     ///
     /// # Panics
     /// When the compositor does not answer.
-    pub fn open(socket: &Path, title: &str, [width, height]: [u32; 2], colour: [u8; 3]) -> Self {
-        let description = serde_json::json!([socket, title, width, height, colour]).to_string();
+    pub fn open(socket: &Path, title: &str, size: [u32; 2], colour: [u8; 3]) -> Self {
+        Self::open_all(socket, title, size, colour, None)
+    }
+
+    /// The same with a dialog of its own, which looks like it. What the pointer and the keyboard do is noted of both.
+    ///
+    /// # Panics
+    /// As [`WaylandWindow::open`].
+    pub fn open_with_dialog(
+        socket: &Path,
+        title: &str,
+        size: [u32; 2],
+        colour: [u8; 3],
+        dialog: &str,
+    ) -> Self {
+        Self::open_all(socket, title, size, colour, Some(dialog))
+    }
+
+    fn open_all(
+        socket: &Path,
+        title: &str,
+        [width, height]: [u32; 2],
+        colour: [u8; 3],
+        dialog: Option<&str>,
+    ) -> Self {
+        let description = serde_json::json!([socket, title, width, height, colour, dialog]);
         let itself = std::env::current_exe().expect("a test knows its own file");
         let mut process = Command::new(itself)
             .args(["--exact", "window_process", "--ignored", "--nocapture"])
-            .env(DESCRIPTION, description)
+            .env(DESCRIPTION, description.to_string())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .spawn()
@@ -138,7 +163,7 @@ pub fn run_window() {
     let Ok(description) = std::env::var(DESCRIPTION) else {
         return;
     };
-    let (socket, title, width, height, colour): (PathBuf, String, i32, i32, [u8; 3]) =
+    let (socket, title, width, height, colour, dialog): Description =
         serde_json::from_str(&description).expect("a window's description");
     let stream = UnixStream::connect(socket).expect("the compositor answers");
     let connection = Connection::from_socket(stream).expect("the compositor answers");
@@ -150,34 +175,41 @@ pub fn run_window() {
     let shm: WlShm = globals.bind(&handle, 1..=1, ()).expect(missing);
     let shell: XdgWmBase = globals.bind(&handle, 1..=1, ()).expect(missing);
     let _seat: WlSeat = globals.bind(&handle, 1..=5, ()).expect(missing);
-    let surface = compositor.create_surface(&handle, ());
-    let xdg_surface = shell.get_xdg_surface(&surface, &handle, ());
-    let toplevel = xdg_surface.get_toplevel(&handle, ());
-    toplevel.set_title(title);
-    toplevel.set_min_size(width, height);
-    toplevel.set_max_size(width, height);
-    surface.commit();
     let mut state = State {
         buffer: solid(&shm, [width, height], colour, &handle),
-        surface,
-        is_shown: false,
+        shown: Vec::new(),
         pointer: None,
         keyboard: None,
     };
-    while !state.is_shown {
-        queue
-            .blocking_dispatch(&mut state)
-            .expect("the compositor answers");
+    let mut parent: Option<XdgToplevel> = None;
+    for title in [Some(title), dialog].into_iter().flatten() {
+        let surface = compositor.create_surface(&handle, ());
+        let xdg_surface = shell.get_xdg_surface(&surface, &handle, surface.clone());
+        let toplevel = xdg_surface.get_toplevel(&handle, ());
+        toplevel.set_title(title);
+        toplevel.set_min_size(width, height);
+        toplevel.set_max_size(width, height);
+        if parent.is_some() {
+            toplevel.set_parent(parent.as_ref());
+        }
+        surface.commit();
+        while !state.shown.contains(&surface) {
+            queue
+                .blocking_dispatch(&mut state)
+                .expect("the compositor answers");
+        }
+        queue.roundtrip(&mut state).expect("the compositor answers");
+        // Only a window that is shown can be the parent of a dialog.
+        parent = Some(toplevel);
     }
-    queue.roundtrip(&mut state).expect("the compositor answers");
     println!("{SHOWN}");
     while queue.blocking_dispatch(&mut state).is_ok() {}
 }
 
 struct State {
     buffer: WlBuffer,
-    surface: WlSurface,
-    is_shown: bool,
+    /// The surfaces of the windows that are shown.
+    shown: Vec<WlSurface>,
     pointer: Option<WlPointer>,
     keyboard: Option<WlKeyboard>,
 }
@@ -195,21 +227,23 @@ fn solid(
     pool.create_buffer(0, width, height, 4 * width, Format::Xrgb8888, handle, ())
 }
 
-impl Dispatch<XdgSurface, ()> for State {
+impl Dispatch<XdgSurface, WlSurface> for State {
     fn event(
         state: &mut Self,
-        surface: &XdgSurface,
+        xdg_surface: &XdgSurface,
         event: xdg_surface::Event,
-        (): &(),
+        surface: &WlSurface,
         _: &Connection,
         _: &QueueHandle<Self>,
     ) {
         if let xdg_surface::Event::Configure { serial } = event {
-            surface.ack_configure(serial);
-            state.surface.attach(Some(&state.buffer), 0, 0);
-            state.surface.damage(0, 0, i32::MAX, i32::MAX);
-            state.surface.commit();
-            state.is_shown = true;
+            xdg_surface.ack_configure(serial);
+            surface.attach(Some(&state.buffer), 0, 0);
+            surface.damage(0, 0, i32::MAX, i32::MAX);
+            surface.commit();
+            if !state.shown.contains(surface) {
+                state.shown.push(surface.clone());
+            }
         }
     }
 }

@@ -123,6 +123,42 @@ fn what_lies_over_a_window_is_known() {
     assert!(!desktop.is_in_front(red, place).unwrap());
 }
 
+/// Sway draws it above, and gives it the presses. It hides the windows of other programs meanwhile.
+#[test]
+fn a_dialog_covers_its_window_that_fills_the_screen() {
+    let sway = Sway::start([1280, 1000], "1");
+    let desktop = connect(&sway);
+    let _green = open(&sway, "green", [500, 500], GREEN);
+    find(&desktop, "green");
+    let socket = sway.wayland_socket();
+    let red = WaylandWindow::open_with_dialog(&socket, "red", [300, 200], RED, "dialog");
+    let window = find(&desktop, "red");
+    find(&desktop, "dialog");
+    sway.command("[title=\"red\"] fullscreen enable");
+    wait_for("the whole screen", || {
+        let place = desktop.place(window).unwrap()?;
+        let is_hidden = desktop.find("green").unwrap().is_none();
+        (is_hidden && [place.width, place.height] == [1280, 1000]).then_some(())
+    });
+    let dialog = find(&desktop, "dialog");
+    let place = desktop.place(dialog).unwrap().unwrap();
+    assert!(!desktop.is_in_front(window, place).unwrap());
+    assert!(desktop.is_in_front(dialog, place).unwrap());
+    // There is the hidden window alone.
+    let beside = Rect {
+        x: 400,
+        y: 400,
+        ..CORNER
+    };
+    assert!(desktop.is_in_front(window, beside).unwrap());
+    let mut input = desktop.input().unwrap();
+    // Without another pointer on this screen, the window learns only now that there is one.
+    input.put([place.x + 100, place.y + 50]).unwrap();
+    wait_for("the pointer", || (!red.events().is_empty()).then_some(()));
+    let clicked = click(&mut *input, &red, [place.x + 20, place.y + 30]);
+    assert_eq!(clicked, [20, 30]);
+}
+
 #[test]
 fn a_window_that_is_hidden_is_reported_with_where_it_is() {
     let sway = Sway::start([1280, 1000], "1");

@@ -37,11 +37,16 @@ struct Ancestors {
 
 /// The workspace of windows in the scratchpad.
 const SCRATCHPAD: &str = "__i3_scratch";
+/// Of `fullscreen_mode`.
+const ON_ALL_MONITORS: u8 = 2;
 
 /// A window that is to be seen.
 #[derive(Clone, Debug)]
 struct Window {
     id: WindowId,
+    layer: Layer,
+    /// The name of its workspace. `None`: it fills all monitors.
+    workspace: Option<String>,
     title: String,
     process: Option<u32>,
     /// With its frame.
@@ -104,8 +109,10 @@ impl From<Area> for Rect {
 /// Above what a window is, from the front.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Layer {
-    Fullscreen,
+    /// Sway reports those behind a fullscreen window as not visible. Those that it shows with one lie over it: dialogs of
+    /// that window.
     Floating,
+    Fullscreen,
     Tiled,
 }
 
@@ -124,8 +131,7 @@ impl Tree {
         gather(root, Layer::Tiled, &Ancestors::default(), &mut gathered);
         // Later windows of a layer are above earlier ones.
         windows.reverse();
-        windows.sort_by_key(|(layer, _)| *layer);
-        let windows = windows.into_iter().map(|(_, window)| window).collect();
+        windows.sort_by_key(|window| window.layer);
         Ok(Self { windows, hidden })
     }
 
@@ -168,9 +174,9 @@ impl Tree {
 
     /// Whether a window is to be seen and no other lies over a rectangle.
     pub fn is_in_front(&self, window: WindowId, rect: Rect) -> bool {
-        self.find(window).is_some_and(|(index, _)| {
-            let mut above = self.windows[..index].iter();
-            !above.any(|other| other.outside.intersection(rect).is_some())
+        self.find(window).is_some_and(|(index, this)| {
+            let mut before = self.windows[..index].iter();
+            !before.any(|it| it.may_cover(this) && it.outside.intersection(rect).is_some())
         })
     }
 
@@ -179,7 +185,7 @@ impl Tree {
         let Some((index, this)) = self.find(window) else {
             return Vec::new();
         };
-        let above = self.windows[..index].iter();
+        let above = self.windows[..index].iter().filter(|it| it.may_cover(this));
         let others = above.filter(|it| it.process.is_none() || it.process != this.process);
         let parts = others.filter_map(|other| other.outside.intersection(rect));
         parts.collect()
@@ -188,6 +194,18 @@ impl Tree {
     fn find(&self, window: WindowId) -> Option<(usize, &Window)> {
         let mut windows = self.windows.iter().enumerate();
         windows.find(|(_, it)| it.id == window)
+    }
+}
+
+impl Window {
+    /// Whether it lies over another one that comes later in the list, where both are.
+    fn may_cover(&self, other: &Self) -> bool {
+        // A floating window that reaches over from the workspace of another monitor is behind a fullscreen one.
+        let is_behind = self.layer == Layer::Floating
+            && other.layer == Layer::Fullscreen
+            && other.workspace.is_some()
+            && self.workspace != other.workspace;
+        !is_behind
     }
 }
 
@@ -207,7 +225,7 @@ impl HiddenWindow {
 
 /// What was gathered.
 struct Gathered<'a> {
-    windows: &'a mut Vec<(Layer, Window)>,
+    windows: &'a mut Vec<Window>,
     hidden: &'a mut Vec<HiddenWindow>,
 }
 
@@ -235,6 +253,11 @@ fn gather(node: Node, layer: Layer, ancestors: &Ancestors, to: &mut Gathered<'_>
         };
         let window = Window {
             id: WindowId(node.id),
+            layer,
+            workspace: match node.fullscreen_mode {
+                ON_ALL_MONITORS => None,
+                _ => ancestors.workspace.clone(),
+            },
             title: node.name.unwrap_or_default(),
             process: node.pid.and_then(|pid| u32::try_from(pid).ok()),
             outside: Rect {
@@ -250,7 +273,7 @@ fn gather(node: Node, layer: Layer, ancestors: &Ancestors, to: &mut Gathered<'_>
             sizes,
             has_keyboard: node.focused,
         };
-        to.windows.push((layer, window));
+        to.windows.push(window);
     } else if node.visible == Some(false) {
         to.hidden.push(HiddenWindow {
             title: node.name.unwrap_or_default(),
@@ -264,7 +287,7 @@ fn gather(node: Node, layer: Layer, ancestors: &Ancestors, to: &mut Gathered<'_>
         gather(child, layer, &ancestors, to);
     }
     for child in node.floating_nodes {
-        gather(child, layer.min(Layer::Floating), &ancestors, to);
+        gather(child, Layer::Floating, &ancestors, to);
     }
 }
 
@@ -285,6 +308,43 @@ mod tests {
         let mut window = node("con", name, json!([]));
         (window["visible"], window["pid"]) = (is_visible.into(), 4_000_000_000_u32.into());
         window
+    }
+
+    /// A workspace with floating windows.
+    fn floating(name: &str, windows: Value) -> Value {
+        let mut workspace = node("workspace", name, json!([]));
+        workspace["floating_nodes"] = windows;
+        workspace
+    }
+
+    #[test]
+    fn a_floating_window_that_is_shown_with_a_fullscreen_one_covers_it() {
+        let mut game = window("game", true);
+        (game["id"], game["fullscreen_mode"]) = (json!(2), json!(1));
+        let dialog = window("dialog", true);
+        let is_covered = |workspaces: Value| {
+            let root = node("root", "root", workspaces);
+            let tree = Tree::read(root.to_string().as_bytes()).unwrap();
+            let place = tree.place(WindowId(2)).unwrap();
+            !tree.is_in_front(WindowId(2), place)
+        };
+        assert!(!is_covered(json!([floating("1", json!([game]))])));
+        for both in [json!([game, dialog]), json!([dialog, game])] {
+            assert!(is_covered(json!([floating("1", both)])));
+        }
+        let mut tiled = node("workspace", "1", json!([game]));
+        tiled["floating_nodes"] = json!([dialog]);
+        assert!(is_covered(json!([tiled])));
+        // Sway hides what belongs to another program.
+        let behind = json!([window("behind", false), game]);
+        assert!(!is_covered(json!([floating("1", behind)])));
+        // It reaches over from another monitor, where sway does not hide it.
+        let beside = floating("2", json!([dialog]));
+        let game_alone = floating("1", json!([game]));
+        assert!(!is_covered(json!([game_alone, beside])));
+        game["fullscreen_mode"] = json!(ON_ALL_MONITORS);
+        let game_alone = floating("1", json!([game]));
+        assert!(is_covered(json!([game_alone, beside])));
     }
 
     #[test]
