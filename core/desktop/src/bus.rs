@@ -161,7 +161,7 @@ impl Bus {
     /// Has something done, and does not wait. What is sent later is done later.
     #[cfg(all(feature = "input", feature = "mutter"))]
     pub(crate) fn send(&self, message: &Message) -> zbus::Result<()> {
-        self.connection.send(message)
+        send(&self.connection, message, LIMIT)
     }
 }
 
@@ -196,6 +196,15 @@ where
         io::Error::new(io::ErrorKind::TimedOut, why)
     })??;
     answer.body().deserialize()
+}
+
+/// Sends a message, and waits until the bus has room for it: with a button down, not without a limit.
+#[cfg(all(feature = "input", feature = "mutter"))]
+fn send(connection: &Connection, message: &Message, limit: Duration) -> zbus::Result<()> {
+    wait_for(connection.inner().send(message), limit).ok_or_else(|| {
+        let why = format!("the session's bus has accepted nothing for {limit:?}");
+        io::Error::new(io::ErrorKind::TimedOut, why)
+    })?
 }
 
 /// Wakes a thread that waits for a future.
@@ -310,9 +319,53 @@ fn open(address: Option<&str>) -> zbus::Result<(Connection, UnixStream)> {
 #[cfg(test)]
 mod tests {
     use std::future::{pending, poll_fn};
+    #[cfg(all(feature = "input", feature = "mutter"))]
+    use std::process::{Child, Command, Stdio};
     use std::time::Instant;
 
     use super::*;
+
+    /// As one that stands still.
+    #[cfg(all(feature = "input", feature = "mutter"))]
+    #[test]
+    fn a_bus_that_stops_reading_is_waited_for_up_to_a_limit() {
+        struct Daemon(Child);
+
+        impl Drop for Daemon {
+            fn drop(&mut self) {
+                // It may have ended by itself.
+                let _ = self.0.kill();
+                let _ = self.0.wait();
+            }
+        }
+
+        let folder = tempfile::tempdir().unwrap();
+        let address = format!("unix:path={}", folder.path().join("bus").display());
+        let started = Command::new("dbus-daemon")
+            .args(["--session", "--nofork", "--nopidfile"])
+            .arg(format!("--address={address}"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        let daemon = Daemon(started.unwrap());
+        let began = Instant::now();
+        let bus = loop {
+            match Bus::connect(Some(&address)) {
+                Ok(bus) => break bus,
+                Err(error) => assert!(began.elapsed() < Duration::from_secs(60), "{error}"),
+            }
+            thread::sleep(Duration::from_millis(10));
+        };
+        let process = rustix::process::Pid::from_child(&daemon.0);
+        rustix::process::kill_process(process, rustix::process::Signal::STOP).unwrap();
+        let message = order(BUS, "NameHasOwner", &"x".repeat(64 << 10)).unwrap();
+        let limit = Duration::from_millis(150);
+        // More than the socket has room for.
+        let mut sent = (0..1000).map(|_| send(&bus.connection, &message, limit));
+        let error = sent.find_map(std::result::Result::err).unwrap().to_string();
+        assert!(error.contains("has accepted nothing for 150ms"), "{error}");
+    }
 
     #[test]
     fn an_answer_is_waited_for_up_to_a_limit() {
