@@ -293,6 +293,24 @@ fn machines_with_different_plugins_name_the_difference() {
     assert!(!log.exists());
 }
 
+/// The links of such files have different numbers of channels.
+#[test]
+fn machines_with_different_numbers_of_stages_name_the_difference() {
+    let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let log = one.path().join("numbers.txt");
+    let desk = there_and_back(one.path(), &log, &address());
+    let more = other.path().join("more.txt");
+    let more = format!(
+        "[stages.more]\nplugin = \"numbers-log\"\nfrom = \"pass\"\nmachine = \"rack\"\n\
+         config = {{ file = {more:?}, pause_us = 1000 }}\n[machines.desk]\n"
+    );
+    let text = std::fs::read_to_string(&desk).unwrap();
+    let rack = pipeline(other.path(), &text.replace("[machines.desk]\n", &more));
+    let mut rack = flowpipe(&["run", &rack, "--machine", "rack"]);
+    differs(&desk, &mut rack, &["the pipeline file"]);
+    assert!(!log.exists());
+}
+
 #[test]
 fn machines_with_different_options_name_the_difference() {
     let folder = tempfile::tempdir().unwrap();

@@ -7,7 +7,7 @@ pub const MAX_PACKET: usize = 48 << 10;
 /// The most bytes of a message's body in one packet.
 pub(crate) const MAX_FRAGMENT: usize = 32 << 10;
 /// The version of the packets. Both ends must have the same.
-pub(crate) const VERSION: u16 = 3;
+pub(crate) const VERSION: u16 = 4;
 
 const MAGIC: [u8; 8] = *b"flowlink";
 
@@ -79,8 +79,6 @@ pub(crate) struct Hello {
     pub attempt: u64,
     /// To be repeated in the answer, which proves that the other program is alive.
     pub nonce: u64,
-    /// How many channels each direction has.
-    pub channels: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,7 +132,6 @@ impl<B: AsRef<[u8]>> Packet<B> {
                 write.bytes(&hello.incarnation.0.to_le_bytes());
                 write.long(hello.attempt);
                 write.long(hello.nonce);
-                write.bytes(&hello.channels.to_le_bytes());
             }
             Self::Welcome(welcome) => {
                 write.byte(kind::WELCOME);
@@ -204,7 +201,6 @@ impl<'a> Packet<&'a [u8]> {
                     incarnation: read.incarnation()?,
                     attempt: read.long()?,
                     nonce: read.long()?,
-                    channels: read.int()?,
                 })
             }
             kind::WELCOME => Self::Welcome(Welcome {
@@ -393,13 +389,12 @@ mod tests {
     }
 
     fn packets() -> impl Strategy<Value = Packet<Vec<u8>>> {
-        let hello = any::<(u128, u64, u64, u32)>().prop_map(|(id, attempt, nonce, channels)| {
+        let hello = any::<(u128, u64, u64)>().prop_map(|(id, attempt, nonce)| {
             Packet::Hello(Hello {
                 version: VERSION,
                 incarnation: Incarnation(id),
                 attempt,
                 nonce,
-                channels,
             })
         });
         let welcome = any::<(u64, u128, u64)>().prop_map(|(nonce, id, received)| {
@@ -494,7 +489,6 @@ mod tests {
             incarnation: Incarnation(1),
             attempt: 1,
             nonce: 1,
-            channels: 1,
         });
         let mut bytes = encoded(&hello);
         bytes.push(0);

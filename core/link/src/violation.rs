@@ -16,14 +16,6 @@ pub enum Violation {
         /// That of this end.
         ours: u16,
     },
-    /// The machines do not run the same pipeline.
-    #[error("has {theirs} channels, and this one {ours}: both must run the same pipeline")]
-    Channels {
-        /// The channels of the other end.
-        theirs: u32,
-        /// The channels of this end.
-        ours: u32,
-    },
     /// A program is connected to itself.
     #[error("is this program itself: its address is that of another machine")]
     Itself,

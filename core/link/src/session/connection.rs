@@ -93,10 +93,6 @@ impl ConnectionState {
         if hello.incarnation == self.own.incarnation {
             return Err(Violation::Itself);
         }
-        let (theirs, ours) = (hello.channels, self.own.channels);
-        if theirs != ours {
-            return Err(Violation::Channels { theirs, ours });
-        }
         self.peer = Some(hello);
         self.welcome = Some(Welcome {
             nonce: hello.nonce,

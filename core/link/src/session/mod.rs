@@ -238,7 +238,6 @@ impl Session {
             incarnation: settings.incarnation,
             attempt: if settings.opens { self.opened } else { 0 },
             nonce: self.random.u64(..),
-            channels: settings.limits.channels,
         };
         if self.connections.len() == MOST_CONNECTIONS {
             let unfinished = self.connections.iter().find(|(_, it)| !it.is_established);

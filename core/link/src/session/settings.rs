@@ -2,7 +2,8 @@
 
 use crate::packet::Incarnation;
 
-/// The limits of a session. Both ends must have the same number of channels.
+/// The limits of a session. The ends may have different numbers of channels: each one uses only those on which the other
+/// one has granted it messages, and it counts as dead when it uses one that the other end does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Channels in each direction.

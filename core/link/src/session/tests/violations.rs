@@ -64,6 +64,42 @@ fn a_message_without_credit_breaks_the_protocol() {
     assert_eq!(violations, [Violation::Replaced]);
 }
 
+/// Such as those of two pipeline files with different numbers of edges: only messages show what differs.
+#[test]
+fn ends_with_different_numbers_of_channels_use_what_both_have() {
+    let usual = settings(true, 2);
+    let limits = Limits {
+        channels: CHANNELS + 1,
+        ..usual.limits
+    };
+    let mut desk = Session::new(settings(false, 1), 1);
+    let mut rack = Session::new(Settings { limits, ..usual }, 2);
+    desk.receive_on(0, CAPACITY);
+    rack.receive_on(0, CAPACITY);
+    let (here, there) = (desk.open(0), rack.open(0));
+    let violations = exchange((&mut desk, here), (&mut rack, there), 0);
+    assert_eq!(violations, []);
+    desk.send(0, Arc::from([1])).unwrap();
+    rack.send(0, Arc::from([2])).unwrap();
+    let violations = exchange((&mut desk, here), (&mut rack, there), 0);
+    assert_eq!(violations, []);
+    for (session, expected) in [(&mut desk, 2), (&mut rack, 1)] {
+        let events = std::iter::from_fn(|| session.next_event());
+        let bodies = events.filter_map(|event| match event {
+            Event::Message { body, .. } => Some(body),
+            _ => None,
+        });
+        assert_eq!(bodies.collect::<Vec<_>>(), [[expected]]);
+    }
+    // What only one end has is not granted to it, and it can grant nothing there.
+    let refusal = rack.refusal(CHANNELS, 1);
+    assert_eq!(refusal, Some(Refusal::NoCredit));
+    rack.receive_on(CHANNELS, CAPACITY);
+    let violations = exchange((&mut desk, here), (&mut rack, there), 0);
+    assert_eq!(violations.first(), Some(&Violation::Channel(CHANNELS)));
+    assert!(!desk.is_connected());
+}
+
 /// Connects two ends again. Returns why an end closed the connection.
 fn reconnect([one, other]: [&mut Session; 2], now_ns: i64) -> Vec<Violation> {
     let (here, there) = (one.open(now_ns), other.open(now_ns));
