@@ -311,6 +311,42 @@ fn machines_with_different_numbers_of_stages_name_the_difference() {
     assert!(!log.exists());
 }
 
+/// Also those of stages that run on other machines.
+#[test]
+fn a_machine_that_lacks_plugins_reports_them_to_the_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("numbers.txt");
+    let file = there_and_back(folder.path(), &log, &address());
+    let none = folder.path().join("plugins");
+    std::fs::create_dir(&none).unwrap();
+    let without_plugins = |machine: &str| {
+        let mut command = flowpipe(&["run", &file, "--machine", machine]);
+        command.env("FLOWPIPE_PLUGIN_PATH", &none);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        Machine(command.spawn().unwrap())
+    };
+    let desk = Machine::start(&file, "desk");
+    let rack = without_plugins("rack");
+    let (desk, rack) = (desk.end().expect(78), rack.end().expect(78));
+    for ran in [&desk, &rack] {
+        for plugin in ["numbers", "numbers-log", "numbers-pass"] {
+            let lack = format!("rack lacks the plugin {plugin}");
+            assert!(ran.stderr.contains(&lack), "{ran:#?}");
+        }
+    }
+    assert!(
+        rack.stderr.contains("unknown plugin `numbers`"),
+        "{rack:#?}"
+    );
+    // Where no machine has them, no one waits for long.
+    let began = Instant::now();
+    for machine in ["desk", "rack"].map(without_plugins) {
+        machine.end().expect(78);
+    }
+    assert!(began.elapsed() < Duration::from_secs(40));
+    assert!(!log.exists());
+}
+
 #[test]
 fn machines_with_different_options_name_the_difference() {
     let folder = tempfile::tempdir().unwrap();

@@ -3,6 +3,7 @@
 mod cycles;
 mod distribution;
 mod ended;
+pub mod lack;
 mod notices;
 mod observed;
 mod observer;
@@ -160,6 +161,44 @@ pub fn facts(
     Ok(Facts(facts))
 }
 
+/// Starts the links to the machines that this one exchanges messages with.
+///
+/// # Errors
+/// When one can't be started, such as for lack of a certificate.
+fn connect(
+    pipeline: &Pipeline,
+    own: usize,
+    clock: Clock,
+) -> Result<(Topology, Vec<(usize, Peer)>), Failure> {
+    let machines = &pipeline.machines;
+    let names: Vec<_> = machines.all.iter().map(|it| it.name.clone()).collect();
+    let links = machines.links(pipeline.edges.iter().copied());
+    let topology = Topology::new(names, own, &links);
+    let mut transports = Vec::new();
+    // A file without a way between two machines is an error.
+    let opens = |peer: &usize| machines.opens(own, *peer) == Some(true);
+    let (called, awaited): (Vec<_>, Vec<_>) = topology.peers.iter().copied().partition(opens);
+    for peer in called {
+        transports.push((peer, true, transports::open(machines, own, peer)?));
+    }
+    let listening = transports::listen(machines, own, &awaited)?;
+    let listening = awaited.into_iter().zip(listening);
+    transports.extend(listening.map(|(peer, transport)| (peer, false, transport)));
+    let mut peers = Vec::new();
+    for (peer, opens, transport) in transports {
+        let now = Arc::new(move || clock.now());
+        let settings = PeerSettings {
+            machine: peer,
+            name: &machines.all[peer].name,
+            edges: pipeline.edges.len(),
+            opens,
+        };
+        let link = Peer::connect(settings, transport, now);
+        peers.push((peer, link.map_err(Failure::from)?));
+    }
+    Ok((topology, peers))
+}
+
 impl OtherMachines {
     /// Connects to the other machines, and waits until all are there and run the same. `wanted`: what this one wants to
     /// have of the whole run.
@@ -174,31 +213,7 @@ impl OtherMachines {
         wanted: Wanted,
     ) -> Result<Self, Failure> {
         let machines = &pipeline.machines;
-        let names: Vec<_> = machines.all.iter().map(|it| it.name.clone()).collect();
-        let links = machines.links(pipeline.edges.iter().copied());
-        let topology = Topology::new(names, own, &links);
-        let mut transports = Vec::new();
-        // A file without a way between two machines is an error.
-        let opens = |peer: &usize| machines.opens(own, *peer) == Some(true);
-        let (called, awaited): (Vec<_>, Vec<_>) = topology.peers.iter().copied().partition(opens);
-        for peer in called {
-            transports.push((peer, true, transports::open(machines, own, peer)?));
-        }
-        let listening = transports::listen(machines, own, &awaited)?;
-        let listening = awaited.into_iter().zip(listening);
-        transports.extend(listening.map(|(peer, transport)| (peer, false, transport)));
-        let mut peers = Vec::new();
-        for (peer, opens, transport) in transports {
-            let now = Arc::new(move || clock.now());
-            let settings = PeerSettings {
-                machine: peer,
-                name: &machines.all[peer].name,
-                edges: pipeline.edges.len(),
-                opens,
-            };
-            let link = Peer::connect(settings, transport, now);
-            peers.push((peer, link.map_err(Failure::from)?));
-        }
+        let (topology, peers) = connect(pipeline, own, clock)?;
         let all: Vec<_> = peers.iter().map(|(_, peer)| peer).collect();
         let notice = notices::missing(&machines.all[own]);
         let observers = agree(&topology, &all, facts, wanted, START_TIMEOUT, notice);

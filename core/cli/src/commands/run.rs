@@ -15,11 +15,11 @@ use crate::console::mouse_notice::MouseNotice;
 use crate::events::{EventForwarder, RunEvent};
 use crate::exit::{Ended, Failure};
 use crate::foreground::{self, Attached, CompletedRun};
-use crate::machines::{self, OtherMachines};
+use crate::machines::{self, OtherMachines, lack};
 use crate::mouse_driver::MouseDriver;
 use crate::mouse_lock::MouseLock;
 use crate::otlp::OtlpExport;
-use crate::pipeline_file::settings;
+use crate::pipeline_file::{ReadFile, settings};
 use crate::prometheus::address::ScrapeListener;
 use crate::record::flight::{FlightOptions, FlightRecorder};
 use crate::record::{LossMode, RecordedRun, RecordingFile, RunRecording};
@@ -41,9 +41,14 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
     // Before the files are read, so that a change meanwhile is reloaded.
     let before = FileStamps::read(&path, &plugins::folders(global));
     let catalogue = plugins::load(global);
-    let read = pipeline_file::read_or_show(&path, &catalogue, &settings, global)?;
-    let Some(file) = read else {
-        return Ok(Ended::BadConfig);
+    let file = match pipeline_file::read_or_outline(&path, &catalogue, &settings, global)? {
+        ReadFile::Valid(file) => file,
+        ReadFile::Wrong(outline) => {
+            if let (Some(outline), Some(machine)) = (outline, &args.machine) {
+                lack::report(&outline, machine, &catalogue, &given_settings(args));
+            }
+            return Ok(Ended::BadConfig);
+        }
     };
     let pipeline = file.pipeline;
     let own = machines::own(&pipeline.machines, args.machine.as_deref())?;
@@ -71,15 +76,7 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
         program: processes::program(),
         ..Options::default()
     };
-    let facts = || {
-        // As they were given: config paths may differ between machines.
-        let settings = [&args.window, &args.profile].map(|it| it.as_deref().unwrap_or_default());
-        let numbers = (args.seconds, args.boards);
-        let set: Vec<_> = args.set.iter().map(|it| it.text.as_str()).collect();
-        // A dry run on one machine alone would press the mouse of another one.
-        let settings = format!("{settings:?} {numbers:?} {set:?} {}", args.dry_run);
-        machines::facts(&pipeline, &catalogue, &file.text, &settings)
-    };
+    let facts = || machines::facts(&pipeline, &catalogue, &file.text, &given_settings(args));
     let wanted = Wanted {
         recording: args.record.is_some(),
         trace: args.trace.is_some(),
@@ -269,4 +266,14 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
     } else {
         Ended::Done
     })
+}
+
+/// What is set besides the file, which all machines of a run must have in common.
+fn given_settings(args: &args::Run) -> String {
+    // As they were given: config paths may differ between machines.
+    let settings = [&args.window, &args.profile].map(|it| it.as_deref().unwrap_or_default());
+    let numbers = (args.seconds, args.boards);
+    let set: Vec<_> = args.set.iter().map(|it| it.text.as_str()).collect();
+    // A dry run on one machine alone would press the mouse of another one.
+    format!("{settings:?} {numbers:?} {set:?} {}", args.dry_run)
 }

@@ -32,6 +32,14 @@ pub struct PipelineFile {
     pub text: String,
 }
 
+/// What was read of a pipeline file.
+pub enum ReadFile {
+    /// All of it.
+    Valid(PipelineFile),
+    /// It has errors, which were shown. What it says without its plugins, if that is valid.
+    Wrong(Option<PipelineFile>),
+}
+
 /// A pipeline and its tests.
 pub struct TestedFile {
     pub path: PathBuf,
@@ -39,6 +47,14 @@ pub struct TestedFile {
     pub tests: Vec<PipelineTest>,
     /// Where the relative paths of the tests start.
     pub folder: Folder,
+}
+
+impl PipelineFile {
+    fn new(pipeline: Pipeline, bytes: &[u8]) -> Self {
+        // Valid UTF-8, unless there are errors in its syntax.
+        let text = String::from_utf8_lossy(bytes).into_owned();
+        Self { pipeline, text }
+    }
 }
 
 /// Compiles expressions as tests do.
@@ -93,23 +109,54 @@ pub fn read(
     catalogue: &Catalogue,
     settings: &[Setting],
 ) -> Result<Result<PipelineFile, Vec<ConfigError>>, Failure> {
-    let bytes = bytes(file)?;
+    Ok(read_from(file, &bytes(file)?, catalogue, settings))
+}
+
+/// Reads the bytes of a pipeline file: see [`read`].
+fn read_from(
+    file: &Path,
+    bytes: &[u8],
+    catalogue: &Catalogue,
+    settings: &[Setting],
+) -> Result<PipelineFile, Vec<ConfigError>> {
     let base = paths::base(file);
     let files = NamedFiles::of(base.as_deref());
     let name = file.display().to_string();
-    let read = reader::read_bytes(&name, &bytes, catalogue, settings, &files);
-    // Valid UTF-8, unless there are errors.
-    let text = || String::from_utf8_lossy(&bytes).into_owned();
-    Ok(read.map(|mut pipeline| {
+    let read = reader::read_bytes(&name, bytes, catalogue, settings, &files);
+    read.map(|mut pipeline| {
         if let Some(base) = &base {
             paths::resolve(&mut pipeline, base, catalogue);
         }
         scripts::note(&mut pipeline, catalogue);
-        PipelineFile {
-            pipeline,
-            text: text(),
+        PipelineFile::new(pipeline, bytes)
+    })
+}
+
+/// Reads a pipeline, or shows its errors and returns what the file says without its plugins.
+///
+/// # Errors
+/// When the file itself can't be read.
+pub fn read_or_outline(
+    file: &Path,
+    catalogue: &Catalogue,
+    settings: &[Setting],
+    global: &Global,
+) -> Result<ReadFile, Failure> {
+    // Once: a pipe can't be read twice.
+    let bytes = bytes(file)?;
+    Ok(match read_from(file, &bytes, catalogue, settings) {
+        Ok(file) => ReadFile::Valid(file),
+        Err(errors) => {
+            show(errors, global);
+            let outline = reader::read_outline(&bytes);
+            ReadFile::Wrong(outline.map(|mut outline| {
+                if let Some(base) = paths::base(file) {
+                    paths::resolve(&mut outline, &base, catalogue);
+                }
+                PipelineFile::new(outline, &bytes)
+            }))
         }
-    }))
+    })
 }
 
 /// The bytes of a file, if it may be a pipeline.

@@ -10,6 +10,8 @@
 //!   with values from outside of the file ([`setting`], `given_key`), the files that it names (`named_files`), and the tests
 //!   of the file ([`tested`], read into [`pipeline_test`]).
 //!
+//! [`read_outline`] reads what is known of a file without its plugins.
+//!
 //! [`batch_machines`] reads another kind of file: machines that do batches.
 //!
 //! A program may compose the text of values that were given elsewhere ([`origin`]).
@@ -36,6 +38,7 @@ mod machines;
 mod named_files;
 mod nul;
 pub mod origin;
+mod outline;
 pub mod pipeline_test;
 mod plugin_config;
 pub mod problem;
@@ -61,6 +64,7 @@ mod tests;
 pub use error::{ConfigError, ErrorRecord};
 pub use named_files::{FileIdentity, NamedFiles, NoFiles};
 pub use origin::{Origin, read_composed};
+pub use outline::read_outline;
 pub use problem::{MAX_BYTES, Problem};
 pub use setting::{Setting, Target};
 pub use source::{Position, SourceFile, Span};

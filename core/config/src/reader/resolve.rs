@@ -61,18 +61,7 @@ pub(super) fn resolve(
     for stage in stages {
         let (manifest, contestants) = contestants(stage, given, &mut declared, findings);
         manifests.push(manifest);
-        pipeline.stages.push(Stage {
-            name: stage.name.get_ref().clone(),
-            contestants,
-            timeout: stage.timeout,
-            on_error: stage.on_error.unwrap_or_default(),
-            watchdog: stage.watchdog.unwrap_or(Stage::DEFAULT_WATCHDOG),
-            isolation: stage.isolation.unwrap_or_default(),
-            restart: stage.restart,
-            fresh: false,
-            workers: workers(stage),
-            ordered: stage.ordered.unwrap_or(true),
-        });
+        pipeline.stages.push(self::stage(stage, contestants));
     }
     for (written, stage) in stages.iter().zip(&pipeline.stages) {
         check_workers(written, stage, plugins, findings);
@@ -113,6 +102,22 @@ pub(super) fn resolve(
     };
     let tests = tested.resolve(&written.tests, findings);
     (pipeline, tests)
+}
+
+/// A stage with these plugins.
+pub(super) fn stage(written: &WrittenStage<'_, '_>, contestants: Vec<Contestant>) -> Stage {
+    Stage {
+        name: written.name.get_ref().clone(),
+        contestants,
+        timeout: written.timeout,
+        on_error: written.on_error.unwrap_or_default(),
+        watchdog: written.watchdog.unwrap_or(Stage::DEFAULT_WATCHDOG),
+        isolation: written.isolation.unwrap_or_default(),
+        restart: written.restart,
+        fresh: false,
+        workers: workers(written),
+        ordered: written.ordered.unwrap_or(true),
+    }
 }
 
 /// The number of its workers, on all machines.
