@@ -281,7 +281,7 @@ fn a_machine_that_is_missing_is_named_on_all_and_may_come_late() {
 }
 
 #[test]
-fn a_machine_says_for_whom_it_waits_and_why() {
+fn a_machine_reports_for_whom_it_waits_and_why() {
     let listen = free_address();
     let chain = Chain::new(10, "tcp", listen, listen);
     let mut source = Watched::start(&chain.file, "source");

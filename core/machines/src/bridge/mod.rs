@@ -92,7 +92,7 @@ pub enum BridgeEvent {
     },
     /// The other machine reports that the run was stopped, or has failed.
     Stopped {
-        /// The machine that has ended it, as the other one says: it may be no machine of the pipeline.
+        /// The machine that has ended it, as the other one reports: it may be no machine of the pipeline.
         machine: usize,
         /// That a machine is dead or did not start, and which.
         reason: Option<String>,
