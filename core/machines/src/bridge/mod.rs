@@ -350,6 +350,7 @@ impl Drop for Bridge {
         self.shared.workers.close();
         join(&mut self.receiving);
         join(&mut self.others);
+        self.shared.workers.release_frames();
         // Those of edges to the other machine end with their stages, which may be later.
     }
 }

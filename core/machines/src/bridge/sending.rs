@@ -214,12 +214,13 @@ impl Shared {
         let edge = unfinished.edge;
         let lost = take_range(&mut unfinished.sequences, first.number, last);
         let receipts = take_range(&mut unfinished.receipts, first.number, last);
-        let frames = unfinished.lent.take(first.number, last);
-        // A cycle does not wait for them.
+        // The frames that were lent stay until the bridge is dropped: a program that only counts as dead may go on, and
+        // would read other pixels in memory that was used again.
+        // A cycle does not wait for the messages.
         unfinished.finished.add(lost.len() as u64);
         // Without the lock: messages of any link may be finished by this.
         drop(sent);
-        drop((receipts, frames));
+        drop(receipts);
         let sequences = lost.into_iter().map(|(_, sequence)| sequence);
         Some((edge, sequences.collect()))
     }

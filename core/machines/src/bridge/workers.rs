@@ -69,6 +69,11 @@ impl SharedWorkers {
         }
     }
 
+    /// The bridge is dropped, after [`Self::close`].
+    pub(super) fn release_frames(&self) {
+        self.senders().for_each(PacketSender::release_frames);
+    }
+
     pub(super) fn is_serving(&self) -> bool {
         self.is_serving.load(Ordering::SeqCst)
     }

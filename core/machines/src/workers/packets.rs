@@ -89,9 +89,13 @@ impl PacketSender {
         }
     }
 
-    /// The other machine takes nothing more.
+    /// The other machine takes nothing more. A program that only counts as dead may go on, and read what was lent to it.
     pub(crate) fn close(&self) {
         self.is_over.store(true, Ordering::SeqCst);
+    }
+
+    /// The bridge is dropped: the frames that were lent go back to their pool.
+    pub(crate) fn release_frames(&self) {
         let frames = std::mem::take(&mut lock(&self.lent).frames);
         drop(frames);
     }
@@ -181,7 +185,7 @@ impl PacketSender {
     /// Keeps a frame until its packet is finished, which it may be already.
     fn lend(&self, number: u64, frame: &Frame) {
         let mut lent = lock(&self.lent);
-        if number > lent.finished && !self.is_over() {
+        if number > lent.finished {
             lent.frames.keep(number, frame.clone());
         }
     }

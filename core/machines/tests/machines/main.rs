@@ -10,6 +10,8 @@ mod chain;
 mod common;
 mod drops;
 mod left;
+#[cfg(target_os = "linux")]
+mod lent;
 mod loops;
 mod observations;
 #[path = "../../../link/tests/processes/proxy.rs"]
