@@ -17,6 +17,7 @@ use crate::batch::protocol::{
     CONTROL_CAPACITY, MAX_LANES, SentChunk,
 };
 use crate::batch::schedule::{ChunkAnswer, Overdue, TimeLimit, WorkerId};
+use crate::batch::stalls::StallWatch;
 
 /// How long a worker waits for an event before it looks for chunks to give.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
@@ -53,6 +54,7 @@ struct Part<'a, R> {
     deaths: u32,
     /// Since when it has no chunk, and room for none.
     unwilling_since: Option<Instant>,
+    stalls: StallWatch,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -145,6 +147,7 @@ pub(crate) fn drive<R>(
         progress: Progress::Unknown,
         deaths: 0,
         unwilling_since: None,
+        stalls: StallWatch::new(Instant::now()),
     };
     if remote.link.is_none() {
         part.refuse();
@@ -171,20 +174,32 @@ impl<R> Part<'_, R> {
         };
         self.introduce(&remote.name, link);
         self.give(link);
-        self.check_takes(link)?;
         let mut event = link.next_event(POLL_INTERVAL);
         while let Some(next) = event {
             self.accept(&remote.name, link, next)?;
             event = link.next_event(Duration::ZERO);
             // A worker may send without an end.
             if self.shared.lock().is_over {
-                break;
+                return Ok(());
             }
         }
-        Ok(())
+        // After what has arrived was read: this thread may be late.
+        self.judge(link)
     }
 
-    /// Looks whether the worker is there, and whether it works.
+    /// Checks that the worker works. Nothing is judged right after a stall of this machine.
+    fn judge(&mut self, link: &Link) -> Result<(), Offence> {
+        if self.stalls.turn(Instant::now()) {
+            self.unwilling_since = None;
+            return Ok(());
+        }
+        if link.is_connected() {
+            self.check_overdue()?;
+        }
+        self.check_takes(link)
+    }
+
+    /// Looks whether the worker is there.
     fn look(&mut self, remote: &mut Remote, connect: &Connect) -> Result<(), Offence> {
         let Some(link) = &remote.link else {
             return Ok(());
@@ -195,7 +210,7 @@ impl<R> Part<'_, R> {
             if let Progress::Released(lanes) = self.progress {
                 self.work(remote.name.clone(), lanes);
             }
-            return self.check_overdue();
+            return Ok(());
         }
         let since = *remote.gone_since.get_or_insert_with(Instant::now);
         if let Progress::Accepted(lanes) = self.progress
