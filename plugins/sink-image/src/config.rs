@@ -32,7 +32,8 @@ pub struct Config {
     #[serde(default = "quality")]
     #[schemars(range(min = 1, max = 100))]
     pub quality: u8,
-    /// The most pictures that lie in the folder, those of earlier runs included.
+    /// The most pictures that lie in the folder, those of earlier runs included. Several stages or workers that write
+    /// into one folder leave so many each.
     #[serde(default = "most")]
     #[schemars(range(min = 1, max = 100_000))]
     pub most: usize,
