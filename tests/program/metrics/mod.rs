@@ -448,8 +448,11 @@ fn the_stages_of_all_machines_are_scraped_on_each() {
     });
     silent.check_after(&before);
     let of_last = |(_, labels): &(String, Labels)| labels["machine"] == "last";
-    let mut queues = silent.of("flowpipe_edge_queue_messages").map(|it| it.0);
-    assert!(!queues.any(of_last), "{silent:#?}");
+    for gauge in ["flowpipe_edge_queue_messages", "flowpipe_stage_workers"] {
+        let has_last = |page: &Page| page.of(gauge).any(|it| of_last(it.0));
+        assert!(has_last(&before), "{gauge} {before:#?}");
+        assert!(!has_last(&silent), "{gauge} {silent:#?}");
+    }
     send_signal("KILL", last.child.id());
     drop((first, middle, last));
 }

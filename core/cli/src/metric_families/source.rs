@@ -196,13 +196,15 @@ impl StageFamilies {
                 (&mut self.timed_out, stage.timed_out),
                 (&mut self.restarted, stage.restarted),
                 (&mut self.abandoned, stage.abandoned),
-                (&mut self.workers, stage.workers),
             ] {
                 family.add(&labels, count);
             }
             self.durations.add(&labels, &stage.time);
-            if let Some(bytes) = stage.resident_bytes.filter(|_| machine.is_active) {
-                self.stage_memory.add(&labels, bytes);
+            if machine.is_active {
+                self.workers.add(&labels, stage.workers);
+                if let Some(bytes) = stage.resident_bytes {
+                    self.stage_memory.add(&labels, bytes);
+                }
             }
         }
     }
