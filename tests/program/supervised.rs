@@ -7,6 +7,9 @@ use std::time::{Duration, Instant};
 use flowpipe_tests::signals::send_signal;
 use flowpipe_tests::{flowpipe, pipeline, project, ready, run};
 
+use crate::machines::{Machine, address};
+use crate::machines_death::numbers;
+
 /// How long a message may take on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -131,6 +134,59 @@ fn a_run_that_is_stopped_ends_although_nobody_connects() {
         "it still waited when the run was ending: this message is lost, and so are those behind it";
     assert!(stderr.contains(lost), "{stderr}");
     assert!(stdout.contains("left over at the end"), "{stdout}");
+}
+
+/// The service manager would kill it if it ended for as long as the stages of other machines go on.
+#[test]
+fn a_machine_whose_part_is_done_goes_on_until_the_others_have_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join(SOCKET);
+    let manager = UnixDatagram::bind(&socket).unwrap();
+    manager.set_read_timeout(Some(PATIENCE)).unwrap();
+    let (log, address) = (folder.path().join("numbers.txt"), address());
+    // All numbers are on `rack` at once, which needs three seconds for them.
+    let text = format!(
+        "[stages.numbers]\nplugin = \"numbers\"\nmachine = \"desk\"\nconfig = {{ count = 20 }}\n\
+         [stages.log]\nplugin = \"numbers-log\"\nfrom = \"numbers\"\nmachine = \"rack\"\n\
+         queue = {{ capacity = 100 }}\nconfig = {{ file = {log:?}, pause_us = 150000 }}\n\
+         [machines.desk]\nlisten = \"{address}\"\n[machines.rack]\n"
+    );
+    let file = pipeline(folder.path(), &text);
+    let args = [
+        "run",
+        file.as_str(),
+        "--machine",
+        "desk",
+        "--supervised",
+        "--quiet",
+    ];
+    let desk = flowpipe(&args)
+        .env("NOTIFY_SOCKET", &socket)
+        .env("WATCHDOG_USEC", "200000")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    let desk = Machine(desk.unwrap());
+    let rack = Machine::start(&file, "rack");
+    let next = || {
+        let mut bytes = [0; 1024];
+        let length = manager.recv(&mut bytes).unwrap();
+        String::from_utf8(bytes[..length].to_vec()).unwrap()
+    };
+    assert!(next().starts_with("READY=1"));
+    let mut reports = 0;
+    let last = loop {
+        match next() {
+            it if it == "WATCHDOG=1\n" => reports += 1,
+            other => break other,
+        }
+    };
+    assert_eq!(last, "STOPPING=1\n");
+    assert_eq!(numbers(&log).len(), 20, "they are written before");
+    // Ten in a second, but on a busy machine.
+    assert!(reports >= 5, "{reports}");
+    desk.end().expect(0);
+    rack.end().expect(0);
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::console::steps::Steps;
 use crate::events::RunEvent;
 use crate::exit::Failure;
 use crate::follow::follow;
-use crate::machines::{EndedMachines, OtherMachines};
+use crate::machines::{Bridges, EndedMachines, OtherMachines};
 use crate::metric_families::source::{FamilySource, RunFacts};
 use crate::otlp::OtlpExport;
 use crate::prometheus;
@@ -24,7 +24,7 @@ use crate::supervision::Supervision;
 use crate::tally::Tally;
 use crate::top::publisher::Publisher;
 
-/// How often the other machines are heard while nothing is followed.
+/// How often the other machines are heard, and the service manager hears of the run, while nothing is followed.
 const UPDATE_INTERVAL: Duration = Duration::from_millis(20);
 
 /// A run that has ended.
@@ -112,22 +112,30 @@ pub fn run(
         // Standard output was closed (`flowpipe run … | head`).
         handle.stop();
     }
-    if let Some(bridges) = &mut bridges {
-        bridges.update(&handle);
-        // The run goes on where standard output was closed, and the others need to hear of it. They may need workers of this
-        // machine after the run of its own stages.
-        while !handle.is_over() || bridges.are_serving() {
-            std::thread::sleep(UPDATE_INTERVAL);
-            supervision.iter_mut().for_each(Supervision::update);
+    // The run goes on where standard output was closed, and the others need to hear of it. They may need workers of this
+    // machine after the run of its own stages.
+    loop {
+        if let Some(bridges) = &mut bridges {
             bridges.update(&handle);
         }
-    }
-    if let Some(supervision) = &supervision {
-        supervision.ends();
+        let is_serving = bridges.as_ref().is_some_and(Bridges::are_serving);
+        if handle.is_over() && !is_serving {
+            break;
+        }
+        std::thread::sleep(UPDATE_INTERVAL);
+        supervision.iter_mut().for_each(Supervision::update);
     }
     let report = handle.wait();
     drop(scraped);
-    let machines = bridges.map(|bridges| bridges.finish(report.clone()));
+    let machines = bridges.map(|bridges| {
+        let update = || supervision.iter_mut().for_each(Supervision::update);
+        bridges.finish(report.clone(), update)
+    });
+    // Only now: the stages of other machines may go on for hours, and the service manager kills what does not end soon
+    // after this.
+    if let Some(supervision) = &supervision {
+        supervision.ends();
+    }
     if let Some(reloading) = reloading {
         reloading.end();
     }

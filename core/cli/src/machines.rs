@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-use flowpipe_config::pipeline::{Machines, Pipeline};
+use flowpipe_config::pipeline::{Machine, Machines, Pipeline};
 use flowpipe_engine::report::Report;
 use flowpipe_engine::run::remote::RemoteEnds;
 use flowpipe_engine::run::{Options, RunHandle};
@@ -45,6 +45,10 @@ use crate::{installed_facts, transports};
 const START_TIMEOUT: Duration = Duration::from_secs(600);
 /// When it is printed for which machines this one waits, whose own run has ended.
 const WAIT_NOTICE_AFTER: Duration = Duration::from_secs(5);
+/// How often a caller is called back while this machine waits for the others at the end, and while the connections to them
+/// are closed, which takes a moment.
+const UPDATE_INTERVAL: Duration = Duration::from_millis(20);
+const END_INTERVAL: Duration = Duration::from_millis(1);
 /// A machine that is apart from this one for so long counts as dead.
 const RECONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -430,8 +434,8 @@ impl Bridges {
     }
 
     /// After the end of the run: waits until the others have everything and have ended too. `report`: that of the stages
-    /// here.
-    pub fn finish(self, report: Report) -> EndedMachines {
+    /// here. `update` is called again and again while it waits.
+    pub fn finish(self, report: Report, mut update: impl FnMut()) -> EndedMachines {
         let all = &self.pipeline.machines.all;
         self.bridges.values().for_each(Bridge::end_workers);
         for recording in self.sent {
@@ -439,13 +443,7 @@ impl Bridges {
             let _ = recording.finish();
         }
         observed::send_last(&self.router.sender(), &report);
-        let deadline = Instant::now() + WAIT_NOTICE_AFTER;
-        let active = self.observations.iter().filter(|(_, observations)| {
-            let left = deadline.saturating_duration_since(Instant::now());
-            !observations.wait_until_over(left)
-        });
-        let active: Vec<_> = active.map(|(it, _)| all[*it].name.as_str()).collect();
-        notices::active(&active);
+        wait_for_others(all, &self.observations, &mut update);
         let observations = self.observations.iter();
         let others: BTreeMap<_, _> = observations
             .filter_map(|(machine, observations)| Some((*machine, observations.wait()?)))
@@ -490,6 +488,10 @@ impl Bridges {
             let each = self.bridges.into_iter();
             let each = each.map(|(machine, bridge)| (machine, scope.spawn(|| bridge.finish())));
             let each: Vec<_> = each.collect();
+            while !each.iter().all(|(_, finishing)| finishing.is_finished()) {
+                std::thread::sleep(END_INTERVAL);
+                update();
+            }
             let dead = each.into_iter().filter_map(|(machine, finishing)| {
                 // A panic has been printed.
                 let has_finished = finishing.join().unwrap_or(false);
@@ -510,6 +512,30 @@ impl Bridges {
                 && machines.iter().all(|it| it.reported),
             report: whole.unwrap_or(report),
             machines,
+        }
+    }
+}
+
+/// Waits until the others have sent everything, or are dead. Calls `update` while it waits, and prints once for whom it
+/// waits.
+fn wait_for_others(
+    all: &[Machine],
+    others: &BTreeMap<usize, Arc<Observations>>,
+    mut update: impl FnMut(),
+) {
+    let began = Instant::now();
+    let mut is_noticed = false;
+    for observations in others.values() {
+        while !observations.wait_until_over(UPDATE_INTERVAL) {
+            update();
+            if !is_noticed && began.elapsed() >= WAIT_NOTICE_AFTER {
+                is_noticed = true;
+                let active = others
+                    .iter()
+                    .filter(|(_, it)| !it.wait_until_over(Duration::ZERO));
+                let active: Vec<_> = active.map(|(it, _)| all[*it].name.as_str()).collect();
+                notices::active(&active);
+            }
         }
     }
 }
