@@ -4,7 +4,7 @@ use std::ffi::CString;
 
 use flowpipe_plugin::{
     BufferPattern, Carried, Context, Effect, Error, Host, Input, JsonSchema, Next, Port, Result,
-    Stage,
+    Stage, abi,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -137,13 +137,14 @@ impl Stage for Window {
             }
             // What no window had.
             (Input::Finish, &Kind::Count { count, step }) => {
-                self.send_complete(count, step, context)?;
+                let mut windows = self.send_complete(count, step, context);
                 let OpenWindow { gathered, sent, .. } = std::mem::take(&mut self.state);
                 if gathered.len() > sent {
                     let window = gathered.iter().map(|(_, kept)| kept);
-                    let window = JoinedMessage::of(window, context.host())?;
-                    window.send(&self.schema, context)?;
+                    let window = JoinedMessage::of(window, context.host());
+                    windows.add(self.send(window, context));
                 }
+                windows.result()?;
             }
             (Input::Finish, &Kind::Time { span_ns, step_ns }) => {
                 self.end_windows(span_ns, step_ns, None, context)?;
@@ -287,7 +288,7 @@ impl Window {
             )));
         }
         self.add(0, message)?;
-        self.send_complete(count, step, context)
+        self.send_complete(count, step, context).result()
     }
 
     /// Sends the windows that have all their messages: several after a change to a smaller `count`.
@@ -296,16 +297,19 @@ impl Window {
         count: usize,
         step: usize,
         context: &mut Context<'_>,
-    ) -> Result<()> {
+    ) -> SentWindows {
+        let mut windows = SentWindows::default();
         while self.state.gathered.len() >= count {
             let window = self.state.gathered.iter().take(count);
             let window = JoinedMessage::of(window.map(|(_, kept)| kept), context.host());
             self.state.skip = step.saturating_sub(self.state.gathered.len());
             self.state.sent = count.saturating_sub(step);
             self.remove_first(step);
-            window?.send(&self.schema, context)?;
+            if !windows.add(self.send(window, context)) {
+                break;
+            }
         }
-        Ok(())
+        windows
     }
 
     /// Sends the windows that end at this time or before, or all.
@@ -320,6 +324,7 @@ impl Window {
         fn first_end(time_ns: i64, span_ns: i64, step_ns: i64) -> i64 {
             ((time_ns - span_ns).div_euclid(step_ns) + 1) * step_ns + span_ns
         }
+        let mut windows = SentWindows::default();
         while let Some(&oldest_ns) = self.state.gathered.first() {
             // With another step than before, a start may lie within a window: that one has only what no window had.
             let start_ns = self
@@ -330,7 +335,7 @@ impl Window {
                 .map_or(i64::MIN, |it| it + span_ns)
                 .max(first_end(oldest_ns, span_ns, step_ns));
             if now_ns.is_some_and(|now_ns| end_ns > now_ns) {
-                return Ok(());
+                break;
             }
             let within = |time_ns: i64| time_ns >= end_ns - span_ns && time_ns < end_ns;
             let gathered = self.state.gathered.iter();
@@ -348,10 +353,50 @@ impl Window {
             self.remove_first(old);
             self.state.sent = ended.saturating_sub(old);
             self.state.start_ns = Some(next_start);
-            if let Some(window) = window {
-                window?.send(&self.schema, context)?;
+            if let Some(window) = window
+                && !windows.add(self.send(window, context))
+            {
+                break;
             }
         }
-        Ok(())
+        windows.result()
+    }
+
+    fn send(&self, window: Result<JoinedMessage>, context: &mut Context<'_>) -> Result<()> {
+        window?.send(&self.schema, context)
+    }
+}
+
+/// What became of windows that are sent one after the other. One that fails holds none behind it: at the end of the stream
+/// no other message would send them.
+#[derive(Default)]
+struct SentWindows {
+    /// How many are left out.
+    failed: usize,
+    /// Why the first one is, or that the stage is to end.
+    first: Option<Error>,
+}
+
+impl SentWindows {
+    /// Whether further ones can be sent, which is so until the stage is to end.
+    fn add(&mut self, sent: Result<()>) -> bool {
+        let Err(error) = sent else {
+            return true;
+        };
+        let goes_on = !matches!(error.status(), abi::STOPPED | abi::CANCELLED);
+        self.failed += usize::from(goes_on);
+        self.first.get_or_insert(error);
+        goes_on
+    }
+
+    fn result(self) -> Result<()> {
+        let failed = self.failed;
+        match self.first {
+            Some(error) if failed > 1 => {
+                Err(error.context(format!("{failed} windows are left out; the first one")))
+            }
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
     }
 }

@@ -202,3 +202,54 @@ fn windows_by_time_have_what_came_in_it() {
         );
     }
 }
+
+/// The stream ends once: no message comes that would send what is left.
+#[test]
+fn a_window_that_fails_at_the_end_holds_none_behind_it() {
+    let why = "only some of the messages carry a buffer";
+    let failure = |stage: &mut Harness| stage.finish().err().unwrap().to_string();
+    // What was sent although the call failed comes with the next one.
+    let sent = |stage: &mut Harness| -> Vec<Value> {
+        let all = stage.finish().unwrap().into_iter();
+        all.map(|it| it.body).collect()
+    };
+    let count = |count: u64| harness!(Window, json!({ "schema": "x.w/1", "count": count }));
+    let mut first = count(6).unwrap();
+    assert!(send_sound(&mut first, &[1, 2], 2).unwrap().is_empty());
+    for number in 2..6 {
+        assert!(send(&mut first, json!(number)).is_empty());
+    }
+    let mut stage = replaced(first, count(2));
+    assert!(failure(&mut stage).starts_with(why));
+    assert_eq!(sent(&mut stage), [json!([3, 4]), json!([5])]);
+    let time = |step_ms: u64, span_ms: u64| {
+        harness!(
+            Window,
+            json!({ "schema": "x.w/1", "span_ms": span_ms, "step_ms": step_ms })
+        )
+        .unwrap()
+    };
+    let mut first = time(100_000, 100_000);
+    assert!(send_sound(&mut first, &[1, 2], 2).unwrap().is_empty());
+    for number in 2..4 {
+        assert!(send(&mut first, json!(number)).is_empty());
+    }
+    // The first two came in an earlier window than the third one.
+    let (format, mut state) = first.save().unwrap();
+    for index in 0..2 {
+        let time_ns = &mut state["gathered"]["items"][index][0];
+        *time_ns = json!(time_ns.as_i64().unwrap() - 200_000_000_000);
+    }
+    let mut stage = time(100_000, 100_000);
+    assert!(stage.load(&(format, state)).unwrap());
+    assert!(failure(&mut stage).starts_with(why));
+    assert_eq!(sent(&mut stage), [json!([3])]);
+    // Each message is in three windows.
+    let mut overlapping = time(100_000, 300_000);
+    assert!(send_sound(&mut overlapping, &[1, 2], 2).unwrap().is_empty());
+    assert!(send(&mut overlapping, json!(2)).is_empty());
+    let text = failure(&mut overlapping);
+    let expected = format!("3 windows are left out; the first one: {why}");
+    assert!(text.starts_with(&expected), "{text}");
+    assert!(sent(&mut overlapping).is_empty());
+}
