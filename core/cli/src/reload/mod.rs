@@ -145,9 +145,9 @@ impl FileReloader {
             };
             match wakeup {
                 Ok(Wakeup::Reload) => {
-                    applied = self.stamps();
+                    let now = self.stamps();
+                    (applied, retry) = self.apply(now, true);
                     last = applied.clone();
-                    retry = self.reload(true);
                 }
                 Ok(Wakeup::Over) | Err(RecvTimeoutError::Disconnected) => return,
                 Err(RecvTimeoutError::Timeout) => {
@@ -159,10 +159,7 @@ impl FileReloader {
                     };
                     let may_come = missing > 0 && missing < MAX_MISSING;
                     if is_settled && !may_come && (retry || self.polls && now != applied) {
-                        applied = now.clone();
-                        retry = self.reload(false);
-                        // Other scripts, perhaps: those that are new here have just been read.
-                        applied = applied.with_scripts(&self.scripts);
+                        (applied, retry) = self.apply(now, false);
                         last = applied.clone();
                         continue;
                     }
@@ -174,6 +171,13 @@ impl FileReloader {
 
     fn stamps(&self) -> FileStamps {
         FileStamps::read(&self.file, &self.folders).with_scripts(&self.scripts)
+    }
+
+    /// Reloads the files, which have these stamps. Returns those that are applied then, and whether to retry soon.
+    fn apply(&mut self, stamps: FileStamps, verbose: bool) -> (FileStamps, bool) {
+        let retry = self.reload(verbose);
+        // Other scripts, perhaps: those that are new here have just been read.
+        (stamps.with_scripts(&self.scripts), retry)
     }
 
     /// Reloads the files. Returns whether to retry soon. `verbose`: also reports that nothing differs.
