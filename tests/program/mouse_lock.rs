@@ -99,6 +99,39 @@ fn a_reload_that_adds_the_mouse_is_refused_too() {
     second.stop();
 }
 
+/// A run that does not press keeps no other one from it.
+#[test]
+fn a_reload_that_is_refused_releases_the_mouse() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = waiting(folder.path());
+    let text = std::fs::read_to_string(&file).unwrap();
+    let without = text.split("[stages.mouse]").next().unwrap();
+    let changed = folder.path().join("changed.toml");
+    std::fs::write(&changed, without).unwrap();
+    // A sink does not start with a file that has content.
+    std::fs::write(folder.path().join("full.jsonl"), "1\n").unwrap();
+    let refused = "[stages.out]\nplugin = \"sink-jsonl\"\nfrom = \"solver\"\nconfig = { path = \"full.jsonl\" }\n";
+    let screen = Screen::start();
+    let start = |file: &str| {
+        let run = Going::start_command(&mut on(&screen, &["run", file]));
+        run.wait_for_stderr(WAITS);
+        run
+    };
+    let first = start(changed.to_str().unwrap());
+    std::fs::write(&changed, format!("{text}{refused}")).unwrap();
+    first.signal("HUP");
+    first.wait_for_stderr("full.jsonl is there already");
+    start(&file).stop();
+    // It takes the mouse when it can add the stage.
+    std::fs::write(&changed, &text).unwrap();
+    first.signal("HUP");
+    first.wait_for_stderr("changed: mouse (added: actuator-mouse)");
+    let ran: Ran = on(&screen, &["run", &file]).output().unwrap().into();
+    let named = format!("another run (process {}) controls the mouse", first.pid());
+    assert!(ran.expect(1).stderr.contains(&named));
+    first.stop();
+}
+
 /// The compositor is named by a socket in the runtime folder, or by the whole path, and its X server by a display.
 #[test]
 #[cfg(target_os = "linux")]

@@ -23,13 +23,13 @@ pub struct MouseLock {
 
 impl MouseLock {
     /// Takes the lock of this session, by all names that its pointer has, unless this holds it already. `driver`: what
-    /// drives the mouse. Does nothing outside of a session.
+    /// drives the mouse. Does nothing outside of a session. Returns the names that this did not hold.
     ///
     /// A machine on which no lock can be created prints that, and plays.
     ///
     /// # Errors
     /// When another run controls the mouse. Then this holds what it has held before.
-    pub fn take(&mut self, driver: &MouseDriver) -> Result<(), Failure> {
+    pub fn take(&mut self, driver: &MouseDriver) -> Result<Vec<String>, Failure> {
         let mut taken = BTreeMap::new();
         for name in names(driver.desktop.as_deref()) {
             if self.held.contains_key(&name) {
@@ -50,8 +50,14 @@ impl MouseLock {
                 }
             }
         }
+        let names = taken.keys().cloned().collect();
         self.held.append(&mut taken);
-        Ok(())
+        Ok(names)
+    }
+
+    /// Releases the lock by these names of the pointer.
+    pub fn release(&mut self, names: &[String]) {
+        self.held.retain(|name, _| !names.contains(name));
     }
 }
 

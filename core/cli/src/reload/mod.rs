@@ -215,19 +215,30 @@ impl FileReloader {
         };
         self.scripts = pipeline_file::scripts::of(&pipeline, &catalogue);
         let driver = MouseDriver::of(&pipeline, &catalogue);
+        let mut taken = Vec::new();
         if let Some(driver) = &driver
             && let Some(lock) = &mut self.mouse_lock
-            && let Err(failure) = lock.take(driver)
         {
-            self.refuse("", &escape_indented(&failure.to_string()));
-            return false;
+            match lock.take(driver) {
+                Ok(names) => taken = names,
+                Err(failure) => {
+                    self.refuse("", &escape_indented(&failure.to_string()));
+                    return false;
+                }
+            }
         }
         // Before its first stroke.
         self.send(RunEvent::MouseDriver(driver.clone()));
         let changed = self.reloader.change(pipeline, &catalogue);
         match changed.is_ok() {
             true => self.driver = driver,
-            false => self.send(RunEvent::MouseDriver(self.driver.clone())),
+            false => {
+                self.send(RunEvent::MouseDriver(self.driver.clone()));
+                // Nothing here drives that mouse: another run may.
+                if let Some(lock) = &mut self.mouse_lock {
+                    lock.release(&taken);
+                }
+            }
         }
         match changed {
             Ok(changes) if changes.is_empty() => {
