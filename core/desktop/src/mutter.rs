@@ -15,6 +15,8 @@ mod known_displays;
 mod methods;
 pub mod offer;
 #[cfg(feature = "input")]
+pub(crate) mod passing_on;
+#[cfg(feature = "input")]
 mod pointer;
 mod session;
 

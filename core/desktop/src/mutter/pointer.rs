@@ -1,23 +1,20 @@
 //! The pointer and the keyboard, by `org.gnome.Mutter.RemoteDesktop`: devices of their own, beside those of the person.
 //! Mutter of GNOME 45 and later takes input through libei, which its session gives a socket for; before, by methods.
 //!
-//! Mutter collects input until it draws its next frame, and passes it on then. Of several moves in a row it delivers only
-//! the last. So each move is followed by a scroll of zero: it scrolls no window, and keeps the moves apart.
-//! `org.gnome.Mutter.IdleMonitor` reports when input was passed on last: that of this device and that of a person alike,
-//! so that a person who types may make a move count as passed on too early. While nothing on the screen changes, Mutter 43
-//! at times draws no frame, and input waits for a second and more. Further input ends that.
+//! When Mutter passes on what is sent: see [`super::passing_on`].
 //!
 //! The streams of the monitors report where the pointer is, whoever has moved it: not the place that Mutter has passed on
 //! last, but that of the moment.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::Mutter;
 use super::displays::Display;
 use super::methods::{Methods, control};
+use super::passing_on::{Next, PassingOn, idle_ms};
 use super::session::MutterSession;
-use crate::bus::{self, Object};
+use crate::bus;
 use crate::error::{DesktopError, Result};
 use crate::input::{DisplayServer, Input, InputDevice, LIBEI, METHODS, PlaceReports};
 use crate::libei::{EmulatedInput, EmulatedMonitor, NoSocket};
@@ -36,10 +33,7 @@ pub(super) struct MutterPointer {
     displays: Vec<Display>,
     /// Whether they were others when the pointer was put last.
     has_changed: bool,
-    /// What is not known to be passed on.
-    sent: Option<Sent>,
-    /// Whether something that was sent again may not have been passed on.
-    has_rest: bool,
+    passing_on: PassingOn,
 }
 
 /// What moves and presses.
@@ -48,24 +42,6 @@ enum MutterSender {
     Libei(EmulatedInput),
 }
 
-/// What was sent, in part or as a whole.
-#[derive(Clone, Copy)]
-struct Sent {
-    /// When the last part of it was sent, or a moment before.
-    at: Instant,
-    /// There is one part.
-    is_alone: bool,
-    /// When its move was sent again last.
-    again: Option<Instant>,
-}
-
-/// The time after which a move is sent again that was not passed on: a little more than a frame at 60 Hz takes.
-const AGAIN: Duration = Duration::from_millis(20);
-const IDLE: Object<'_> = Object {
-    service: "org.gnome.Mutter.IdleMonitor",
-    path: "/org/gnome/Mutter/IdleMonitor/Core",
-    interface: "org.gnome.Mutter.IdleMonitor",
-};
 impl MutterPointer {
     /// `libei`: whether libei may be used.
     pub(super) fn new(mutter: Arc<Mutter>, libei: bool) -> Result<Self> {
@@ -97,13 +73,12 @@ impl MutterPointer {
             session,
             displays,
             has_changed: false,
-            sent: None,
-            has_rest: false,
+            passing_on: PassingOn::default(),
         })
     }
 
     fn send_input(&mut self, input: Input, is_down: bool) -> Result<()> {
-        self.note_sent();
+        self.passing_on.note_sent();
         match &mut self.sender {
             MutterSender::Methods(methods) => {
                 let number = bus::number(input)?;
@@ -123,7 +98,7 @@ impl MutterPointer {
         if !self.displays.iter().any(|it| it.monitor.place.contains(at)) {
             return Err(beyond(at));
         }
-        self.note_sent();
+        self.passing_on.note_sent();
         self.history.will_put(at);
         Ok(())
     }
@@ -132,7 +107,7 @@ impl MutterPointer {
     fn press_at(&mut self, at: [i32; 2], button: u8) -> Result<()> {
         self.will_put(at)?;
         // The press is a part of its own: Mutter may pass it on a frame later than the move.
-        self.note_sent();
+        self.passing_on.note_sent();
         match &mut self.sender {
             // Nothing waits for an answer between the two messages.
             MutterSender::Methods(_) => match self.send_place(at)? {
@@ -144,15 +119,6 @@ impl MutterPointer {
                 sent.map_err(|error| self.explained(error))
             }
         }
-    }
-
-    /// Something is about to be sent.
-    fn note_sent(&mut self) {
-        self.sent = Some(Sent {
-            at: Instant::now(),
-            is_alone: self.sent.is_none() && !self.has_rest,
-            again: None,
-        });
     }
 
     /// Sends a place on a monitor. `Ok(false)`: it is on none.
@@ -177,18 +143,12 @@ impl MutterPointer {
     }
 
     /// Sends the last move again, so that Mutter draws a frame.
-    fn send_again(&mut self, sent: Sent) -> Result<()> {
-        if sent.again.unwrap_or(sent.at).elapsed() < AGAIN {
-            return Ok(());
-        }
+    fn send_again(&mut self) -> Result<()> {
         let Some(at) = self.history.last() else {
             return Ok(());
         };
         if self.send_place(at)? {
-            self.sent = Some(Sent {
-                again: Some(Instant::now()),
-                ..sent
-            });
+            self.passing_on.note_sent_again();
         }
         Ok(())
     }
@@ -245,7 +205,7 @@ impl MutterPointer {
         if let MutterSender::Libei(emulated) = &self.sender {
             emulated.sync().map_err(|error| self.explained(error))?;
         }
-        let asked = self.session.bus().call(IDLE, "GetIdletime", &());
+        let asked = idle_ms(self.session.bus());
         asked.map_err(|error| self.failure(&error))
     }
 
@@ -311,16 +271,6 @@ fn beyond([x, y]: [i32; 2]) -> DesktopError {
     ))
 }
 
-/// Whether input was passed on since something was sent. `idle_ms`: for how long none was, as a question of a time was
-/// answered, in whole milliseconds.
-fn passed_on_after(sent: Instant, asked: Instant, idle_ms: u64) -> bool {
-    // Up to one more has passed, and none of the time until the question arrived is counted.
-    let at_most = Duration::from_millis(idle_ms.saturating_add(1));
-    asked
-        .checked_sub(at_most)
-        .is_some_and(|passed_on| passed_on >= sent)
-}
-
 impl InputDevice for MutterPointer {
     fn place(&mut self) -> Result<Option<[i32; 2]>> {
         Ok(None)
@@ -345,27 +295,18 @@ impl InputDevice for MutterPointer {
     }
 
     fn is_passed_on(&mut self) -> Result<bool> {
-        let Some(sent) = self.sent else {
+        if !self.passing_on.is_awaited() {
             return Ok(true);
-        };
+        }
         let asked = Instant::now();
         let idle_ms = self.idle_ms()?;
-        if !sent.is_alone {
-            // What was passed on since the last part was sent may be an earlier part. Mutter has all parts now that it has
-            // answered, so that they are passed on before what is sent now, or with it.
-            self.sent = None;
-            self.has_rest = false;
-            self.note_sent();
-            self.send_nothing()?;
-            return Ok(false);
+        match self.passing_on.after(asked, idle_ms) {
+            Next::Done => return Ok(true),
+            Next::Wait => {}
+            Next::SendAgain => self.send_again()?,
+            Next::SendNothing => self.send_nothing()?,
         }
-        if !passed_on_after(sent.at, asked, idle_ms) {
-            self.send_again(sent)?;
-            return Ok(false);
-        }
-        self.sent = None;
-        self.has_rest = sent.again.is_some();
-        Ok(true)
+        Ok(false)
     }
 
     fn press(&mut self, input: Input) -> Result<()> {
@@ -431,21 +372,5 @@ impl InputDevice for MutterPointer {
             MutterSender::Libei(emulated) => emulated.guarded(),
         };
         Some(DisplayServer::Shared(guarded))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_was_passed_on_before_does_not_count() {
-        let sent = Instant::now();
-        let after = |ms: u64| sent + Duration::from_millis(ms);
-        assert!(!passed_on_after(sent, sent, 0));
-        assert!(passed_on_after(sent, after(1), 0));
-        assert!(!passed_on_after(sent, after(5), 5));
-        assert!(passed_on_after(sent, after(5), 4));
-        assert!(!passed_on_after(sent, after(5), u64::MAX));
     }
 }
