@@ -8,7 +8,7 @@
 //! Places are in the units in which the compositor lays out monitors. They are pixels, unless GNOME is set to scale by
 //! fractions: then they are logical pixels, and a monitor of scale 2 has two pixels for each ([`crate::Picture::scale`]).
 
-mod displays;
+pub(crate) mod displays;
 mod grab;
 mod known_displays;
 #[cfg(feature = "input")]

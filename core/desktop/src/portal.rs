@@ -14,6 +14,8 @@
 #[cfg(feature = "input")]
 mod at_start;
 mod chosen;
+#[cfg(feature = "input")]
+mod gnome;
 mod grab;
 mod layout;
 pub mod offer;

@@ -347,8 +347,9 @@ fn a_token_that_is_none_is_not_kept() {
     assert!(!folder(&portal).join("portal-mouse.toml").exists());
 }
 
+/// What does not say whether a monitor is scaled, as Mutter does.
 #[test]
-fn the_portal_of_gnome_is_given_no_places() {
+fn the_portal_of_a_gnome_that_says_nothing_is_given_no_places() {
     let portal = MadeUpPortal::start(Answers::default());
     portal.own("org.gnome.Mutter.RemoteDesktop");
     let error = connect(&portal).input().err().unwrap().to_string();

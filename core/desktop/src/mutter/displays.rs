@@ -12,7 +12,7 @@ use crate::rect::Rect;
 
 /// A monitor.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Display {
+pub(crate) struct Display {
     pub monitor: Monitor,
     /// How many pixels a picture of it has, to the right and down.
     pub pixels: [u32; 2],
@@ -41,7 +41,7 @@ const CONFIG: Object<'_> = Object::main(
 const LOGICAL_LAYOUT: u32 = 1;
 
 /// The monitors as they are now, the main one first.
-pub(super) fn displays(bus: &Bus) -> Result<Vec<Display>> {
+pub(crate) fn displays(bus: &Bus) -> Result<Vec<Display>> {
     let state: CurrentState = bus.call(CONFIG, "GetCurrentState", &()).map_err(lost)?;
     Ok(read(&state))
 }

@@ -9,12 +9,14 @@ use flowpipe_guardian::PreparedReleases;
 
 use super::REMOTE_DESKTOP;
 use super::at_start::MonitorsAtStart;
+use super::gnome;
 use super::request::Options;
 use super::session::PortalSession;
 use crate::bus::{self, order};
 use crate::error::{DesktopError, Result};
 use crate::input::{DisplayServer, Input, InputDevice, LIBEI, MAX_STALL, METHODS, PlaceReports};
 use crate::libei::{EmulatedInput, EmulatedMonitor, NoSocket};
+use crate::mutter::passing_on::{Next, PassingOn, idle_ms};
 use crate::pipewire::{Cursor, OtherReceiver, Remote};
 use crate::pointer_history::PointerHistory;
 use crate::rect::Rect;
@@ -26,6 +28,8 @@ pub(super) struct PortalPointer {
     session: Arc<PortalSession>,
     /// The monitor on which it is put.
     monitor: Rect,
+    /// What Mutter has of it. `None`: it is another compositor, which delivers each move as it comes.
+    passing_on: Option<PassingOn>,
     /// `None`: with libei, which reports when they change, and where the compositor does not describe them.
     at_start: Option<MonitorsAtStart>,
     /// Where it was put.
@@ -42,6 +46,7 @@ enum PortalSender {
 const BUTTON: &str = "NotifyPointerButton";
 const KEY: &str = "NotifyKeyboardKeysym";
 const MOTION: &str = "NotifyPointerMotionAbsolute";
+const SCROLL: &str = "NotifyPointerAxis";
 
 impl PortalPointer {
     /// `libei`: whether libei may be used.
@@ -56,15 +61,21 @@ impl PortalPointer {
             ));
         };
         let monitor = source.place(size);
+        let is_gnome = gnome::is_behind(session.bus());
         let emulated = match libei {
-            true => emulated(&session, monitor)?,
+            true => emulated(&session, monitor, is_gnome)?,
             false => None,
         };
         let sender = match emulated {
             Some(input) => PortalSender::Libei(input),
-            None => guarded(&session)
-                .map(|guarded| PortalSender::Methods(Arc::new(guarded)))
-                .map_err(|error| refused(error.to_string()))?,
+            None => {
+                if is_gnome {
+                    gnome::check(session.bus(), monitor).map_err(refused)?;
+                }
+                guarded(&session)
+                    .map(|guarded| PortalSender::Methods(Arc::new(guarded)))
+                    .map_err(|error| refused(error.to_string()))?
+            }
         };
         let at_start = match &sender {
             PortalSender::Methods(_) => MonitorsAtStart::of_session(),
@@ -75,12 +86,14 @@ impl PortalPointer {
             has_reports: false,
             session,
             monitor,
+            passing_on: is_gnome.then(PassingOn::default),
             at_start,
             history: PointerHistory::new([monitor]),
         })
     }
 
     fn send_input(&mut self, input: Input, is_down: bool) -> Result<()> {
+        self.note_sent();
         if let PortalSender::Libei(emulated) = &mut self.sender {
             let sent = emulated.press(input, is_down);
             return sent.map_err(|error| self.explained(error));
@@ -102,6 +115,7 @@ impl PortalPointer {
                 at[0], at[1]
             )));
         }
+        self.note_sent();
         self.history.will_put(at);
         Ok(())
     }
@@ -110,6 +124,8 @@ impl PortalPointer {
     /// move. After a late answer, nothing is pressed.
     fn press_at(&mut self, at: [i32; 2], button: u8) -> Result<()> {
         self.will_put(at)?;
+        // The press is a part of its own: Mutter may pass it on a frame later than the move.
+        self.note_sent();
         match &mut self.sender {
             PortalSender::Methods(_) => {
                 let asked = Instant::now();
@@ -139,6 +155,66 @@ impl PortalPointer {
             .bus()
             .call::<_, ()>(REMOTE_DESKTOP, MOTION, &question);
         sent.map_err(|error| self.failure(&error))
+    }
+
+    /// Sends something that does nothing: it keeps moves apart.
+    fn send_nothing(&mut self) -> Result<()> {
+        if let PortalSender::Libei(emulated) = &mut self.sender {
+            let sent = emulated.send_nothing();
+            return sent.map_err(|error| self.explained(error));
+        }
+        let session = self.session()?;
+        let question = (session.path(), Options::new(), 0.0, 0.0);
+        let sent = session
+            .bus()
+            .call::<_, ()>(REMOTE_DESKTOP, SCROLL, &question);
+        sent.map_err(|error| self.failure(&error))
+    }
+
+    /// Sends the last move again, so that Mutter draws a frame.
+    fn send_again(&mut self) -> Result<()> {
+        let Some(at) = self.history.last() else {
+            return Ok(());
+        };
+        self.send_place(at)?;
+        if let Some(passing_on) = &mut self.passing_on {
+            passing_on.note_sent_again();
+        }
+        Ok(())
+    }
+
+    /// Sends a place.
+    fn send_place(&mut self, at: [i32; 2]) -> Result<()> {
+        match &mut self.sender {
+            PortalSender::Methods(_) => {
+                self.call_motion(at)?;
+                match self.passing_on {
+                    Some(_) => self.send_nothing(),
+                    None => Ok(()),
+                }
+            }
+            PortalSender::Libei(emulated) => {
+                let sent = emulated.put(at);
+                sent.map_err(|error| self.explained(error))
+            }
+        }
+    }
+
+    /// For how long Mutter has passed nothing on, in whole milliseconds. Where its methods are used, the portal may still have a
+    /// part of what was sent: then a move counts as passed on up to a frame too early.
+    fn idle_ms(&self) -> Result<u64> {
+        // It is asked elsewhere than where input is sent: without this, it may answer first.
+        if let PortalSender::Libei(emulated) = &self.sender {
+            emulated.sync().map_err(|error| self.explained(error))?;
+        }
+        idle_ms(self.session()?.bus()).map_err(|error| self.failure(&error))
+    }
+
+    /// Something is about to be sent.
+    fn note_sent(&mut self) {
+        if let Some(passing_on) = &mut self.passing_on {
+            passing_on.note_sent();
+        }
     }
 
     /// Receives reports of where the pointer is.
@@ -200,12 +276,16 @@ impl PortalPointer {
 }
 
 /// Input through libei. `None`: this desktop has it not.
-fn emulated(session: &PortalSession, place: Rect) -> Result<Option<EmulatedInput>> {
+fn emulated(
+    session: &PortalSession,
+    place: Rect,
+    keeps_moves_apart: bool,
+) -> Result<Option<EmulatedInput>> {
     let mapping_id = session.source().mapping_id.clone();
     match session.connect_to_eis() {
         Ok(socket) => {
             let monitors = [EmulatedMonitor { place, mapping_id }];
-            EmulatedInput::connect(socket, &monitors, false).map(Some)
+            EmulatedInput::connect(socket, &monitors, keeps_moves_apart).map(Some)
         }
         Err(NoSocket::NotOffered) => Ok(None),
         Err(NoSocket::Refused(error)) => Err(error),
@@ -265,13 +345,23 @@ impl InputDevice for PortalPointer {
 
     fn put(&mut self, at: [i32; 2]) -> Result<()> {
         self.will_put(at)?;
-        match &mut self.sender {
-            PortalSender::Methods(_) => self.call_motion(at),
-            PortalSender::Libei(emulated) => {
-                let sent = emulated.put(at);
-                sent.map_err(|error| self.explained(error))
-            }
+        self.send_place(at)
+    }
+
+    fn is_passed_on(&mut self) -> Result<bool> {
+        if !self.passing_on.as_ref().is_some_and(PassingOn::is_awaited) {
+            return Ok(true);
         }
+        let asked = Instant::now();
+        let idle_ms = self.idle_ms()?;
+        let next = self.passing_on.as_mut().map(|it| it.after(asked, idle_ms));
+        match next.unwrap_or(Next::Done) {
+            Next::Done => return Ok(true),
+            Next::Wait => {}
+            Next::SendAgain => self.send_again()?,
+            Next::SendNothing => self.send_nothing()?,
+        }
+        Ok(false)
     }
 
     fn press(&mut self, input: Input) -> Result<()> {

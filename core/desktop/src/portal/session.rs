@@ -69,8 +69,6 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 pub(super) const DIALOG_PATIENCE: Duration = Duration::from_secs(180);
 /// Of `persist_mode`: until the person takes it back.
 const UNTIL_REVOKED: u32 = 2;
-/// Who takes the mouse's places in pixels.
-const GNOME: &str = "org.gnome.Mutter.RemoteDesktop";
 /// The first versions that keep what was allowed.
 const KEEPING_SCREEN_CAST: u32 = 4;
 const KEEPING_REMOTE_DESKTOP: u32 = 2;
@@ -104,14 +102,6 @@ impl PortalSession {
         }
         if !offered.shows_screen() {
             return Err("this desktop's portal shows no screen (it has no ScreenCast)".to_owned());
-        }
-        // Its specification wants the compositor's units, and GNOME's takes pixels.
-        if controls && bus.has_owner(GNOME).unwrap_or(false) {
-            return Err(
-                "GNOME's portal counts other units than the specification where a monitor is scaled: set \
-                 desktop = \"mutter\""
-                    .to_owned(),
-            );
         }
         let cursor = offered.without_pointer().ok_or(
             "this desktop's portal shows the screen only with the pointer in the picture, where it hides what is to \
