@@ -43,7 +43,7 @@ fn reaches(monitor: Rect, displays: &[Display]) -> Result<(), String> {
             monitor.width, monitor.height
         )),
         None => Err(
-            "GNOME reports no monitor where its portal says the chosen one is: set desktop = \"mutter\""
+            "GNOME reports no monitor at the place of the one that was chosen: set desktop = \"mutter\""
                 .to_owned(),
         ),
     }
