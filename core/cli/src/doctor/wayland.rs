@@ -13,8 +13,7 @@ const UNREACHABLE_ADVICE: &str =
     "check that the compositor of WAYLAND_DISPLAY runs, and that XDG_RUNTIME_DIR names its folder";
 /// Of variables that name no compositor.
 const WRONG_NAME_ADVICE: &str = "check that the compositor of WAYLAND_DISPLAY runs";
-const NO_NAME_ADVICE: &str =
-    "start flowpipe in a terminal of the desktop, or set WAYLAND_DISPLAY to the name of its socket";
+const NO_NAME_ADVICE: &str = "start flowpipe in a terminal of the desktop, or ";
 const OTHER_ADVICE: &str = "set WAYLAND_DISPLAY and DBUS_SESSION_BUS_ADDRESS to those of one session, or desktop = \"mutter\" of \
      capture-screen and actuator-mouse to use that GNOME";
 const NO_POINTER_ADVICE: &str = "games can be captured, not played: the compositor lacks \
@@ -125,7 +124,8 @@ fn compositor(name: Option<&str>, portal: Option<Compositor>) -> (Diagnosis, Opt
     }
     if choice != Some(DesktopChoice::Wlroots) {
         if name.is_none() && portal.is_none() {
-            let finding = Diagnosis::problem(WAYLAND, session, NO_NAME_ADVICE);
+            let advice = format!("{NO_NAME_ADVICE}{}", advice::join_wayland_session());
+            let finding = Diagnosis::problem(WAYLAND, session, advice);
             return (finding, None);
         }
         let found = format!(
