@@ -188,3 +188,49 @@ fn a_buffer_of_another_shape_is_refused() {
         "{flat}"
     );
 }
+
+/// What windows join, and the element type that a config names, count before anything starts.
+#[test]
+fn what_windows_join_is_compared_with_what_a_command_takes() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a.wav"), "").unwrap();
+    let checked = |element: &str, carries: &str| {
+        let text = format!(
+            r#"
+[stages.sound]
+plugin = "capture-audio"
+config = {{ path = "a.wav", element = "{element}" }}
+
+[stages.windows]
+plugin = "window"
+from = "sound"
+config = {{ schema = "x.window/1", count = 2 }}
+
+[stages.tones]
+plugin = "exec"
+from = "windows"
+
+[stages.tones.config]
+command = ["cat"]
+inputs = {{ in = {{ schema = "x.window/1", carries = {carries} }} }}
+outputs = {{}}
+"#
+        );
+        let file = flowpipe_tests::pipeline(folder.path(), &text);
+        run(&["check", &file])
+    };
+    checked("f32", r#"{ element = "f32", shape = ["any", 2] }"#).expect(0);
+    checked("i16", r#"{ media_type = "audio/pcm", element = "i16" }"#).expect(0);
+    for (element, carries) in [
+        ("f32", r#"{ media_type = "text/plain" }"#),
+        ("f32", r#"{ element = "i16" }"#),
+        ("i16", r#"{ element = "f32" }"#),
+        ("f32", r#"{ shape = ["any"] }"#),
+        ("f32", r#""nothing""#),
+    ] {
+        let ran = checked(element, carries).expect(78);
+        let flat = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+        let part = "`windows.out` carries a buffer";
+        assert!(flat.contains(part), "{carries}: {flat}");
+    }
+}

@@ -450,6 +450,10 @@ typedef struct flowpipe_check {
  *   passes    an output: the input whose messages it passes on, with what they carry, and with their schema
  *             where schema_key names none. With both, a host finds ends of edges that can't agree before it
  *             starts a run.
+ *   joins     an output: the input whose messages it makes one of: with their buffers joined along the first
+ *             dimension, or nothing.
+ *   element_key  an output with buffers: the key of the config that names the type of their elements, where
+ *             carries names none.
  * supports (optional) lists for users what the stage accepts, where its role leaves a choice.
  *
  * declared_by_config (optional): true if the config of a stage declares what it is, for stages that run

@@ -241,6 +241,12 @@ pub struct Port {
     /// Of an output: the input whose messages it passes on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub passes: Option<String>,
+    /// Of an output: the input whose messages it joins.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub joins: Option<String>,
+    /// Of an output: the config key that names the type of the elements of its buffers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub element_key: Option<String>,
 }
 
 impl Port {
@@ -255,6 +261,8 @@ impl Port {
             carries: Vec::new(),
             schema_key: None,
             passes: None,
+            joins: None,
+            element_key: None,
         }
     }
 
@@ -271,6 +279,22 @@ impl Port {
     #[must_use]
     pub fn passing(mut self, input: &str) -> Self {
         self.passes = Some(input.to_owned());
+        self
+    }
+
+    /// The same output, which makes one message of several of an input: their buffers, joined along the first dimension, or
+    /// nothing. So `flowpipe check` finds an input that does not take them.
+    #[must_use]
+    pub fn joining(mut self, input: &str) -> Self {
+        self.joins = Some(input.to_owned());
+        self
+    }
+
+    /// The same output, the elements of whose buffers have the type that a config key names, such as `f32`. What
+    /// [`carrying`](Self::carrying) declares names none then.
+    #[must_use]
+    pub fn with_element_key(mut self, key: &str) -> Self {
+        self.element_key = Some(key.to_owned());
         self
     }
 

@@ -50,7 +50,11 @@ impl Stage for CaptureAudio {
 
     fn outputs() -> Vec<Port> {
         let sound = BufferPattern::of("audio/pcm").shape(&[None, None]);
-        vec![Port::new("out", "audio.block/1").carrying([sound])]
+        vec![
+            Port::new("out", "audio.block/1")
+                .carrying([sound])
+                .with_element_key("element"),
+        ]
     }
 
     fn new(config: Config, host: &Host) -> Result<Self> {

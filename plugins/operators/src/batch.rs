@@ -69,7 +69,8 @@ impl Stage for Batch {
         vec![
             Port::new("out", "*")
                 .carrying([Carried::Nothing, BufferPattern::any().into()])
-                .with_schema_key("schema"),
+                .with_schema_key("schema")
+                .joining("in"),
         ]
     }
 

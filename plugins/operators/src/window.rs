@@ -98,7 +98,8 @@ impl Stage for Window {
         vec![
             Port::new("out", "*")
                 .carrying([Carried::Nothing, BufferPattern::any().into()])
-                .with_schema_key("schema"),
+                .with_schema_key("schema")
+                .joining("in"),
         ]
     }
 

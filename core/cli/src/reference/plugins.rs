@@ -93,7 +93,16 @@ fn ports(ports: &[Port]) -> String {
                 format!(" of the schema {}, or that of {}", code(key), code(input))
             }
         };
-        format!("{} {schema}{named}{carries}{optional}", code(&port.name))
+        let aside = |what: &str, name: &Option<String>| match name {
+            Some(name) => format!(" ({what} {})", code(name)),
+            None => String::new(),
+        };
+        let joined = aside("joined from", &port.joins);
+        let element = aside("elements:", &port.element_key);
+        format!(
+            "{} {schema}{named}{carries}{joined}{element}{optional}",
+            code(&port.name)
+        )
     };
     match ports {
         [] => "none".to_owned(),

@@ -99,6 +99,35 @@ impl Carried {
         self.0.iter().any(meets)
     }
 
+    /// What a message carries that joins several ones of these along the first dimension. Pictures are not joined.
+    #[must_use]
+    pub fn joined(&self) -> Self {
+        let mut joined = Vec::new();
+        for alternative in &self.0 {
+            let one = match alternative {
+                Alternative::Nothing | Alternative::Picture => Alternative::Nothing,
+                Alternative::Buffer(pattern) => Alternative::Buffer(pattern.joined()),
+            };
+            if !joined.contains(&one) {
+                joined.push(one);
+            }
+        }
+        Self(joined)
+    }
+
+    /// The same, where the elements of buffers of which no type is declared have this one.
+    #[must_use]
+    pub fn with_element(&self, element: Element) -> Self {
+        let one = |alternative: &Alternative| match alternative {
+            Alternative::Buffer(pattern) => Alternative::Buffer(BufferPattern {
+                element: pattern.element.or(Some(element)),
+                ..pattern.clone()
+            }),
+            other => other.clone(),
+        };
+        Self(self.0.iter().map(one).collect())
+    }
+
     /// The layout of some buffer that is allowed, of at most 1 MiB. `None`: there is none.
     #[must_use]
     pub fn example(&self) -> Option<BufferInfo> {
@@ -286,6 +315,18 @@ impl BufferPattern {
             })
     }
 
+    /// Those that join several of these: the first dimension has any length, and a buffer without dimensions gets one.
+    fn joined(&self) -> Self {
+        let shape = self.shape.as_ref().map(|shape| {
+            let others = shape.iter().skip(1).copied();
+            std::iter::once(None).chain(others).collect()
+        });
+        Self {
+            shape,
+            ..self.clone()
+        }
+    }
+
     fn meets(&self, other: &Self) -> bool {
         let media_types = self.media_type.as_deref().zip(other.media_type.as_deref());
         let elements = self.element.zip(other.element);
@@ -393,6 +434,40 @@ mod tests {
             json!({ "media_type": "audio/*" }),
             json!({ "media_type": "audiobook/pcm" })
         ));
+    }
+
+    #[test]
+    fn joined_buffers_have_a_first_dimension_of_any_length() {
+        for (written, joined) in [
+            (
+                json!({ "media_type": "audio/pcm", "element": "f32", "shape": [480, 2] }),
+                json!({ "media_type": "audio/pcm", "element": "f32", "shape": ["any", 2] }),
+            ),
+            (json!({ "shape": [] }), json!({ "shape": ["any"] })),
+            (json!({}), json!({})),
+            (json!(["nothing", "picture"]), json!("nothing")),
+            (
+                json!(["picture", { "shape": [1] }, { "shape": [2] }]),
+                json!(["nothing", { "shape": ["any"] }]),
+            ),
+        ] {
+            assert_eq!(
+                carried(written.clone()).joined(),
+                carried(joined),
+                "{written}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_type_of_elements_is_added_where_none_is_declared() {
+        let written = json!(["nothing", { "media_type": "audio/pcm" }, { "element": "u8" }]);
+        assert_eq!(
+            carried(written).with_element(Element::I16),
+            carried(
+                json!(["nothing", { "media_type": "audio/pcm", "element": "i16" }, { "element": "u8" }])
+            )
+        );
     }
 
     #[test]

@@ -80,6 +80,13 @@ pub struct Port {
     /// one, with their schema.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub passes: Option<String>,
+    /// Of an output: the input whose messages it joins. Its buffers are those that come in, joined along the first
+    /// dimension.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub joins: Option<String>,
+    /// Of an output: the config key that names the type of the elements of its buffers, where `carries` declares none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub element_key: Option<String>,
 }
 
 /// The most bytes of a compiled pattern in a schema.

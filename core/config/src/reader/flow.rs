@@ -1,5 +1,5 @@
-//! What flows along the edges where the ports alone do not say it: outputs whose schema the config names, and outputs that
-//! pass on what comes in.
+//! What flows along the edges where the ports alone do not say it: outputs whose schema or element type the config names,
+//! and outputs that pass on or join what comes in.
 
 use std::collections::HashMap;
 
@@ -22,13 +22,7 @@ pub(super) fn check(
     given: Surroundings<'_>,
     findings: &mut Findings,
 ) {
-    let mut flows = Flows {
-        pipeline,
-        manifests,
-        wires,
-        plugins: given.plugins,
-        known: HashMap::new(),
-    };
+    let mut flows = Flows::new(pipeline, manifests, wires, given.plugins);
     let stage = |port: PortRef| pipeline.stages[port.stage].name.clone();
     for wire in wires {
         let (from, to) = (wire.edge.from, wire.edge.to);
@@ -36,10 +30,14 @@ pub(super) fn check(
             continue;
         };
         let Flow { schema, carries } = flows.of(from);
+        let does = match output.joins {
+            Some(_) => "joins",
+            None => "passes on",
+        };
         let origin = |span: Span| {
             (
                 span,
-                format!("`{}` passes on what comes from here", stage(from)),
+                format!("`{}` {does} what comes from here", stage(from)),
             )
         };
         match (schema, carries) {
@@ -67,20 +65,20 @@ pub(super) fn check(
                     to: format!("{}.{}", stage(to), input.name),
                     takes: input.carries.to_string(),
                 };
-                findings.report_with(&wire.span, problem, [origin(span)]);
+                findings.report_with(&wire.span, problem, span.map(origin));
             }
             _ => {}
         }
     }
 }
 
-/// What flows out of an output. A span is that of the edge along which it comes into a stage that passes it on.
+/// What flows out of an output. A span is that of the edge along which it comes into a stage that passes it on or joins it.
 #[derive(Clone, Debug, Default)]
 struct Flow {
     /// `None`: any schema.
     schema: Option<(String, Option<Span>)>,
-    /// What is passed on. `None`: what the port declares.
-    carries: Option<(Carried, Span)>,
+    /// What is passed on, joined, or narrowed by the config. `None`: what the port declares.
+    carries: Option<(Carried, Option<Span>)>,
 }
 
 struct Flows<'a> {
@@ -92,6 +90,21 @@ struct Flows<'a> {
 }
 
 impl<'a> Flows<'a> {
+    fn new(
+        pipeline: &'a Pipeline,
+        manifests: &'a [Option<&'a Manifest>],
+        wires: &'a [Wire],
+        plugins: &'a dyn Plugins,
+    ) -> Self {
+        Self {
+            pipeline,
+            manifests,
+            wires,
+            plugins,
+            known: HashMap::new(),
+        }
+    }
+
     fn output(&self, port: PortRef) -> Option<&'a Port> {
         self.manifests[port.stage]?.outputs.get(port.port)
     }
@@ -113,12 +126,24 @@ impl<'a> Flows<'a> {
     }
 
     fn found(&mut self, port: PortRef, output: &Port) -> Flow {
-        let passed = output.passes.as_deref();
-        let passed = passed.map(|input| self.passed(port.stage, input));
-        let mut flow = passed.unwrap_or_default();
-        let own = match output.schema.as_str() {
-            ANY => self.named(port, output),
-            schema => Some(schema.to_owned()),
+        let mut flow = match (&output.passes, &output.joins) {
+            (Some(input), _) => self.passed(port.stage, input),
+            (None, Some(input)) => {
+                let carries = self.passed(port.stage, input).carries;
+                Flow {
+                    schema: None,
+                    carries: carries.map(|(carries, span)| (carries.joined(), span)),
+                }
+            }
+            (None, None) => Flow {
+                schema: None,
+                carries: self.with_element(port, output),
+            },
+        };
+        let own = match (output.schema.as_str(), &output.schema_key) {
+            (ANY, Some(key)) => self.named(port.stage, key),
+            (ANY, None) => None,
+            (schema, _) => Some(schema.to_owned()),
         };
         if let Some(schema) = own {
             flow.schema = Some((schema, None));
@@ -126,10 +151,16 @@ impl<'a> Flows<'a> {
         flow
     }
 
-    /// The schema that the config of the output's stage names: the same one for each of its plugins.
-    fn named(&self, port: PortRef, output: &Port) -> Option<String> {
-        let key = output.schema_key.as_deref()?;
-        let contestants = self.pipeline.stages[port.stage].contestants.iter();
+    /// What an output carries whose element type the config names.
+    fn with_element(&self, port: PortRef, output: &Port) -> Option<(Carried, Option<Span>)> {
+        let key = output.element_key.as_deref()?;
+        let element = self.named(port.stage, key)?.parse().ok()?;
+        Some((output.carries.with_element(element), None))
+    }
+
+    /// The text that a key of the config of a stage has: the same one for each of its plugins.
+    fn named(&self, stage: usize, key: &str) -> Option<String> {
+        let contestants = self.pipeline.stages[stage].contestants.iter();
         let mut named = contestants.map(|it| {
             let manifest = self.plugins.manifest(&it.plugin)?;
             manifest.value(&it.config, key)?.as_str()
@@ -139,13 +170,17 @@ impl<'a> Flows<'a> {
         is_same.then(|| first.to_owned())
     }
 
-    /// What comes in at an input, if all that comes in is the same.
+    /// What comes in at an input of this name, if all that comes in is the same.
     fn passed(&mut self, stage: usize, input: &str) -> Flow {
         let inputs = self.manifests[stage].map_or(&[][..], |it| &it.inputs);
-        let Some(port) = inputs.iter().position(|it| it.name == input) else {
-            return Flow::default();
-        };
-        let input = PortRef { stage, port };
+        match inputs.iter().position(|it| it.name == input) {
+            Some(port) => self.incoming(PortRef { stage, port }),
+            None => Flow::default(),
+        }
+    }
+
+    /// What comes in at an input, if all that comes in is the same.
+    fn incoming(&mut self, input: PortRef) -> Flow {
         let wires = self.wires;
         let mut schemas = Vec::new();
         let mut all_carried = Vec::new();
@@ -159,7 +194,7 @@ impl<'a> Flows<'a> {
         }
         Flow {
             schema: only(schemas).map(|(schema, span)| (schema, Some(span))),
-            carries: only(all_carried),
+            carries: only(all_carried).map(|(carries, span)| (carries, Some(span))),
         }
     }
 }
@@ -186,6 +221,7 @@ mod tests {
             "name": name, "role": "stage", "inputs": inputs, "outputs": [output], "effects": [],
             "config": { "type": "object", "properties": {
                 "schema": { "type": "string" }, "to": { "type": "string", "default": "lines/1" },
+                "element": { "type": "string", "default": "f32" },
             } },
         });
         serde_json::from_value(manifest).unwrap()
@@ -202,14 +238,43 @@ mod tests {
             output.as_object_mut().unwrap().extend(members);
             output
         };
+        let takes = |carried: &Value| json!([{ "name": "in", "schema": "*", "carries": carried }]);
         let [named, passing] = [json!({ "schema_key": "schema" }), json!({ "passes": "in" })];
-        let window = json!({ "schema_key": "to", "carries": "nothing" });
+        let window = json!({ "schema_key": "to", "carries": ["nothing", {}], "joins": "in" });
+        let sound = json!({ "schema": "sound/1", "carries": { "media_type": "audio/pcm", "shape": ["any", 1] },
+                            "element_key": "element" });
         let map = json!({ "schema_key": "schema", "passes": "in" });
         let plugins = plugins()
             .with(plugin("source", &json!([]), &output(named)))
             .with(plugin("filter", &input, &output(passing)))
             .with(plugin("window", &input, &output(window)))
-            .with(plugin("map", &input, &output(map)));
+            .with(plugin("map", &input, &output(map)))
+            .with(plugin("sound", &json!([]), &output(sound)))
+            .with(plugin(
+                "text",
+                &takes(&json!({ "media_type": "text/plain" })),
+                &output(json!({})),
+            ))
+            .with(plugin(
+                "i16",
+                &takes(&json!({ "element": "i16" })),
+                &output(json!({})),
+            ))
+            .with(plugin(
+                "stereo",
+                &takes(&json!({ "shape": ["any", 2] })),
+                &output(json!({})),
+            ))
+            .with(plugin(
+                "mono",
+                &takes(&json!({ "element": "f32", "shape": ["any", 1] })),
+                &output(json!({})),
+            ))
+            .with(plugin(
+                "none",
+                &takes(&json!("nothing")),
+                &output(json!({})),
+            ));
         let mut text = String::new();
         for line in stages.lines() {
             let words: Vec<_> = line.splitn(4, ' ').collect();
@@ -238,6 +303,11 @@ mod tests {
             "a source - schema=\"x/1\"\nb source - schema=\"frame/1\"\nc filter a+b \nd vision-opencv c ",
             "a capture-files - paths=[\"x\"]\nb filter a \nc vision-opencv b ",
             "a microphone - \nb filter a \nc filter b ",
+            "a sound - \nb mono a \nc window a \nd mono c \ne filter c \nf mono e ",
+            "a sound - element=\"i16\"\nb i16 a \nc window a \nd i16 c ",
+            // Not all that comes in is the same.
+            "a sound - \nb sound - element=\"i16\"\nc window a+b \nd i16 c ",
+            "a capture-files - paths=[\"x\"]\nb window a \nc none b ",
             "a source - schema=\"frame/1\"\nb filter a+c \nc filter b \nd vision-opencv c ",
         ] {
             let errors = errors(stages);
@@ -305,5 +375,55 @@ mod tests {
             message.ends_with(", but `c.in` carries nothing or a picture"),
             "{message}"
         );
+    }
+
+    #[test]
+    fn what_is_joined_and_the_element_type_of_a_config_count() {
+        for (stages, line, parts) in [
+            (
+                "a sound - \nb i16 a ",
+                7,
+                ["`a.out` carries", "\"element\":\"f32\""],
+            ),
+            (
+                "a sound - element=\"i16\"\nb mono a ",
+                7,
+                ["`a.out` carries", "\"element\":\"i16\""],
+            ),
+            (
+                "a sound - \nb window a \nc text b ",
+                11,
+                ["`b.out` carries", "\"media_type\":\"audio/pcm\""],
+            ),
+            (
+                "a sound - \nb window a \nc i16 b ",
+                11,
+                ["`b.out` carries", "but `c.in`"],
+            ),
+            (
+                "a sound - \nb window a \nc stereo b ",
+                11,
+                ["`b.out` carries", "[\"any\",1]"],
+            ),
+            (
+                "a sound - \nb window a \nc none b ",
+                11,
+                ["`b.out` carries", "nothing"],
+            ),
+            (
+                "a capture-files - paths=[\"x\"]\nb window a \nc mono b ",
+                11,
+                ["`b.out` carries nothing, but", "`c.in`"],
+            ),
+        ] {
+            let errors = errors(stages);
+            let [(found, message, _)] = errors.as_slice() else {
+                panic!("{stages}: {errors:?}");
+            };
+            assert_eq!(*found, line, "{stages}: {message}");
+            for part in parts {
+                assert!(message.contains(part), "{stages}: {message}");
+            }
+        }
     }
 }

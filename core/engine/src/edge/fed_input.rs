@@ -55,8 +55,9 @@ impl FedInput {
         let Some(own) = self.input.schema.as_deref().filter(|own| *own != schema) else {
             return (!carries.allows(content)).then(|| {
                 format!(
-                    "a message with {content}, but input \"{input}\" of stage \"{stage}\" carries {carries}: let the \
-                     output declare what it carries, and connect it to inputs that carry the same"
+                    "a message with {content}, but input \"{input}\" of stage \"{stage}\" carries {carries}: \
+                     change the config of the stage that emits it, or `carries` of the input if a command takes it, or \
+                     put a stage that converts between them"
                 )
             });
         };
