@@ -175,3 +175,49 @@ fn what_is_no_buffer_is_an_error_of_check() {
         assert!(printed.contains(part), "{buffer}: {printed}");
     }
 }
+
+/// Both stages take messages of any schema, and the source in front of them names one.
+#[test]
+fn a_message_has_the_schema_of_what_feeds_a_stage_that_takes_any() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = |source: &str| {
+        format!(
+            r#"
+[stages.readings]
+plugin = "source-jsonl"
+config = {{ stdin = true{source} }}
+
+[stages.hot]
+plugin = "filter"
+from = "readings"
+config = {{ jq = ".celsius > 30" }}
+
+[stages.windows]
+plugin = "window"
+from = "hot"
+config = {{ schema = "x.window/1", count = 1 }}
+
+[[tests]]
+name = "what is hot has the schema of the source"
+start = "hot"
+inputs = {{ json = {{ celsius = 31 }} }}
+outputs = {{ from = "hot", expect = {{ schema = "x.a/1" }} }}
+
+[[tests]]
+name = "a window of one"
+start = "windows"
+inputs = {{ json = {{ celsius = 32 }} }}
+outputs = {{ from = "windows", count = 1 }}
+"#
+        )
+    };
+    let known = pipeline(folder.path(), &text(", schema = \"x.a/1\""));
+    run(&["test", &known]).expect(0);
+    let unknown = pipeline(folder.path(), &text(""));
+    let ran = run(&["test", &unknown]).expect(78);
+    assert!(
+        ran.stderr
+            .contains("nothing says which schema this message has"),
+        "{ran:?}"
+    );
+}

@@ -72,6 +72,19 @@ pub(super) fn check(
     }
 }
 
+/// The schema of what comes in at an input, if it is known and all have the same one.
+pub(super) fn schema_at(
+    input: PortRef,
+    pipeline: &Pipeline,
+    manifests: &[Option<&Manifest>],
+    wires: &[Wire],
+    given: Surroundings<'_>,
+) -> Option<String> {
+    let mut flows = Flows::new(pipeline, manifests, wires, given.plugins);
+    let (schema, _) = flows.incoming(input).schema?;
+    Some(schema)
+}
+
 /// What flows out of an output. A span is that of the edge along which it comes into a stage that passes it on or joins it.
 #[derive(Clone, Debug, Default)]
 struct Flow {

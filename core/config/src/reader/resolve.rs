@@ -96,6 +96,7 @@ pub(super) fn resolve(
     let tested = Tested {
         given,
         pipeline: &pipeline,
+        wires: &wires,
         stages,
         manifests: &manifests,
         is_whole: findings.is_empty(),

@@ -21,11 +21,12 @@ use super::json::Place;
 use super::problem::Problem;
 use super::source::Span;
 use super::values::wrong_type;
+use super::wiring::Wire;
 use super::written::stage::WrittenStage;
 use super::written::test::WrittenTest;
 use super::written::test_input::WrittenInput;
 use super::written::test_output::{WrittenExpectation, WrittenOutput};
-use super::{Surroundings, expressions, json, suggest};
+use super::{Surroundings, expressions, flow, json, suggest};
 use crate::manifest::{Manifest, Port, config_schema};
 use crate::pipeline::{Pipeline, PortRef};
 use crate::reader::pipeline_test::{
@@ -39,6 +40,7 @@ pub const PICTURES: &str = "capture-files";
 pub(super) struct Tested<'a> {
     pub given: Surroundings<'a>,
     pub pipeline: &'a Pipeline,
+    pub wires: &'a [Wire],
     pub stages: &'a [WrittenStage<'a, 'a>],
     /// By stage, with its config. `None`: unknown.
     pub manifests: &'a [Option<&'a Manifest>],
@@ -271,7 +273,11 @@ impl Tested<'_> {
         }
         let text = |text: &Option<Spanned<String>>| Some(text.as_ref()?.get_ref().clone());
         let source = if let Some(json) = input.json {
-            let Some(schema) = schema.or(known) else {
+            // Where the stage takes any schema, the stages in front of it may name theirs.
+            let flowing =
+                || flow::schema_at(to, self.pipeline, self.manifests, self.wires, self.given);
+            let named = schema.or(known).map(str::to_owned);
+            let Some(schema) = named.or_else(flowing) else {
                 let message = "nothing says which schema this message has".to_owned();
                 let hint = Some("add schema = \"ID\"".to_owned());
                 findings.report(&input.span, Problem::Missing { message, hint });
@@ -282,7 +288,7 @@ impl Tested<'_> {
                 None => None,
             };
             InputSource::Json {
-                schema: schema.to_owned(),
+                schema,
                 body: json::from_toml(json, findings),
                 buffer,
             }

@@ -54,7 +54,7 @@ pub(crate) fn keys<'a, 't>() -> Table<'a, 't, WrittenInput<'a, 't>> {
                     name: "schema",
                     doc: "The schema id of the message, or of all lines of `file`.",
                     default: DefaultValue::Words(
-                        "that of the input; of `file`: each line names its own",
+                        "that of the input, or of what feeds it; of `file`: each line names its own",
                     ),
                     schema: a_text,
                 },
