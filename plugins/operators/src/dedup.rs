@@ -9,6 +9,7 @@ use flowpipe_plugin::{
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::content::content_key;
 use crate::filter::{compiled, failed};
 use crate::pass::pass;
 use flowpipe_jq::Expression;
@@ -21,7 +22,8 @@ const MOST_BYTES: usize = 64 << 20;
 #[serde(deny_unknown_fields)]
 pub struct DedupConfig {
     /// What has to be equal, an expression of jq on the body of the message, such as `.id` or `[.sensor, .celsius]`: its
-    /// first output. A message without an output is passed on. Left out: the whole body.
+    /// first output. A message without an output is passed on. Left out: the whole body, and the picture or buffer that the
+    /// message carries.
     #[serde(default)]
     #[schemars(length(min = 1), extend("format" = "jq"))]
     pub by: Option<String>,
@@ -38,6 +40,8 @@ fn last() -> usize {
 /// The stage.
 pub struct Dedup {
     by: Expression,
+    /// What messages carry is compared too.
+    is_whole: bool,
     last: usize,
     keys: Keys,
 }
@@ -72,8 +76,8 @@ impl Keys {
 
 impl Stage for Dedup {
     const NAME: &'static str = "dedup";
-    const DOC: &'static str = "Drops messages that are equal to one of the last ones, as a whole or by an expression of jq. \
-         The others are passed on as they are, with their frames.";
+    const DOC: &'static str = "Drops messages that are equal to one of the last ones, as a whole with what they carry or by \
+         an expression of jq on their bodies. The others are passed on as they are, with their frames.";
     const DETERMINISTIC: bool = true;
     const EFFECTS: Option<&'static [Effect]> = Some(&[]);
     const STATE: &'static str = "dedup/1";
@@ -96,6 +100,7 @@ impl Stage for Dedup {
             return Err(Error::bad_config("last is at least 1"));
         }
         Ok(Self {
+            is_whole: config.by.is_none(),
             by: compiled(config.by.as_deref().unwrap_or("."))?,
             last: config.last,
             keys: Keys::default(),
@@ -105,10 +110,13 @@ impl Stage for Dedup {
     fn process(&mut self, input: Input<'_>, context: &mut Context<'_>) -> Result<Next> {
         if let Input::Message(message) = input {
             let cancel = context.cancel();
-            let key = self
+            let mut key = self
                 .by
                 .key(message.json(), &|| cancel.is_cancelled())
                 .map_err(failed)?;
+            if let (Some(key), true) = (&mut key, self.is_whole) {
+                key.extend(content_key(&message)?.into_bytes());
+            }
             if key.is_none_or(|key| self.keys.add(key, self.last)) {
                 pass(&message, context)?;
             }

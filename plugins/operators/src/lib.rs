@@ -2,12 +2,14 @@
 //!
 //! # Layout
 //! - [`filter`], [`map`]: expressions of jq, which `flowpipe_jq` compiles and runs.
-//! - [`throttle`], [`sample`], [`dedup`]: fewer messages. [`pass`]: those that are passed on as they came.
+//! - [`throttle`], [`sample`], [`dedup`]: fewer messages. [`content`]: what they carry, for comparisons. [`pass`]: those
+//!   that are passed on as they came.
 //! - [`batch`], [`window`], [`join`]: messages of several. [`gathered`]: the bodies that they keep. [`waiting`]: those
 //!   that wait for a partner. [`unpaired`]: the counts of those that found none.
 //! - [`ticks`]: messages at an interval, for what has to end on time.
 
 mod batch;
+mod content;
 mod dedup;
 mod filter;
 mod gathered;

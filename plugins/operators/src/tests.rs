@@ -425,6 +425,30 @@ fn windows_and_batches_join_buffers() {
 }
 
 #[test]
+fn dedup_compares_what_messages_carry() {
+    let whole = || harness!(Dedup, json!({}));
+    let mut first = whole().unwrap();
+    let mut by_body = harness!(Dedup, json!({ "by": "." })).unwrap();
+    let passed = |stage: &mut Harness| {
+        let all = [&[1, 2][..], &[1, 3], &[1, 2]];
+        all.map(|samples| send_sound(stage, samples, 1).unwrap().len())
+    };
+    assert_eq!(passed(&mut first), [1, 1, 0]);
+    assert_eq!(passed(&mut by_body), [1, 0, 0]);
+    // The state has that too.
+    let mut stage = replaced(first, whole());
+    assert_eq!(passed(&mut stage), [0, 0, 0]);
+    // The same bytes in another shape.
+    assert_eq!(send_sound(&mut stage, &[1, 2], 2).unwrap().len(), 1);
+    assert_eq!(send(&mut stage, json!(2)).len(), 1);
+    for (pixels, passed) in [([7, 8], 1), ([7, 9], 1), ([7, 8], 0)] {
+        let layout = (Format::Grey8, 2, 1);
+        let emitted = stage.send_picture("x.a/1", &json!(2), layout, &pixels);
+        assert_eq!(emitted.unwrap().len(), passed, "{pixels:?}");
+    }
+}
+
+#[test]
 fn buffers_that_differ_are_not_joined() {
     let stage = || harness!(Window, json!({ "schema": "x.w/1", "count": 2 })).unwrap();
     let mut mixed = stage();
