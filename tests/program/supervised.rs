@@ -189,6 +189,31 @@ fn a_machine_whose_part_is_done_goes_on_until_the_others_have_ended() {
     rack.end().expect(0);
 }
 
+/// A name that starts with `@` is that of a socket without a file, by `sd_notify(3)`.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_socket_of_the_service_manager_may_be_abstract() {
+    use std::os::linux::net::SocketAddrExt as _;
+    use std::os::unix::net::SocketAddr;
+    let name = format!("flowpipe-test-{}", std::process::id());
+    let address = SocketAddr::from_abstract_name(&name).unwrap();
+    let manager = UnixDatagram::bind_addr(&address).unwrap();
+    manager.set_read_timeout(Some(PATIENCE)).unwrap();
+    let output = flowpipe(&["run", "pipelines/replay.toml", "--supervised", "--quiet"])
+        .env("NOTIFY_SOCKET", format!("@{name}"))
+        .env_remove("WATCHDOG_USEC")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let log = String::from_utf8_lossy(&output.stderr);
+    assert!(!log.contains("can't be notified"), "{log}");
+    for expected in ["READY=1\nSTATUS=runs replay\n", "STOPPING=1\n"] {
+        let mut bytes = [0; 1024];
+        let length = manager.recv(&mut bytes).unwrap();
+        assert_eq!(String::from_utf8_lossy(&bytes[..length]), expected);
+    }
+}
+
 #[test]
 fn a_service_manager_that_does_not_read_does_not_hold_the_run() {
     let Service {

@@ -141,15 +141,37 @@ fn notify(state: Notification) {
         Notification::Started { pipeline } => {
             // A line feed would begin another message.
             let status = format!("runs {}", flowpipe_terminal::escape(&pipeline));
-            sd_notify::notify(&[NotifyState::Ready, NotifyState::Status(&status)])
+            send(&[NotifyState::Ready, NotifyState::Status(&status)])
         }
-        Notification::Watchdog => sd_notify::notify(&[NotifyState::Watchdog]),
-        Notification::Stopping => sd_notify::notify(&[NotifyState::Stopping]),
+        Notification::Watchdog => send(&[NotifyState::Watchdog]),
+        Notification::Stopping => send(&[NotifyState::Stopping]),
         Notification::End => Ok(()),
     };
     if let Err(error) = sent {
         tracing::warn!("the service manager can't be notified: {error}");
     }
+}
+
+/// Sends to an abstract socket of Linux, whose name starts with `@`, or else to a file's. The crate knows only files.
+#[cfg(target_os = "linux")]
+fn send(states: &[sd_notify::NotifyState<'_>]) -> std::io::Result<()> {
+    use std::os::linux::net::SocketAddrExt as _;
+    use std::os::unix::ffi::OsStrExt as _;
+    use std::os::unix::net::{SocketAddr, UnixDatagram};
+    let socket = std::env::var_os("NOTIFY_SOCKET").unwrap_or_default();
+    let Some(name) = socket.as_bytes().strip_prefix(b"@") else {
+        return sd_notify::notify(states);
+    };
+    let address = SocketAddr::from_abstract_name(name)?;
+    let text: String = states.iter().map(|state| format!("{state}\n")).collect();
+    // A datagram is sent as a whole or not at all.
+    UnixDatagram::unbound()?.send_to_addr(text.as_bytes(), &address)?;
+    Ok(())
+}
+
+#[cfg(all(unix, not(target_os = "linux")))]
+fn send(states: &[sd_notify::NotifyState<'_>]) -> std::io::Result<()> {
+    sd_notify::notify(states)
 }
 
 #[cfg(not(unix))]
