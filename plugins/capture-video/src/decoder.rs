@@ -24,6 +24,17 @@ const LONGEST_LINE: usize = 1_000;
 /// How long the process may take to end when it has closed its output, and its last lines to arrive.
 const END_TIMEOUT: Duration = Duration::from_secs(2);
 
+/// What ffmpeg writes behind the reason why it gave up.
+const CONSEQUENCES: [&str; 7] = [
+    "Conversion failed!",
+    "Error marking filters as finished",
+    "Error opening input file",
+    "Error while filtering",
+    "Invalid data found when processing input",
+    "Task finished with error code",
+    "Terminating thread with return code",
+];
+
 /// A process that decodes. Dropping it kills the process.
 pub struct Decoder {
     // Dropped first: the thread that sends ends then, whatever the process does.
@@ -44,7 +55,7 @@ pub enum Decoded {
     Picture(Picture),
     /// Nothing yet.
     Nothing,
-    /// The end. What ffmpeg has reported last; empty: nothing.
+    /// The end. What ffmpeg has reported; empty: nothing.
     End(String),
 }
 
@@ -131,7 +142,7 @@ impl Decoder {
     fn ended(&self) -> Result<String, DecodeError> {
         let status = self.child.end_within(END_TIMEOUT);
         self.stderr.wait(END_TIMEOUT);
-        let reported = self.stderr.last_line();
+        let reported = cause(&self.stderr.text()).to_owned();
         if let Some(status) = &status
             && status.success()
             && self.has_picture
@@ -155,6 +166,13 @@ impl Decoder {
             None => Err(DecodeError::Ended("was killed".to_owned())),
         }
     }
+}
+
+/// The last of these lines that is no consequence of others, or else the last one.
+fn cause(lines: &str) -> &str {
+    let is_cause = |line: &&str| !CONSEQUENCES.iter().any(|it| line.contains(*it));
+    let found = lines.lines().rev().find(is_cause);
+    found.or_else(|| lines.lines().next_back()).unwrap_or("")
 }
 
 /// The size of frames that ffmpeg refuses with this line: `Picture size 200x200 exceeds specified max pixel count 39999`.

@@ -173,6 +173,11 @@ impl CaptureVideo {
     }
 
     fn failed(&self, error: DecodeError) -> Error {
-        Error::from(error).context(self.name())
+        let failed = match error {
+            // It is missing the next time, too.
+            DecodeError::NotInstalled(_) => Error::bad_config(error.to_string()),
+            _ => Error::from(error),
+        };
+        failed.context(self.name())
     }
 }

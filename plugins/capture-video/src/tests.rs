@@ -225,6 +225,7 @@ fn configs_that_can_not_be_used_are_refused() {
     let error = capture(json!({ "path": file, "ffmpeg": "no-such-ffmpeg" }))
         .err()
         .unwrap();
+    assert_eq!(error.status(), abi::BAD_CONFIG, "{error}");
     assert!(
         error.to_string().contains("apt-get install ffmpeg"),
         "{error}"
@@ -301,6 +302,18 @@ fn whatever_the_program_writes_is_bounded() {
         (
             "yes | head -c 5000000 >&2; echo the last >&2; exit 1",
             "ffmpeg reports: the last",
+        ),
+        (
+            "echo no moov >&2; echo 'a.mp4: Invalid data found when processing input' >&2; exit 1",
+            "ffmpeg reports: no moov",
+        ),
+        (
+            "echo no key >&2; echo '[x] Error marking filters as finished' >&2; echo 'Conversion failed!' >&2; exit 1",
+            "ffmpeg reports: no key",
+        ),
+        (
+            "echo 'Conversion failed!' >&2; exit 1",
+            "ffmpeg reports: Conversion failed!",
         ),
         ("exit 0", "ffmpeg exited with code 0 without a frame"),
     ] {
