@@ -183,6 +183,42 @@ fn what_is_no_sound_is_refused_with_its_name() {
     }
 }
 
+/// As ffmpeg writes them with `-c:a pcm_f64le`.
+#[test]
+fn samples_of_64_bits_are_refused_at_the_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.wav");
+    let mut bytes = b"RIFF\x44\0\0\0WAVEfmt \x28\0\0\0\xfe\xff\x01\0".to_vec();
+    bytes.extend(8_000_u32.to_le_bytes());
+    bytes.extend(64_000_u32.to_le_bytes());
+    // Bytes of a sample, its bits twice, and the number of a format.
+    bytes.extend(b"\x08\0\x40\0\x16\0\x40\0\x04\0\0\0");
+    bytes.extend(b"\x03\0\0\0\0\0\x10\0\x80\0\0\xaa\0\x38\x9b\x71");
+    bytes.extend(b"data\x08\0\0\0");
+    bytes.extend(0.5_f64.to_le_bytes());
+    std::fs::write(&path, bytes).unwrap();
+    let error = capture(json!({ "path": path })).err().unwrap();
+    assert_eq!(error.status(), abi::BAD_CONFIG, "{error}");
+    for part in ["samples have 64 bits", "ffmpeg -i FILE -c:a pcm_f32le"] {
+        assert!(error.to_string().contains(part), "{error}");
+    }
+}
+
+#[test]
+fn a_file_that_is_cut_off_names_the_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(folder.path(), 2, &[1; 8_000]);
+    let whole = std::fs::read(&path).unwrap();
+    // Three quarters of the samples: 3,000 of each channel.
+    std::fs::write(&path, &whole[..whole.len() - 4_000]).unwrap();
+    let (blocks, failure) = all(&mut capture(json!({ "path": path, "block": 1_000 })).unwrap());
+    assert_eq!(blocks.len(), 3);
+    let failure = failure.unwrap();
+    for part in ["a.wav: ", "behind sample 3000 (0.375 s)", "cut off"] {
+        assert!(failure.contains(part), "{failure}");
+    }
+}
+
 #[test]
 fn a_header_that_lies_costs_nothing() {
     let folder = tempfile::tempdir().unwrap();

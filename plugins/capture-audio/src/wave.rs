@@ -1,7 +1,7 @@
 //! A file, block by block.
 
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufReader, ErrorKind};
 use std::path::Path;
 
 use flowpipe_plugin::{Buffer, Error, Host, Result};
@@ -52,6 +52,14 @@ impl Wave {
             return Err(Error::new(format!(
                 "it has {} channels and {} samples a second",
                 spec.channels, spec.sample_rate
+            )));
+        }
+        let is_float = spec.sample_format == SampleFormat::Float;
+        if spec.bits_per_sample > 32 || (is_float && spec.bits_per_sample < 32) {
+            return Err(Error::new(format!(
+                "its samples have {} bits: integers of 8 to 32 bits are read, and floating-point numbers of 32. Convert \
+                 it, such as with `ffmpeg -i FILE -c:a pcm_f32le sound.wav`",
+                spec.bits_per_sample
             )));
         }
         let bytes = u64::from(block) * u64::from(spec.channels) * 4;
@@ -136,7 +144,24 @@ impl Wave {
                 samples.extend(all.map(|sample| f64::from(sample) / largest));
             }
         }
-        self.failure = failure.map(Error::from);
+        let position = self.position + (samples.len() / usize::from(self.spec.channels)) as u64;
+        self.failure = failure.map(|error| self.damage(position, &error));
         samples
+    }
+
+    /// That the file can't be read behind a sample.
+    fn damage(&self, position: u64, error: &hound::Error) -> Error {
+        let seconds = position as f64 / f64::from(self.spec.sample_rate);
+        let reason = match error {
+            // A read that ends too early has no kind of its own.
+            hound::Error::IoError(error) if error.kind() == ErrorKind::Other => {
+                "it has fewer samples than its header says, as a file that is cut off or still written".to_owned()
+            }
+            other => other.to_string(),
+        };
+        Error::new(format!(
+            "it can't be read behind sample {position} ({seconds:.3} s): {reason}. Write the whole file \
+             again, or what is left of it with `ffmpeg -i FILE sound.wav`"
+        ))
     }
 }
