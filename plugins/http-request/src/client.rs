@@ -246,6 +246,8 @@ fn read(body: Body, settings: &Settings) -> Result<Vec<u8>, RequestError> {
 fn failed(error: ureq::Error, settings: &Settings) -> RequestError {
     match error {
         ureq::Error::Timeout(_) => RequestError::Timeout(settings.timeout_ms),
+        // Its own text names its kind first.
+        ureq::Error::Io(error) => RequestError::Failed(error.to_string()),
         error => RequestError::Failed(error.to_string()),
     }
 }

@@ -135,9 +135,9 @@ impl RequestBuilder {
             return Ok(None);
         };
         let Value::String(text) = text else {
-            return Err(Error::bad_message("the output of `url` is no text"));
+            return Err(Error::new("the output of `url` is no text"));
         };
-        let wrong = |error| Error::bad_message(format!("the output of `url`, {text:?}: {error}"));
+        let wrong = |error| Error::new(format!("the output of `url`, {text:?}: {error}"));
         let (uri, origin) = url(&text).map_err(wrong)?;
         if !self.servers.contains(&origin) {
             return Err(Error::new(format!(
@@ -152,13 +152,13 @@ impl RequestBuilder {
                 Some(Value::String(text)) => text,
                 Some(value @ (Value::Bool(_) | Value::Number(_))) => value.to_string(),
                 Some(_) => {
-                    return Err(Error::bad_message(format!(
+                    return Err(Error::new(format!(
                         "the output of `{key}` is neither a text nor a number"
                     )));
                 }
             };
             let value = HeaderValue::from_str(&text).map_err(|_| {
-                Error::bad_message(format!(
+                Error::new(format!(
                     "the output of `{key}` has characters that no header field has"
                 ))
             })?;
@@ -184,14 +184,14 @@ impl RequestContent {
         };
         let outputs = outputs("body", expression, json, cancel)?;
         let Some(output) = outputs.iter().next() else {
-            return Err(Error::bad_message("`body` has no output"));
+            return Err(Error::new("`body` has no output"));
         };
         match self.is_text {
             false => Ok(output.to_vec()),
             true => serde_json::from_slice::<String>(output)
                 .map(String::into_bytes)
                 .map_err(|_| {
-                    Error::bad_message("the output of `body` is no text, as body_as_text wants it")
+                    Error::new("the output of `body` is no text, as body_as_text wants it")
                 }),
         }
     }
@@ -240,7 +240,7 @@ fn outputs(
     let outputs = expression.outputs(json, 1, &|| cancel.is_cancelled());
     outputs.map_err(|error| match error {
         RunError::Cancelled => Error::cancelled(),
-        RunError::TooMany(_) => Error::bad_message(format!("`{key}` has more than one output")),
+        RunError::TooMany(_) => Error::new(format!("`{key}` has more than one output")),
         error => Error::new(format!("`{key}`: {error}")),
     })
 }
