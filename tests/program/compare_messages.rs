@@ -257,6 +257,23 @@ fn pipelines_that_emit_nothing_are_not_the_same() {
     assert_eq!(found["schemas"], json!([]));
 }
 
+#[test]
+fn a_stage_that_emits_nothing_in_a_dry_run_is_named() {
+    let (_, _, recording) = domain();
+    let folder = tempfile::tempdir().unwrap();
+    let text = "[stages.screen]\nplugin = \"capture-files\"\nconfig = { paths = [\"*.png\"] }\n\
+                [stages.ask]\nplugin = \"http-request\"\nfrom = \"screen\"\n\
+                config = { servers = [\"http://127.0.0.1:1\"], url = '\"http://127.0.0.1:1/\"' }\n";
+    let asking = flowpipe_tests::pipeline(folder.path(), text);
+    let ran = run(&["compare", &asking, &asking, recording]).expect(4);
+    for part in [
+        "ask: http-request emits nothing: a comparison is a dry run",
+        "decides, perhaps only because stages emit nothing in a dry run (see above)",
+    ] {
+        assert!(ran.stdout.contains(part), "{}", ran.stdout);
+    }
+}
+
 /// Counters alone are compared, and what is not counted as zero is.
 #[test]
 fn what_was_compared_is_named() {

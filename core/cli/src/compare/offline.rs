@@ -64,6 +64,8 @@ pub enum ChangeKind {
     },
     /// What it emits depends on the time, and a recording is played as fast as possible.
     UsesTime,
+    /// It emits nothing in a dry run, as the runs of a comparison are.
+    IdlesDry,
 }
 
 /// Why a pipeline can't run on a recording.
@@ -172,6 +174,12 @@ pub fn offline(
                 stage: stage.name.clone(),
                 plugin: plugins(stage),
                 what: ChangeKind::UsesTime,
+            });
+        } else if stage.contestants.iter().any(idles_dry) {
+            changes.push(StageChange {
+                stage: stage.name.clone(),
+                plugin: plugins(stage),
+                what: ChangeKind::IdlesDry,
             });
         }
     }
@@ -363,6 +371,11 @@ fn uses_time(contestant: &Contestant) -> bool {
         "join" => key("by").is_some_and(|by| by == "time"),
         _ => false,
     }
+}
+
+/// Whether it is a standard stage that emits nothing in a dry run: it sends no requests.
+fn idles_dry(contestant: &Contestant) -> bool {
+    contestant.plugin == "http-request"
 }
 
 /// Makes every queue block when it is full. A cycle of such queues could deadlock; its queues are so large that they

@@ -77,6 +77,11 @@ pub fn write_pipeline(
                 "{plugin} uses the time: the recording is played as fast as possible, so that what it emits depends on \
                  the speed, and differs from run to run"
             ),
+            ChangeKind::IdlesDry => {
+                format!(
+                    "{plugin} emits nothing: a comparison is a dry run, in which it sends no requests"
+                )
+            }
         };
         let line = paint(&format!("  {stage}: {what}"), QUIET, colours);
         let _ = writeln!(text, "{line}");

@@ -182,6 +182,12 @@ fn summary(comparison: &MessageComparison, colours: bool) -> String {
     if comparison.is_empty() {
         let text = "there is nothing to compare: neither emits a message or a counter that decides";
         parts.push(paint(text, BAD, colours));
+        let mut changes = comparison.a.changes.iter().chain(&comparison.b.changes);
+        if changes.any(|it| it.what == ChangeKind::IdlesDry) {
+            parts.push(
+                "perhaps only because stages emit nothing in a dry run (see above)".to_owned(),
+            );
+        }
     }
     if comparison.failures_differ() {
         parts.push(paint("failures differ", BAD, colours));

@@ -135,6 +135,12 @@ fn queues_block_and_on_cycles_never_fill() {
 }
 
 #[test]
+fn stages_that_emit_nothing_in_a_dry_run_are_listed() {
+    assert!(idles_dry(&contestant("http-request", json!({}))));
+    assert!(!idles_dry(&contestant("map", json!({}))));
+}
+
+#[test]
 fn stages_that_use_the_time_are_listed() {
     let uses_time = |plugin: &str, config: Value| uses_time(&contestant(plugin, config));
     assert!(uses_time("throttle", json!({ "messages": 1 })));
