@@ -107,6 +107,7 @@ fn sound_crosses_an_isolated_stage_and_is_replayed() {
     run(&["report", &file, "-o", &page]).expect(0);
     let page = std::fs::read_to_string(page).unwrap();
     assert!(page.contains("a buffer audio/pcm f32 [4, 2]"));
+    assert!(!page.contains("The recording holds no pictures."));
     // A recording in which a sample differs is noticed.
     let other = folder.path().join("other.mcap");
     edit(std::path::Path::new(&file), &other, |edited| {

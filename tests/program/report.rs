@@ -276,6 +276,14 @@ fn what_is_missing_is_said() {
                 recording.display()
             );
         }
+        if *recording == plain {
+            // No warning, and no empty box.
+            let notices = browser.value("document.getElementById('notices').textContent");
+            assert!(!notices.as_str().unwrap().contains("picture"), "{notices}");
+            let is_hidden =
+                "document.querySelector('.screen').getBoundingClientRect().height === 0";
+            assert_eq!(browser.value(is_hidden), true);
+        }
         // Only the first one is about boards.
         let names_boards = page_text.to_lowercase().contains("board");
         assert_eq!(names_boards, *recording == cut, "{page_text}");

@@ -33,6 +33,8 @@ pub struct Overview {
     dry: bool,
     /// Whether the pipeline is about boards.
     has_boards: bool,
+    /// Whether frames came with pictures, recorded or not.
+    has_pictures: bool,
     boards: usize,
     solved: usize,
     failed: usize,
@@ -76,6 +78,7 @@ impl Overview {
             ends_ns: ends_ns(recording),
             dry: about.dry,
             has_boards: has_boards(recording, story),
+            has_pictures: reel.distinct > 0 || reel.missing > 0,
             boards: story.boards.len(),
             solved: outcomes(Tone::Good),
             failed: outcomes(Tone::Bad),
@@ -157,7 +160,7 @@ fn notices(recording: &Recording, story: &Story, reel: &Reel) -> Vec<String> {
     }
     if story.frames.all.is_empty() {
         notices.push("No frame was captured.".to_owned());
-    } else if reel.distinct == 0 {
+    } else if reel.distinct == 0 && reel.missing > 0 {
         notices.push("The recording holds no pictures.".to_owned());
     } else if reel.kept < reel.distinct {
         notices.push(format!(

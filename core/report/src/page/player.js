@@ -23,7 +23,7 @@ const player = {
     this.go(frame);
     const calm = matchMedia('(prefers-reduced-motion: reduce)').matches;
     byId('player').scrollIntoView({ behavior: calm ? 'auto' : 'smooth', block: 'start' });
-    this.screen.focus({ preventScroll: true });
+    (this.screen.hidden ? this.slider : this.screen).focus({ preventScroll: true });
   },
 
   show() {
@@ -32,8 +32,8 @@ const player = {
       about.textContent = 'No frame was captured.';
       return;
     }
-    about.textContent = 'Each frame, what was made of it, and what every stage did with it. Arrow keys go from frame to frame, space plays.';
-    const { has_boards: boards } = data.overview;
+    const { has_boards: boards, has_pictures: pictures } = data.overview;
+    about.textContent = `${pictures ? '' : 'The recording has no pictures. '}Each frame, what was made of it, and what every stage did with it. Arrow keys go from frame to frame, space plays.`;
     const layers = boards ? [['grid', 'Board as read'], ['pipes', 'Pipes as read'], ['solution', 'Solution'], ['strokes', 'Strokes']] : [];
     if (drawingsOf.size > 0) layers.push(['overlays', 'Overlays']);
     for (const [key, name] of layers) {
@@ -46,6 +46,7 @@ const player = {
     }
     this.canvas = element('canvas', { role: 'img', onpointermove: (event) => this.point(event) });
     this.screen = element('div', { class: 'screen', tabindex: '0', 'aria-label': 'Frame; arrow keys go from frame to frame', role: 'group' }, this.canvas);
+    this.screen.hidden = !pictures;
     this.slider = element('input', { type: 'range', min: 0, max: frames.count - 1, value: 0, step: 1, 'aria-label': 'Frame', oninput: () => { this.stop(); this.go(Number(this.slider.value)); } });
     this.play = button('Play', 'Play', () => this.toggle());
     this.where = element('p', { class: 'where', role: 'status' });
