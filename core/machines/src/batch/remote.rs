@@ -408,9 +408,9 @@ impl<R> Part<'_, R> {
                 accepted
             }
             // It would connect and do it again.
-            Event::Disconnected(Some(violation)) if violation.is_final() => {
-                Err(Offence(format!("what breaks the protocol: it {violation}")))
-            }
+            Event::Disconnected(Some(violation)) if violation.is_final() => Err(Offence::sent(
+                format!("what breaks the protocol: it {violation}"),
+            )),
             Event::PeerLost => {
                 if matches!(self.progress, Progress::Accepted(_)) {
                     self.leave(machine, None);

@@ -432,7 +432,7 @@ fn a_worker_that_answers_wrongly_is_dropped_and_others_do_its_work() {
                 let long = vec![b' '; CONTROL_BYTES + 1].into();
                 let _ = link.send(CONTROL, &long, Duration::from_secs(1));
             },
-            "of more than 1048576 bytes",
+            "sent what breaks the protocol: it sent a message on channel 0 of more than 1048576 bytes",
         ),
     ];
     for (attack, why) in attacks {
