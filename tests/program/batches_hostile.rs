@@ -149,6 +149,24 @@ fn a_worker_that_lies_is_not_believed() {
     }
 }
 
+#[test]
+fn a_command_whose_workers_are_all_dropped_fails() {
+    let folder = tempfile::tempdir().unwrap();
+    let puzzles = corpus(folder.path(), 3);
+    let file = machines(folder.path(), "tcp", 1);
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let address = address_of(&file, 0);
+        let over = || is_over.load(Ordering::Relaxed);
+        scope.spawn(move || lies(address, 2, |_| Some(Arc::from("[[[[")), over));
+        let ran = run(&["solve", &puzzles, "--json", "--machines", &file]);
+        is_over.store(true, Ordering::Relaxed);
+        // Not 78: nothing is wrong with the file, and the worker took part.
+        let ran = ran.expect(1);
+        assert!(ran.stderr.contains("no worker is left"), "{ran:#?}");
+    });
+}
+
 /// The most memory that a coordinator may take, in bytes.
 const MEMORY: u64 = 350_000_000;
 

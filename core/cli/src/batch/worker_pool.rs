@@ -116,7 +116,7 @@ impl WorkerPool {
                     let each = each.collect::<Vec<_>>().join("; ");
                     Failure::Run(format!("{text} ({each})"))
                 }
-                BatchError::Thread(_) => Failure::Run(text),
+                BatchError::NoneLeft | BatchError::Thread(_) => Failure::Run(text),
             }
         })
     }

@@ -150,6 +150,9 @@ pub enum BatchError {
     /// No worker takes part.
     #[error("no worker takes part")]
     Refused,
+    /// Workers took part, and none of them is used any more.
+    #[error("no worker is left")]
+    NoneLeft,
     /// A thread could not be started.
     #[error(transparent)]
     Thread(#[from] io::Error),
@@ -177,6 +180,8 @@ pub(crate) struct State<R> {
     pub schedule: Schedule<R>,
     pub notices: VecDeque<Notice>,
     pub standings: Vec<Standing>,
+    /// Whether a worker has taken part, also one that does not any more.
+    pub has_worked: bool,
     pub is_over: bool,
 }
 
@@ -224,6 +229,7 @@ impl Workers {
                 schedule: Schedule::new((job.supply)(), self.remotes.len()),
                 notices: VecDeque::new(),
                 standings: vec![Standing::Awaited; self.remotes.len()],
+                has_worked: false,
                 is_over: false,
             }),
             changed: Condvar::new(),
@@ -315,7 +321,10 @@ fn follow<R, B>(
                     continue;
                 }
             } else if !standings.contains(&Standing::Awaited) {
-                return Err(BatchError::Refused);
+                return Err(match state.has_worked {
+                    true => BatchError::NoneLeft,
+                    false => BatchError::Refused,
+                });
             } else if last_there.elapsed() > absence_timeout {
                 return Err(BatchError::Absent {
                     seconds: absence_timeout.as_secs(),

@@ -312,6 +312,7 @@ impl<R> Part<'_, R> {
         if let Some(standing) = state.standings.get_mut(self.id) {
             *standing = Standing::Working;
         }
+        state.has_worked = true;
         drop(state);
         self.shared.notice(Notice::Joined { machine, lanes });
     }

@@ -545,7 +545,7 @@ fn a_worker_that_ends_with_each_chunk_is_dropped() {
         });
         let _stop = SetAtEnd(&is_over);
         let (ended, all, notices) = run(&[address], &json!({ "what": "double" }), 20);
-        assert!(matches!(ended, Err(BatchError::Refused)), "{ended:?}");
+        assert!(matches!(ended, Err(BatchError::NoneLeft)), "{ended:?}");
         assert_eq!(all, [0; 0]);
         assert_eq!(lives.load(Ordering::Relaxed), 5);
         let dropped = Notice::Dropped {
