@@ -230,11 +230,12 @@ pub(super) fn print(scope: NoticeScope) -> impl Fn(BridgeEvent) + Send + Sync {
                 }
             }
         }
-        BridgeEvent::Refused { reason, .. } => {
+        BridgeEvent::Refused { edge, reason } => {
             lose(None);
             match refusals.fetch_add(1, Ordering::Relaxed) {
                 count if count < MOST_REFUSALS => {
-                    eprintln!("{}", refusal(&machine, &reason))
+                    let edge = edge.map(|it| edge_name(&pipeline, it));
+                    eprintln!("{}", refusal(&machine, edge.as_deref(), &reason));
                 }
                 MOST_REFUSALS => {
                     eprintln!("machine {machine}: more is refused, and is not printed")
@@ -273,9 +274,15 @@ pub(super) fn print(scope: NoticeScope) -> impl Fn(BridgeEvent) + Send + Sync {
     }
 }
 
-/// Why something of a machine is refused. `machine`: its name, escaped.
-fn refusal(machine: &str, reason: &str) -> String {
-    format!("machine {machine}: {}", escape(&shortened(reason)))
+/// Why something of a machine is refused. `machine`: its name, escaped. `edge`: that of a message, as [`edge_name`] returns
+/// it.
+fn refusal(machine: &str, edge: Option<&str>, reason: &str) -> String {
+    let reason = shortened(reason);
+    let reason = escape(&reason);
+    match edge {
+        Some(edge) => format!("machine {machine}: a message {edge} is refused: {reason}"),
+        None => format!("machine {machine}: {reason}"),
+    }
 }
 
 /// A machine that has workers alone is dead. It is printed once, whichever machines report it.
@@ -328,10 +335,19 @@ mod tests {
         let long = "\u{1b}".repeat(1 << 20);
         let (peer, name) = ("rack".to_owned(), long.clone());
         let other = refused(AgreementError::Other { peer, name });
-        for text in [refusal("rack", &long), other.to_string()] {
+        for text in [refusal("rack", None, &long), other.to_string()] {
             assert!((4_000..40_000).contains(&text.len()), "{}", text.len());
         }
-        assert_eq!(refusal("rack", "no\u{1b}"), "machine rack: no\\u001b");
+        assert_eq!(refusal("rack", None, "no\u{1b}"), "machine rack: no\\u001b");
+    }
+
+    #[test]
+    fn a_refused_message_is_named_by_its_edge() {
+        let edge = edge_name(&crate::machines::testing::pipeline(), 7);
+        assert_eq!(
+            refusal("rack", Some(&edge), "it is \u{1b}"),
+            "machine rack: a message of edge 7 is refused: it is \\u001b"
+        );
     }
 
     #[test]

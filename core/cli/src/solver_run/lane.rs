@@ -90,6 +90,10 @@ fn feed(
             match accepted {
                 Ok(Delivery::Queued) => {}
                 Ok(Delivery::Gone) => return false,
+                Ok(Delivery::NoMemory) => {
+                    let reason = "memory is short for its frame".to_owned();
+                    send(events, lane, SolverEventKind::Refused(place, reason));
+                }
                 Err(reason) => send(events, lane, SolverEventKind::Refused(place, reason)),
             }
         }

@@ -111,6 +111,8 @@ pub enum Delivery {
     Queued,
     /// Nowhere: the receiving stage has ended.
     Gone,
+    /// Nowhere: memory is short here for its frame.
+    NoMemory,
 }
 
 /// An edge to another machine, before the stages exist.
@@ -360,7 +362,9 @@ impl IncomingEdge {
         if sequence > LAST_SEQUENCE {
             return Err(format!("no run has a message {sequence}"));
         }
-        let message = self.message(arrived)?;
+        let Some(message) = self.message(arrived)? else {
+            return Ok(Delivery::NoMemory);
+        };
         match self.judge(&message) {
             Judgement::Refuse(reason) => {
                 return Err(format!("a message does not pass the checks: {reason}"));
@@ -382,7 +386,8 @@ impl IncomingEdge {
         }
     }
 
-    fn message(&self, arrived: ArrivedMessage) -> Result<Message, String> {
+    /// `None`: memory is short for its frame.
+    fn message(&self, arrived: ArrivedMessage) -> Result<Option<Message>, String> {
         let port = self.stage.outputs.get(self.edge.from.port);
         let port = port.ok_or("the stage has no such output")?;
         let schema = match &port.schema {
@@ -404,19 +409,28 @@ impl IncomingEdge {
             return Err(why);
         }
         let lineage = self.lineage(&arrived)?;
-        let frame = arrived.pixels.map(|(layout, bytes)| {
-            let owner = self.stage.index as u32;
-            let pool = &self.stage.run.services.pool;
-            let frame = Frame::from_bytes(pool, layout, owner, &bytes);
-            frame.ok_or("its bytes do not fit its layout, or memory is short")
-        });
-        Ok(Message {
+        let body = document(&arrived.json)?;
+        let frame = match arrived.pixels {
+            Some((layout, bytes)) => {
+                if bytes.len() != layout.size() {
+                    return Err("its bytes do not fit its layout".to_owned());
+                }
+                let owner = self.stage.index as u32;
+                let pool = &self.stage.run.services.pool;
+                let Some(frame) = Frame::from_bytes(pool, layout, owner, &bytes) else {
+                    return Ok(None);
+                };
+                Some(frame)
+            }
+            None => None,
+        };
+        Ok(Some(Message {
             schema,
-            body: document(&arrived.json)?,
-            frame: frame.transpose()?,
+            body,
+            frame,
             lineage,
             source: self.edge.from,
-        })
+        }))
     }
 
     fn lineage(&self, arrived: &ArrivedMessage) -> Result<Lineage, String> {

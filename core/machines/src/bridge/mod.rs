@@ -71,7 +71,8 @@ pub enum BridgeEvent {
         /// The machine.
         machine: usize,
     },
-    /// A message of the other machine was dropped: its stage can't have emitted it.
+    /// A message of the other machine was dropped. Its stage can't have emitted it, and [`Self::Died`] follows; or it is one
+    /// of no edge; or this machine lacks what it needs for it, such as memory.
     Refused {
         /// The edge in the pipeline. `None`: it was for none.
         edge: Option<usize>,

@@ -46,6 +46,7 @@ pub(super) fn receive_edge(
             );
             return;
         };
+        let mut is_unread = false;
         let delivery = match wire::decode(&body, clock, &mut frames, sharing) {
             Some(arrived) => {
                 let (link, count) = (shared.link.clone(), unfinished.clone());
@@ -54,6 +55,8 @@ pub(super) fn receive_edge(
             }
             None => {
                 shared.link.done(id);
+                // Perhaps the system has not let this machine read a frame in the memory of the other one.
+                is_unread = sharing.receives() && shared_block_in(&body).is_some();
                 Err("a message is malformed".to_owned())
             }
         };
@@ -75,7 +78,17 @@ pub(super) fn receive_edge(
                 shared.link.end(id.channel);
                 break;
             }
-            Err(reason) => shared.refuse(Some(number), &reason),
+            Ok(Delivery::NoMemory) => {
+                shared.refuse(Some(number), "memory is short here for its frame");
+            }
+            Err(reason) => {
+                shared.refuse(Some(number), &reason);
+                if !is_unread {
+                    // Both run the same: a machine that keeps to the protocol does not send that.
+                    shared.link.give_up();
+                    break;
+                }
+            }
         }
     }
     // What still arrives goes nowhere.

@@ -71,10 +71,77 @@ fn is_message(packet: &[u8]) -> bool {
     is_part && packet.get(CHANNEL_PLACE) == Some(&CHANNELS[0].to_le_bytes()[..])
 }
 
+/// Changes the head of a message: a key that it needs has another name.
+fn rename_key(packet: &mut [u8]) {
+    replace(packet, b"\"sequence\":", b"\"sequenze\":");
+}
+
+/// Changes where a message began: at a stage that the pipeline does not have.
+fn move_root(packet: &mut [u8]) {
+    replace(packet, b"\"root\":[0,", b"\"root\":[9,");
+}
+
+fn replace(packet: &mut [u8], old: &[u8], new: &[u8]) {
+    let found = packet.windows(old.len()).position(|it| it == old);
+    if let Some(place) = found.filter(|_| is_message(packet)) {
+        packet[place..place + new.len()].copy_from_slice(new);
+    }
+}
+
 fn set_channel(packet: &mut [u8], channel: u32) {
     if is_message(packet) {
         packet[CHANNEL_PLACE].copy_from_slice(&channel.to_le_bytes());
     }
+}
+
+/// Two machines, of which the second one changes what it sends until the first one counts it as dead.
+fn give_up_forging(change: Change) -> [Running; 2] {
+    let acceptor = TcpAcceptor::listen(LOOPBACK, &["desk"]).unwrap().remove(0);
+    let dialer = Remote(TcpDialer::new(acceptor.address().unwrap(), "desk").unwrap());
+    let has_begun: Arc<AtomicBool> = Arc::default();
+    let forging = Forging {
+        inner: acceptor,
+        change,
+        has_begun: has_begun.clone(),
+    };
+    let machines = [
+        machine(["desk", "rack"], 2, true, dialer),
+        machine(["rack", "desk"], 2, false, forging),
+    ];
+    for agreed in agree(&machines, [facts(), facts()]) {
+        agreed.unwrap();
+    }
+    let pipeline = line(WITHOUT_END);
+    let [desk, rack] = machines;
+    let desk = desk.start(&pipeline, &[0, 2], LONG);
+    // It ends soon after it is refused.
+    let rack = rack.start(&pipeline, &[1], Duration::from_secs(1));
+    let events = || desk.events.lock().unwrap().clone();
+    common::until("messages", || desk.watcher.from(1).len() > 20);
+    has_begun.store(true, Ordering::SeqCst);
+    common::until("it is given up", || events().contains(&BridgeEvent::Died));
+    [desk, rack]
+}
+
+/// Ends both, once the first one counts the second one as dead. `refused`: how many messages the first one has refused.
+fn finish_given_up(desk: Running, rack: Running, refused: u64) {
+    desk.run.stop();
+    let report = finish(desk.run);
+    assert!(!desk.bridge.finish());
+    // Each message that was sent to it has come back, was refused, or is lost.
+    let events = desk.events.lock().unwrap();
+    let lost = events.iter().map(|event| match event {
+        BridgeEvent::Lost { edge: 0, sequences } => sequences.len() as u64,
+        _ => 0,
+    });
+    let (lost, back) = (lost.sum::<u64>(), desk.watcher.from(1).len() as u64);
+    let sent = report.edges[0].sent - report.edges[0].discarded;
+    assert!(
+        lost > 0 && lost + back + refused >= sent,
+        "{lost} + {back} + {refused} of {sent}"
+    );
+    rack.run.abort();
+    let _ = finish(rack.run);
 }
 
 #[test]
@@ -108,31 +175,12 @@ fn a_machine_that_breaks_the_protocol_counts_as_dead() {
         ),
     ];
     for (change, why) in changes {
-        let acceptor = TcpAcceptor::listen(LOOPBACK, &["desk"]).unwrap().remove(0);
-        let dialer = Remote(TcpDialer::new(acceptor.address().unwrap(), "desk").unwrap());
-        let has_begun: Arc<AtomicBool> = Arc::default();
-        let forging = Forging {
-            inner: acceptor,
-            change,
-            has_begun: has_begun.clone(),
-        };
-        let machines = [
-            machine(["desk", "rack"], 2, true, dialer),
-            machine(["rack", "desk"], 2, false, forging),
-        ];
-        for agreed in agree(&machines, [facts(), facts()]) {
-            agreed.unwrap();
-        }
-        let pipeline = line(WITHOUT_END);
-        let [desk, rack] = machines;
-        let desk = desk.start(&pipeline, &[0, 2], LONG);
-        // It ends soon after it is refused.
-        let rack = rack.start(&pipeline, &[1], Duration::from_secs(1));
-        let events = || desk.events.lock().unwrap().clone();
-        common::until("messages", || desk.watcher.from(1).len() > 20);
-        has_begun.store(true, Ordering::SeqCst);
-        common::until("it is given up", || events().contains(&BridgeEvent::Died));
-        let disconnections: Vec<_> = events()
+        let [desk, rack] = give_up_forging(change);
+        let disconnections: Vec<_> = desk
+            .events
+            .lock()
+            .unwrap()
+            .clone()
             .into_iter()
             .filter_map(|event| match event {
                 BridgeEvent::Disconnected { reason } => reason,
@@ -143,20 +191,28 @@ fn a_machine_that_breaks_the_protocol_counts_as_dead() {
             panic!("{why}: {disconnections:?}");
         };
         assert!(reason.contains(why), "{reason}, not {why}");
-        desk.run.stop();
-        let report = finish(desk.run);
-        assert!(!desk.bridge.finish());
-        // Each message that was sent to it has come back, or is lost.
-        let events = desk.events.lock().unwrap();
-        let lost = events.iter().map(|event| match event {
-            BridgeEvent::Lost { edge: 0, sequences } => sequences.len() as u64,
-            _ => 0,
-        });
-        let (lost, back) = (lost.sum::<u64>(), desk.watcher.from(1).len() as u64);
-        let sent = report.edges[0].sent - report.edges[0].discarded;
-        assert!(lost > 0 && lost + back >= sent, "{lost} + {back} of {sent}");
-        rack.run.abort();
-        let _ = finish(rack.run);
+        finish_given_up(desk, rack, 0);
+    }
+}
+
+#[test]
+fn a_machine_that_sends_what_its_stage_can_not_emit_counts_as_dead() {
+    let changes: [(Change, &str); 2] = [
+        (rename_key, "a message is malformed"),
+        (move_root, "the frame that a message descends from is wrong"),
+    ];
+    for (change, why) in changes {
+        let [desk, rack] = give_up_forging(change);
+        let refused: Vec<_> = desk.events.lock().unwrap().clone();
+        let refused: Vec<_> = refused
+            .into_iter()
+            .filter(|event| matches!(event, BridgeEvent::Refused { .. }))
+            .collect();
+        // What comes after it is refused with the machine.
+        let reason = why.to_owned();
+        let edge = Some(1);
+        assert_eq!(refused, [BridgeEvent::Refused { edge, reason }]);
+        finish_given_up(desk, rack, 1);
     }
 }
 
