@@ -8,13 +8,14 @@ mod notices;
 mod observed;
 mod observer;
 pub mod progress;
+mod waiting;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-use flowpipe_config::pipeline::{Machine, Machines, Pipeline};
+use flowpipe_config::pipeline::{Machines, Pipeline};
 use flowpipe_engine::report::Report;
 use flowpipe_engine::run::remote::RemoteEnds;
 use flowpipe_engine::run::{Options, RunHandle};
@@ -38,16 +39,13 @@ pub use crate::machines::ended::{EndedMachines, size};
 use crate::machines::notices::NoticeScope;
 use crate::machines::observed::{Observations, RecordedMachine};
 use crate::machines::progress::{LinkProgress, OtherProgress, ProgressClock};
+use crate::machines::waiting::{WaitNotice, wait_for_others};
 use crate::record::{LossMode, RecordedRun};
 use crate::{installed_facts, transports};
 
 /// How long a machine waits for the others at the start.
 const START_TIMEOUT: Duration = Duration::from_secs(600);
-/// When it is printed for which machines this one waits, whose own run has ended.
-const WAIT_NOTICE_AFTER: Duration = Duration::from_secs(5);
-/// How often a caller is called back while this machine waits for the others at the end, and while the connections to them
-/// are closed, which takes a moment.
-const UPDATE_INTERVAL: Duration = Duration::from_millis(20);
+/// How often a caller is called back while the connections to the others are closed, which takes a moment.
 const END_INTERVAL: Duration = Duration::from_millis(1);
 /// A machine that is apart from this one for so long counts as dead.
 const RECONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -443,7 +441,8 @@ impl Bridges {
             let _ = recording.finish();
         }
         observed::send_last(&self.router.sender(), &report);
-        wait_for_others(all, &self.observations, &mut update);
+        let mut notice = WaitNotice::new();
+        wait_for_others(all, &self.observations, &mut notice, &mut update);
         let observations = self.observations.iter();
         let others: BTreeMap<_, _> = observations
             .filter_map(|(machine, observations)| Some((*machine, observations.wait()?)))
@@ -483,6 +482,7 @@ impl Bridges {
         let machines: Vec<_> = machines.collect();
         // All that it had to pass on is sent.
         drop(self.router);
+        notice.restart();
         // At the same time: in a ring of machines, each would wait for the next one.
         let dead: Vec<_> = std::thread::scope(|scope| {
             let each = self.bridges.into_iter();
@@ -491,6 +491,11 @@ impl Bridges {
             while !each.iter().all(|(_, finishing)| finishing.is_finished()) {
                 std::thread::sleep(END_INTERVAL);
                 update();
+                notice.update(all, || {
+                    let active = each.iter();
+                    let active = active.filter(|(_, finishing)| !finishing.is_finished());
+                    active.map(|(machine, _)| *machine).collect()
+                });
             }
             let dead = each.into_iter().filter_map(|(machine, finishing)| {
                 // A panic has been printed.
@@ -512,30 +517,6 @@ impl Bridges {
                 && machines.iter().all(|it| it.reported),
             report: whole.unwrap_or(report),
             machines,
-        }
-    }
-}
-
-/// Waits until the others have sent everything, or are dead. Calls `update` while it waits, and prints once for whom it
-/// waits.
-fn wait_for_others(
-    all: &[Machine],
-    others: &BTreeMap<usize, Arc<Observations>>,
-    mut update: impl FnMut(),
-) {
-    let began = Instant::now();
-    let mut is_noticed = false;
-    for observations in others.values() {
-        while !observations.wait_until_over(UPDATE_INTERVAL) {
-            update();
-            if !is_noticed && began.elapsed() >= WAIT_NOTICE_AFTER {
-                is_noticed = true;
-                let active = others
-                    .iter()
-                    .filter(|(_, it)| !it.wait_until_over(Duration::ZERO));
-                let active: Vec<_> = active.map(|(it, _)| all[*it].name.as_str()).collect();
-                notices::active(&active);
-            }
         }
     }
 }
