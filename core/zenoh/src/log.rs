@@ -60,7 +60,10 @@ fn error(failure: Option<Failure>, text: String) -> io::Error {
         // zenoh has only a text for it.
         None if text.contains(TIMED_OUT) => FailureReason::NoAnswer,
         None => return io::Error::other(text),
-        Some(Failure::Unreachable) => FailureReason::Unreachable,
+        Some(Failure::Unreachable) => {
+            let text = last_cause(&text).to_owned();
+            return TransportError::of(FailureReason::Unreachable, text);
+        }
         Some(Failure::UnknownAuthority) => FailureReason::UnknownAuthority,
         Some(Failure::Expired) => FailureReason::Expired,
         Some(Failure::OtherHost) => FailureReason::OtherHost,
@@ -69,6 +72,13 @@ fn error(failure: Option<Failure>, text: String) -> io::Error {
         Some(Failure::RefusedCertificate) => FailureReason::RefusedCertificate,
     };
     TransportError::of(reason, text)
+}
+
+/// The error of the system in the text of a connection that could not be opened. In front of it, the text has the address
+/// several times, and zenoh's list of errors, one for each address of the host.
+fn last_cause(text: &str) -> &str {
+    let cause = text.rsplit(": ").next().unwrap_or(text);
+    cause.trim_end_matches(']')
 }
 
 /// The watch of the first endpoint that a warning names.
@@ -209,6 +219,29 @@ mod tests {
         let late = "Unable to connect to tls/a:1! deadline has elapsed";
         assert_eq!(of_text(late), Some(FailureReason::NoAnswer));
         assert_eq!(of_text("Unable to connect to tls/a:1! refused"), None);
+    }
+
+    #[test]
+    fn a_connection_that_could_not_be_opened_has_the_error_of_the_system() {
+        let refused = "Connection refused (os error 111)";
+        for text in [
+            // As zenoh writes it; `cleaned` takes the bracket away with a place in the source.
+            "Unable to connect to tls/10.24.0.2:7447#watch=7! Can not create a new TLS link bound to 10.24.0.2: \
+             [10.24.0.2:7447: Connection refused (os error 111) at /a/tcp.rs:98.] at /b/tcp.rs:133. at /c/unicast.rs:345.",
+            "no link: [[::1]:7447: Connection refused (os error 111), 127.0.0.1:7447: Connection refused (os error 111)]",
+            refused,
+        ] {
+            let error = error(Some(Failure::Unreachable), cleaned(text));
+            assert_eq!(error.to_string(), refused);
+            assert_eq!(
+                TransportError::reason(&error),
+                Some(FailureReason::Unreachable)
+            );
+        }
+        // Of other reasons, the text has more than one part.
+        let text = "invalid peer certificate: UnknownIssuer";
+        let error = error(Some(Failure::UnknownAuthority), text.to_owned());
+        assert_eq!(error.to_string(), text);
     }
 
     #[test]
