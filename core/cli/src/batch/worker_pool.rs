@@ -32,6 +32,8 @@ pub struct WorkerPool {
     own: String,
     /// The names of the workers.
     names: Vec<String>,
+    /// The workers of which it was printed how many chunks they work on, and that number.
+    joined: BTreeMap<String, usize>,
 }
 
 /// What happens during a job.
@@ -77,6 +79,7 @@ impl WorkerPool {
             workers,
             own,
             names,
+            joined: BTreeMap::new(),
         })
     }
 
@@ -93,9 +96,11 @@ impl WorkerPool {
         let notices = self.names.iter();
         let notices = notices.map(|name| (name.as_str(), LimitedNotices::new(name)));
         let notices: BTreeMap<&str, LimitedNotices> = notices.collect();
+        let joined = &mut self.joined;
         let ended = self.workers.run(job, ABSENCE_TIMEOUT, |event| {
             each(match event {
                 BatchEvent::Results { first, results } => PoolEvent::Results(first, results),
+                BatchEvent::Notice(notice) if is_repeated(&notice, joined) => PoolEvent::Idle,
                 BatchEvent::Notice(notice) => {
                     let text = text(&notice);
                     let limited = cause(&notice).and_then(|machine| notices.get(machine));
@@ -154,6 +159,21 @@ fn cause(notice: &Notice) -> Option<&str> {
     }
 }
 
+/// Whether a notice says what was printed for an earlier job: a worker takes part in each. `joined`: the workers of which
+/// it was printed.
+fn is_repeated(notice: &Notice, joined: &mut BTreeMap<String, usize>) -> bool {
+    match notice {
+        Notice::Joined { machine, lanes } => joined.insert(machine.clone(), *lanes) == Some(*lanes),
+        Notice::Disconnected { machine, .. }
+        | Notice::Refused { machine, .. }
+        | Notice::Dropped { machine, .. } => {
+            joined.remove(machine);
+            false
+        }
+        Notice::Stalled { .. } => false,
+    }
+}
+
 /// A notice as a line.
 fn text(notice: &Notice) -> String {
     match notice {
@@ -195,5 +215,27 @@ fn text(notice: &Notice) -> String {
             escape(machine),
             escape(reason)
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_worker_is_announced_once_and_again_after_it_was_lost() {
+        let join = |lanes| Notice::Joined {
+            machine: "rack".to_owned(),
+            lanes,
+        };
+        let lost = Notice::Disconnected {
+            machine: "rack".to_owned(),
+            reason: None,
+        };
+        let mut joined = BTreeMap::new();
+        let mut is_repeated = |notice: &Notice| is_repeated(notice, &mut joined);
+        assert!(!is_repeated(&join(2)) && is_repeated(&join(2)));
+        assert!(!is_repeated(&join(1)) && is_repeated(&join(1)));
+        assert!(!is_repeated(&lost) && !is_repeated(&join(1)));
     }
 }
