@@ -239,6 +239,28 @@ fn machines_with_different_files_name_the_difference() {
     }
 }
 
+/// What the other file names is not missing here.
+#[test]
+fn of_a_file_with_a_wrong_name_of_a_plugin_only_the_file_is_named() {
+    let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let log = one.path().join("numbers.txt");
+    let file = there_and_back(one.path(), &log, &address());
+    let text = std::fs::read_to_string(&file).unwrap();
+    let wrong = pipeline(
+        other.path(),
+        &text.replace("\"numbers-pass\"", "\"numbers-pas\""),
+    );
+    let (desk, rack) = (
+        Machine::start(&file, "desk"),
+        Machine::start(&wrong, "rack"),
+    );
+    for ran in [desk.end().expect(78), rack.end().expect(78)] {
+        let differs = "the pipeline file differs: ";
+        assert!(ran.stderr.contains(differs), "{ran:#?}");
+        assert!(!ran.stderr.contains("lacks the plugin"), "{ran:#?}");
+    }
+}
+
 /// Starts `desk` as it is, and `rack` with this command. Both name what differs, and nothing starts.
 fn differs(file: &str, rack: &mut std::process::Command, what: &[&str]) {
     let desk = Machine::start(file, "desk");
@@ -352,19 +374,35 @@ fn machines_with_different_options_name_the_difference() {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("numbers.txt");
     let file = there_and_back(folder.path(), &log, &address());
-    let set = [
-        "run",
-        &file,
-        "--machine",
-        "rack",
-        "--set",
-        "numbers.count=5",
-    ];
-    differs(
-        &file,
-        &mut flowpipe(&set),
-        &["what is set besides the file"],
-    );
+    let started = |machine: &str, options: &[&str]| {
+        let mut command = flowpipe(&["run", &file, "--machine", machine]);
+        command.args(options);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        Machine(command.spawn().unwrap())
+    };
+    for (own, other, expected) in [
+        (
+            &["--dry-run"][..],
+            &["--set", "numbers.count=5"][..],
+            [
+                "rack lacks the option --dry-run",
+                "desk lacks the option --set numbers.count",
+            ],
+        ),
+        (
+            &["--set", "numbers.count=6"],
+            &["--set", "numbers.count=5"],
+            ["the option --set numbers.count differs: ", " on rack"],
+        ),
+    ] {
+        let (desk, rack) = (started("desk", own), started("rack", other));
+        for ran in [desk.end().expect(78), rack.end().expect(78)] {
+            for part in expected {
+                assert!(ran.stderr.contains(part), "{part}: {ran:#?}");
+            }
+            assert!(!ran.stderr.contains("besides the file"), "{ran:#?}");
+        }
+    }
     assert!(!log.exists());
 }
 

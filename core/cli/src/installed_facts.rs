@@ -30,7 +30,7 @@ pub fn facts<'a>(
                 path: found.path.display().to_string(),
                 error,
             })?;
-            add(&format!("the plugin {plugin}"), hash);
+            add(&Facts::plugin(plugin), hash);
         }
     }
     Ok(Facts(facts))

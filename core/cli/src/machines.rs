@@ -3,6 +3,7 @@
 mod cycles;
 mod distribution;
 mod ended;
+mod given_options;
 pub mod lack;
 mod notices;
 mod observed;
@@ -36,6 +37,7 @@ use crate::exit::Failure;
 use crate::machines::cycles::DividedCycles;
 use crate::machines::ended::{EndedLink, EndedMachine};
 pub use crate::machines::ended::{EndedMachines, size};
+pub use crate::machines::given_options::GivenOptions;
 use crate::machines::notices::NoticeScope;
 use crate::machines::observed::{Observations, RecordedMachine};
 use crate::machines::progress::{LinkProgress, OtherProgress, ProgressClock};
@@ -144,7 +146,7 @@ pub fn stages_of(pipeline: &Pipeline, own: Option<usize>) -> Pipeline {
     here
 }
 
-/// What all machines of a run must have in common. `text`: the pipeline file. `settings`: what was given besides it.
+/// What all machines of a run must have in common. `text`: the pipeline file. `options`: what was given besides it.
 ///
 /// # Errors
 /// When a plugin can't be read.
@@ -152,14 +154,13 @@ pub fn facts(
     pipeline: &Pipeline,
     catalogue: &Catalogue,
     text: &str,
-    settings: &str,
+    options: &GivenOptions,
 ) -> Result<Facts, Failure> {
     let Facts(mut facts) =
         installed_facts::facts(catalogue, installed_facts::plugins_of(pipeline))?;
-    let mut add =
-        |what: &str, text: &str| facts.insert(what.to_owned(), bytes_hash(text.as_bytes()));
-    add("the pipeline file", text);
-    add("what is set besides the file", settings);
+    let file = bytes_hash(text.as_bytes());
+    facts.insert(Facts::PIPELINE_FILE.to_owned(), file);
+    facts.extend(options.facts());
     Ok(Facts(facts))
 }
 

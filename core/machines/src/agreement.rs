@@ -49,8 +49,29 @@ pub enum Difference {
     },
 }
 
+/// What the facts of plugins and of options begin with.
+const PLUGIN: &str = "the plugin ";
+const OPTION: &str = "the option ";
+
 impl Facts {
-    /// All differences between two machines, each with its name.
+    /// The fact of the pipeline file.
+    pub const PIPELINE_FILE: &str = "the pipeline file";
+    /// The fact of all that is set besides the file.
+    pub const SETTINGS: &str = "what is set besides the file";
+
+    /// The fact of a plugin.
+    #[must_use]
+    pub fn plugin(name: &str) -> String {
+        format!("{PLUGIN}{name}")
+    }
+
+    /// The fact of an option of the command line, a part of [`Self::SETTINGS`].
+    #[must_use]
+    pub fn option(name: &str) -> String {
+        format!("{OPTION}{name}")
+    }
+
+    /// The differences between two machines, each with its name, without those that follow from others.
     #[must_use]
     pub fn differences(&self, own: &str, other: &Self, peer: &str) -> Vec<Difference> {
         let missing = |machine: &str, what: &String| Difference::Missing {
@@ -73,7 +94,23 @@ impl Facts {
         }
         let unknown = other.0.keys().filter(|what| !self.0.contains_key(*what));
         found.extend(unknown.map(|what| missing(own, what)));
+        let files_differ = found.iter().any(|it| it.what() == Self::PIPELINE_FILE);
+        let names_options = found.iter().any(|it| it.what().starts_with(OPTION));
+        found.retain(|it| match it {
+            // A plugin that only the other file names is not missing.
+            Difference::Missing { what, .. } if what.starts_with(PLUGIN) => !files_differ,
+            _ => !names_options || it.what() != Self::SETTINGS,
+        });
         found
+    }
+}
+
+impl Difference {
+    /// What is missing or differs.
+    fn what(&self) -> &str {
+        match self {
+            Self::Missing { what, .. } | Self::Differs { what, .. } => what,
+        }
     }
 }
 
@@ -96,14 +133,20 @@ impl fmt::Display for Difference {
 mod tests {
     use super::*;
 
+    fn facts(facts: &[(&str, &str)]) -> Facts {
+        let facts = facts
+            .iter()
+            .map(|&(what, value)| (what.to_owned(), value.to_owned()));
+        Facts(facts.collect())
+    }
+
+    fn differences(desk: &Facts, rack: &Facts) -> Vec<String> {
+        let found = desk.differences("desk", rack, "rack");
+        found.iter().map(ToString::to_string).collect()
+    }
+
     #[test]
     fn every_difference_names_its_machine() {
-        let facts = |facts: &[(&str, &str)]| {
-            let facts = facts
-                .iter()
-                .map(|&(what, value)| (what.to_owned(), value.to_owned()));
-            Facts(facts.collect())
-        };
         let desk = facts(&[
             ("the file", "1"),
             ("the plugin a", "2"),
@@ -114,14 +157,55 @@ mod tests {
             ("the plugin b", "4"),
             ("the plugin c", "5"),
         ]);
-        let found = desk.differences("desk", &rack, "rack");
-        let found: Vec<_> = found.iter().map(ToString::to_string).collect();
         let expected = [
             "rack lacks the plugin a",
             "the plugin b differs: 3 on desk, 4 on rack",
             "desk lacks the plugin c",
         ];
-        assert_eq!(found, expected);
+        assert_eq!(differences(&desk, &rack), expected);
         assert_eq!(desk.differences("desk", &desk, "rack"), []);
+    }
+
+    #[test]
+    fn a_plugin_that_only_another_file_names_is_not_missing() {
+        let desk = facts(&[
+            ("the pipeline file", "1"),
+            ("the plugin a", "2"),
+            ("the plugin b", "3"),
+        ]);
+        let rack = facts(&[
+            ("the pipeline file", "2"),
+            ("the plugin b", "4"),
+            ("the plugin c", "5"),
+        ]);
+        let expected = [
+            "the pipeline file differs: 1 on desk, 2 on rack",
+            "the plugin b differs: 3 on desk, 4 on rack",
+        ];
+        assert_eq!(differences(&desk, &rack), expected);
+    }
+
+    #[test]
+    fn options_that_differ_are_named() {
+        let desk = facts(&[
+            ("the option --dry-run", "1"),
+            ("what is set besides the file", "2"),
+        ]);
+        let rack = facts(&[
+            ("the option --set frames.fps", "3"),
+            ("what is set besides the file", "4"),
+        ]);
+        let expected = [
+            "rack lacks the option --dry-run",
+            "desk lacks the option --set frames.fps",
+        ];
+        assert_eq!(differences(&desk, &rack), expected);
+        // The order of the same options.
+        let other = facts(&[
+            ("the option --dry-run", "1"),
+            ("what is set besides the file", "5"),
+        ]);
+        let expected = ["what is set besides the file differs: 2 on desk, 5 on rack"];
+        assert_eq!(differences(&desk, &other), expected);
     }
 }

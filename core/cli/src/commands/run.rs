@@ -15,7 +15,7 @@ use crate::console::mouse_notice::MouseNotice;
 use crate::events::{EventForwarder, RunEvent};
 use crate::exit::{Ended, Failure};
 use crate::foreground::{self, Attached, CompletedRun};
-use crate::machines::{self, OtherMachines, lack};
+use crate::machines::{self, GivenOptions, OtherMachines, lack};
 use crate::mouse_driver::MouseDriver;
 use crate::mouse_lock::MouseLock;
 use crate::otlp::OtlpExport;
@@ -45,7 +45,7 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
         ReadFile::Valid(file) => file,
         ReadFile::Wrong(outline) => {
             if let (Some(outline), Some(machine)) = (outline, &args.machine) {
-                lack::report(&outline, machine, &catalogue, &given_settings(args));
+                lack::report(&outline, machine, &catalogue, &GivenOptions::of(args));
             }
             return Ok(Ended::BadConfig);
         }
@@ -76,7 +76,7 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
         program: processes::program(),
         ..Options::default()
     };
-    let facts = || machines::facts(&pipeline, &catalogue, &file.text, &given_settings(args));
+    let facts = || machines::facts(&pipeline, &catalogue, &file.text, &GivenOptions::of(args));
     let wanted = Wanted {
         recording: args.record.is_some(),
         trace: args.trace.is_some(),
@@ -266,14 +266,4 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
     } else {
         Ended::Done
     })
-}
-
-/// What is set besides the file, which all machines of a run must have in common.
-fn given_settings(args: &args::Run) -> String {
-    // As they were given: config paths may differ between machines.
-    let settings = [&args.window, &args.profile].map(|it| it.as_deref().unwrap_or_default());
-    let numbers = (args.seconds, args.boards);
-    let set: Vec<_> = args.set.iter().map(|it| it.text.as_str()).collect();
-    // A dry run on one machine alone would press the mouse of another one.
-    format!("{settings:?} {numbers:?} {set:?} {}", args.dry_run)
 }

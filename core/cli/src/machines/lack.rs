@@ -7,7 +7,7 @@ use flowpipe_host::clock::Clock;
 use flowpipe_machines::{Wanted, agree};
 use flowpipe_terminal::eprintln;
 
-use super::{StartingPeers, notices};
+use super::{GivenOptions, StartingPeers, notices};
 use crate::exit::Failure;
 use crate::installed_facts;
 use crate::pipeline_file::PipelineFile;
@@ -16,8 +16,8 @@ use crate::pipeline_file::PipelineFile;
 const REPORT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Reports to the other machines which plugins this one lacks, if it lacks some. `file`: what the pipeline file says without
-/// its plugins; its errors are printed. `machine`: the name of this one. `settings`: what was given besides the file.
-pub fn report(file: &PipelineFile, machine: &str, catalogue: &Catalogue, settings: &str) {
+/// its plugins; its errors are printed. `machine`: the name of this one. `options`: what was given besides the file.
+pub fn report(file: &PipelineFile, machine: &str, catalogue: &Catalogue, options: &GivenOptions) {
     let Ok(Some(own)) = super::own(&file.pipeline.machines, Some(machine)) else {
         return;
     };
@@ -29,7 +29,7 @@ pub fn report(file: &PipelineFile, machine: &str, catalogue: &Catalogue, setting
     eprintln!(
         "this machine lacks plugins: it waits up to {seconds} s for the others, to report that to them"
     );
-    if let Err(failure) = exchange(file, own, catalogue, settings) {
+    if let Err(failure) = exchange(file, own, catalogue, options) {
         failure.show();
     }
 }
@@ -39,10 +39,10 @@ fn exchange(
     file: &PipelineFile,
     own: usize,
     catalogue: &Catalogue,
-    settings: &str,
+    options: &GivenOptions,
 ) -> Result<(), Failure> {
     let pipeline = &file.pipeline;
-    let facts = super::facts(pipeline, catalogue, &file.text, settings)?;
+    let facts = super::facts(pipeline, catalogue, &file.text, options)?;
     let (topology, peers) = super::connect(pipeline, own, Clock::default())?;
     let all: Vec<_> = peers.iter().map(|(_, peer)| peer).collect();
     let notice = notices::missing(&pipeline.machines.all[own]);
