@@ -389,6 +389,29 @@ fn races_and_frames_are_distributed_recorded_and_replayed() {
 }
 
 #[test]
+fn a_check_lists_what_each_machine_does() {
+    let numbers = Numbers::new(1, 0.0, "");
+    let address = address();
+    let file = numbers.file(Some(&address));
+    let ran = run(&["check", &file]).expect(0);
+    let desk = format!(
+        "  machine desk: runs numbers, log; distributes the messages of work; listens on {address}"
+    );
+    for expected in [
+        desk.as_str(),
+        "  machine rack1: has 2 workers of work; does not listen",
+        "  machine rack2: has 2 workers of work; does not listen",
+    ] {
+        assert!(ran.stdout.lines().any(|it| it == expected), "{ran:#?}");
+    }
+    let machines = &run(&["check", &file, "--json"]).expect(0).json()["machines"];
+    assert_eq!(machines[0]["listen"], address.as_str());
+    assert_eq!(machines[0]["stages"], serde_json::json!(["numbers", "log"]));
+    assert_eq!(machines[1]["name"], "rack1");
+    assert_eq!(machines[1]["workers"]["work"], 2);
+}
+
+#[test]
 fn a_run_that_is_stopped_on_one_machine_is_drained_on_all() {
     for is_rack in [false, true] {
         let numbers = Numbers::new(100_000, 0.05, "");

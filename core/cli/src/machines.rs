@@ -8,6 +8,7 @@ pub mod lack;
 mod notices;
 mod observed;
 mod observer;
+pub mod placement;
 pub mod progress;
 mod waiting;
 

@@ -1,5 +1,5 @@
-//! `flowpipe check FILE...`: every error in pipeline files, and the effects of those without errors, with the config
-//! that they have. Nothing is started.
+//! `flowpipe check FILE...`: every error in pipeline files, and of those without errors the effects, with the config that
+//! they have, and the machines. Nothing is started.
 
 use std::io::Write as _;
 
@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use crate::args::{Check, Global};
 use crate::exit::{Ended, Failure};
+use crate::machines::placement::placements;
 use crate::{pipeline_file, plugins};
 
 pub fn run(global: &Global, args: &Check) -> Result<Ended, Failure> {
@@ -60,12 +61,16 @@ pub fn run(global: &Global, args: &Check) -> Result<Ended, Failure> {
                 let checks = checks(&pipeline, &catalogue, |listed| {
                     listed.iter().map(check_record).collect::<Vec<_>>()
                 });
-                let all = json!({
+                let mut all = json!({
                     "file": file.display().to_string(),
                     "record": record,
                     "stages": stages,
                     "checks": checks,
                 });
+                let machines = placements(&pipeline);
+                if !machines.is_empty() {
+                    all["machines"] = json!(machines);
+                }
                 serde_json::to_writer(&mut stdout, &all).map_err(std::io::Error::from)?;
                 writeln!(stdout)?;
             }
@@ -93,7 +98,7 @@ pub fn run(global: &Global, args: &Check) -> Result<Ended, Failure> {
     })
 }
 
-/// The effects of a pipeline's stages, one a line.
+/// The effects of a pipeline's stages, one a line, and its machines.
 fn effect_lines(pipeline: &Pipeline, catalogue: &Catalogue) -> String {
     let mut text = String::new();
     let stages = listing(pipeline, catalogue);
@@ -132,6 +137,9 @@ fn effect_lines(pipeline: &Pipeline, catalogue: &Catalogue) -> String {
         if let (true, Some(config)) = (has_effects, config_text(&contestant.config)) {
             text += &format!("  {:width$}    config: {}\n", "", escaped(config));
         }
+    }
+    for machine in placements(pipeline) {
+        text += &format!("  {}\n", escaped(machine.line()));
     }
     if let Some(record) = &pipeline.record {
         text += &format!(
