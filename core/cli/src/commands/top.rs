@@ -65,7 +65,10 @@ mod unix {
             // If the clock was set back meanwhile, the start is in the future.
             let since = SystemTime::now().duration_since(started);
             // Those of the other machines are in the rows of their programs.
-            let stages = run.stages.iter().filter(|it| it.machine == run.machine);
+            let stages = run
+                .stages
+                .iter()
+                .filter(|it| it.is_on(run.machine.as_deref()));
             let stages: Vec<_> = stages.map(|stage| &*stage.name).collect();
             let mut row = vec![
                 run.pid.to_string(),

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use flowpipe_engine::report::Distribution;
 
-use super::protocol::{BoardView, Counts, Hello, Line, RunEnd};
+use super::protocol::{BoardView, Counts, Hello, Line, RunEnd, StageHello};
 use crate::machines::progress::{LinkView, MachineView};
 
 /// The window of rates, in seconds.
@@ -40,9 +40,9 @@ pub struct LinkState {
 #[derive(Clone, Debug, PartialEq)]
 pub struct StageState {
     pub name: String,
-    /// The machine that runs it, if the run has several.
+    /// The machine that runs it, or the machines of its workers, if the run has several.
     pub machine: Option<String>,
-    /// That machine can't be reached: these are its last counts.
+    /// The machine that counts it can't be reached: these are its last counts.
     pub is_stale: bool,
     /// Messages a second: received, or emitted by a source.
     pub rate: f64,
@@ -195,12 +195,12 @@ impl RunHistory {
                 let time = last.times.get(index).copied().unwrap_or_default();
                 let time_before = first.times.get(index).copied().unwrap_or_default();
                 let is_source = stage.capacity == 0;
-                let machine = self.hello.stages.get(index);
-                let machine = machine.and_then(|stage| stage.machine.clone());
+                let hello = self.hello.stages.get(index);
+                let counting = hello.and_then(|stage| stage.machine.as_deref());
                 StageState {
                     name: stage.name.clone(),
-                    is_stale: self.is_stale(machine.as_deref()),
-                    machine,
+                    is_stale: self.is_stale(counting),
+                    machine: hello.and_then(StageHello::machines),
                     rate: before.map_or(0.0, |before| match is_source {
                         true => rate(before.emitted, stage.emitted),
                         false => rate(before.received, stage.received),
@@ -233,7 +233,7 @@ pub mod tests {
 
     use super::*;
     use crate::tally::Tally;
-    use crate::top::protocol::{StageHello, VERSION};
+    use crate::top::protocol::VERSION;
 
     /// A run of these stages.
     pub fn hello(stages: &[&str]) -> Hello {
@@ -241,6 +241,7 @@ pub mod tests {
             name: (*name).to_owned(),
             plugins: vec![format!("{name}-plugin")],
             machine: None,
+            worker_machines: Vec::new(),
         };
         Hello {
             version: VERSION,

@@ -64,9 +64,12 @@ pub struct StageHello {
     pub name: String,
     /// One plugin, or those that race.
     pub plugins: Vec<String>,
-    /// The machine that runs it, if the run has several.
+    /// The machine that runs it, if the run has several; of a distributed one, the machine that distributes its messages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<String>,
+    /// The machines of its workers, if it is distributed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub worker_machines: Vec<String>,
 }
 
 impl StageHello {
@@ -77,6 +80,7 @@ impl StageHello {
             name: stage.name.clone(),
             plugins: contestants.map(|it| it.plugin.clone()).collect(),
             machine: None,
+            worker_machines: Vec::new(),
         }
     }
 
@@ -87,12 +91,37 @@ impl StageHello {
         let with_machine = stages.map(|(index, stage)| {
             let machine = machines.of_stages.get(index);
             let machine = machine.and_then(|machine| machines.all.get(*machine));
+            let workers = machines.workers(index).unwrap_or_default().iter();
+            let mut workers: Vec<_> = workers
+                .filter_map(|machine| Some(machines.all.get(*machine)?.name.clone()))
+                .collect();
+            // The workers of a machine follow each other.
+            workers.dedup();
             Self {
                 machine: machine.map(|it| it.name.clone()),
+                worker_machines: workers,
                 ..Self::of(stage)
             }
         });
         with_machine.collect()
+    }
+
+    /// The machines on which its plugins run, as text.
+    pub fn machines(&self) -> Option<String> {
+        match self.worker_machines.as_slice() {
+            [] => self.machine.clone(),
+            workers => Some(workers.join(", ")),
+        }
+    }
+
+    /// Whether its plugins run on this machine. `None`: the run has one machine, which runs all.
+    pub fn is_on(&self, machine: Option<&str>) -> bool {
+        match machine {
+            Some(machine) if !self.worker_machines.is_empty() => {
+                self.worker_machines.iter().any(|it| it == machine)
+            }
+            _ => self.machine.as_deref() == machine,
+        }
     }
 }
 
@@ -148,4 +177,27 @@ pub struct BoardView {
 pub struct RunEnd {
     /// As text, such as `done`.
     pub how: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_distributed_stage_is_on_the_machines_of_its_workers() {
+        let mut stage = StageHello {
+            name: "solver".to_owned(),
+            plugins: Vec::new(),
+            machine: Some("desk".to_owned()),
+            worker_machines: Vec::new(),
+        };
+        assert!(stage.is_on(Some("desk")) && !stage.is_on(Some("rack1")));
+        assert_eq!(stage.machines().as_deref(), Some("desk"));
+        stage.worker_machines = vec!["rack1".to_owned(), "rack2".to_owned()];
+        assert!(stage.is_on(Some("rack1")) && !stage.is_on(Some("desk")));
+        assert_eq!(stage.machines().as_deref(), Some("rack1, rack2"));
+        // Of a run on one machine.
+        (stage.machine, stage.worker_machines) = (None, Vec::new());
+        assert!(stage.is_on(None));
+    }
 }
