@@ -275,6 +275,9 @@ fn a_recording_ends_where_another_machine_died() {
     let counts = messages(&recording);
     assert!(counts["/solver/out"] > 1, "{counts:?}");
     let replayed = run(&["replay", text, "--verify", "-q"]).expect(0);
+    let why = "ends early: what the stages of machine rack did from here on is missing";
+    assert!(replayed.stderr.contains(why), "{replayed:#?}");
+    assert!(!replayed.stderr.contains("was killed"), "{replayed:#?}");
     assert!(
         replayed.stdout.contains("the recording ends early"),
         "{replayed:#?}"

@@ -6,6 +6,7 @@ use flowpipe_recording::{Limits, ReadError, Recording};
 use flowpipe_terminal::{counted, was};
 
 use crate::exit::Failure;
+use crate::line_budget::shortened;
 use crate::outputs;
 
 /// Opens a recording. Logs a warning if it ends early.
@@ -23,10 +24,11 @@ pub fn open(path: &Path, limits: Limits) -> Result<Recording, Failure> {
         other => Failure::BadText(other.to_string()),
     })?;
     if recording.is_cut_off() {
-        tracing::warn!(
-            "{} ends early: the program that wrote it was killed, or the file is damaged",
-            path.display()
+        let why = recording.noted_end().map_or_else(
+            || "the program that wrote it was killed, or the file is damaged".to_owned(),
+            shortened,
         );
+        tracing::warn!("{} ends early: {why}", path.display());
     }
     if let Some(fault) = recording.first_unreadable() {
         tracing::warn!(

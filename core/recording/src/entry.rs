@@ -14,6 +14,8 @@ pub const CALL: &str = "flowpipe.call/1";
 pub const DROPPED: &str = "flowpipe.dropped/1";
 /// Schema id of [`Trouble`].
 pub const TROUBLE: &str = "flowpipe.problem/1";
+/// The kind of the [`Trouble`] that gives the reason why the recording ends before the run did.
+pub const MISSING: &str = "missing";
 /// Schema id of [`Change`].
 pub const CHANGE: &str = "flowpipe.change/1";
 /// Schema id of [`DroppedLineages`].

@@ -9,7 +9,7 @@ use flowpipe_abi::BufferInfo;
 use crate::bodies::{Bodies, Body};
 use crate::budget::{self, Limits};
 use crate::chunk::ChunkStore;
-use crate::entry::{About, Call, Change, DroppedLineages, Entry};
+use crate::entry::{About, Call, Change, DroppedLineages, Entry, MISSING};
 use crate::error::ReadError;
 use crate::fault::{Fault, Place};
 use crate::file::RecordingFile;
@@ -185,6 +185,19 @@ impl Recording {
     #[must_use]
     pub fn is_cut_off(&self) -> bool {
         self.cut_off
+    }
+
+    /// Why it ends early, if the program that wrote it knew: it then has no index, and all that was written. A sentence of
+    /// that program, of any length.
+    #[must_use]
+    pub fn noted_end(&self) -> Option<&str> {
+        let mut last_first = self.entries.iter().rev();
+        last_first.find_map(|entry| match entry {
+            Entry::Problem(problem) if self.cut_off && problem.kind.as_str() == MISSING => {
+                Some(problem.text.as_str())
+            }
+            _ => None,
+        })
     }
 
     /// The number of malformed entries.

@@ -9,7 +9,7 @@ mod support;
 
 use std::path::Path;
 
-use flowpipe_recording::entry::About;
+use flowpipe_recording::entry::{About, MISSING, Trouble};
 use flowpipe_recording::{Entry, FORMAT, ReadError, Recording, Schemas, Topic, Writer};
 use proptest::prelude::*;
 use support::{about, open, read_all, write};
@@ -45,6 +45,34 @@ fn a_whole_recording_is_read() {
         panic!("a message comes first");
     };
     assert_eq!(first.at_ns(), 1_000);
+}
+
+#[test]
+fn the_reason_for_an_early_end_is_known_if_it_was_written() {
+    let trouble = |kind: &str, text: &str| Trouble {
+        kind: kind.into(),
+        stage: "".into(),
+        plugin: "".into(),
+        text: text.to_owned(),
+        at_ns: 1,
+    };
+    let writer = || {
+        let mut writer = Writer::new(Vec::new(), &about(), "", Schemas::new()).unwrap();
+        let why = trouble(MISSING, "a machine died");
+        writer.problem(&why).unwrap();
+        writer
+            .problem(&trouble("failed", "something else"))
+            .unwrap();
+        writer
+    };
+    let early = open(&writer().end_early().unwrap()).unwrap();
+    assert!(early.is_cut_off());
+    assert_eq!(early.noted_end(), Some("a machine died"));
+    let whole = open(&writer().finish().unwrap()).unwrap();
+    assert_eq!((whole.is_cut_off(), whole.noted_end()), (false, None));
+    let bytes = write(5);
+    let killed = open(&bytes[..bytes.len() - 20]).unwrap();
+    assert_eq!((killed.is_cut_off(), killed.noted_end()), (true, None));
 }
 
 #[test]

@@ -15,6 +15,9 @@ use crate::stages::Distribution;
 use crate::story::{ACTION, Story};
 use crate::troubles::Troubles;
 
+/// The most characters of the reason that a recording gives for its early end.
+const LONGEST_REASON: usize = 200;
+
 /// The run at a glance.
 #[derive(Debug, Serialize)]
 pub struct Overview {
@@ -123,11 +126,13 @@ fn actions(recording: &Recording, story: &Story) -> Vec<u64> {
 fn notices(recording: &Recording, story: &Story, reel: &Reel) -> Vec<String> {
     let mut notices = Vec::new();
     if recording.is_cut_off() {
-        notices.push(
-            "The recording ends early: the program that wrote it was killed, or the file is damaged. \
-             What is whole is shown."
-                .to_owned(),
-        );
+        let why: String = match recording.noted_end() {
+            Some(why) => why.chars().take(LONGEST_REASON).collect(),
+            None => "the program that wrote it was killed, or the file is damaged".to_owned(),
+        };
+        notices.push(format!(
+            "The recording ends early: {why}. What is whole is shown."
+        ));
     }
     let dropped = recording.dropped_lineages().iter();
     let dropped = dropped.fold(0_u64, |sum, dropped| sum.saturating_add(dropped.count()));

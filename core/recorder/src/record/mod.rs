@@ -32,7 +32,7 @@ use flowpipe_engine::run::{Observer, PipelineChange};
 use flowpipe_host::clock::Clock;
 use flowpipe_host::message::Message;
 use flowpipe_host::problem::Problem;
-use flowpipe_recording::entry::{About, Call, Dropped, DroppedLineages, Event, Trouble};
+use flowpipe_recording::entry::{About, Call, Dropped, DroppedLineages, Event, MISSING, Trouble};
 use flowpipe_recording::{Packed, PayloadKind, Topic, WriteError, Writer};
 use flowpipe_sync::lock;
 pub use transfer::{SendPart, TransferError, TransferReader};
@@ -275,7 +275,7 @@ impl Recorder {
     pub fn end_early(&self, why: &str, now_ns: i64) {
         self.ends_early.store(true, Ordering::Relaxed);
         let trouble = Trouble {
-            kind: "missing".into(),
+            kind: MISSING.into(),
             stage: "".into(),
             plugin: "".into(),
             text: why.to_owned(),
