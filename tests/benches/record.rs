@@ -167,6 +167,7 @@ fn write_source(path: &Path) {
             timeout_ns: None,
             isolated: false,
             workers: 1,
+            machine: None,
         }],
         edges: Vec::new(),
     };

@@ -222,6 +222,7 @@ fn recordings() {
         timeout_ns: None,
         isolated: false,
         workers: 1,
+        machine: Some(FORGES.to_owned()),
     };
     let about = About {
         format: FORMAT,

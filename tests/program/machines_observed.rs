@@ -226,6 +226,13 @@ fn a_recording_of_one_machine_has_the_whole_run() {
         let recording = Recording::open(&path).unwrap();
         assert!(!recording.is_cut_off());
         assert_eq!(messages(&recording), alone, "{rack:?}");
+        for stage in &recording.about().stages {
+            let machine = match rack.contains(&stage.name.as_str()) {
+                true => "rack",
+                false => "desk",
+            };
+            assert_eq!(stage.machine.as_deref(), Some(machine), "{stage:?}");
+        }
         // One time axis: no call began before the message that it took was emitted, up to the error of the clock.
         let mut emitted = BTreeMap::new();
         for call in recording.calls() {
@@ -243,6 +250,13 @@ fn a_recording_of_one_machine_has_the_whole_run() {
         }
         assert_eq!(taken, 44);
         let text = path.to_str().unwrap();
+        let report = run(&["replay", text, "--json"]).expect(0).json();
+        let first = &report["report"]["stages"][0];
+        let machine = if number == 0 { "desk" } else { "rack" };
+        assert_eq!(
+            (&first["name"], &first["machine"]),
+            (&"frames".into(), &machine.into())
+        );
         let replayed = run(&["replay", text, "--verify", "-q"]).expect(0);
         assert!(
             replayed

@@ -311,6 +311,7 @@ fn about(stages: &[&str]) -> About {
         timeout_ns: None,
         isolated: false,
         workers: 1,
+        machine: None,
     };
     About {
         format: flowpipe_recording::FORMAT,

@@ -85,6 +85,9 @@ pub struct AboutStage {
     /// How many messages it processed at once.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub workers: usize,
+    /// The machine that ran it, or those of its workers, in a run on several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<String>,
 }
 
 /// A plugin of a stage.
@@ -397,7 +400,11 @@ mod tests {
         assert_eq!(serde_json::to_string(&call).unwrap(), text);
         let text = r#"{"name":"solver","role":"","plugins":[],"inputs":[],"outputs":[]}"#;
         let about: AboutStage = serde_json::from_str(text).unwrap();
-        assert_eq!(about.workers, 1);
+        assert_eq!((about.workers, &about.machine), (1, &None));
+        assert_eq!(serde_json::to_string(&about).unwrap(), text);
+        let text = r#"{"name":"solver","role":"","plugins":[],"inputs":[],"outputs":[],"machine":"rack1, rack2"}"#;
+        let about: AboutStage = serde_json::from_str(text).unwrap();
+        assert_eq!(about.machine.as_deref(), Some("rack1, rack2"));
         assert_eq!(serde_json::to_string(&about).unwrap(), text);
     }
 

@@ -18,6 +18,9 @@ pub struct Stage {
     pub role: String,
     /// How many messages it processed at once.
     pub workers: usize,
+    /// The machine that ran it, or those of its workers, in a run on several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub machine: Option<String>,
     /// Several when they raced.
     pub plugins: Vec<Plugin>,
     /// Messages taken.
@@ -146,12 +149,13 @@ fn stage(about: &flowpipe_recording::entry::AboutStage) -> Stage {
         name: about.name.clone(),
         role: about.role.clone(),
         workers: about.workers,
+        machine: about.machine.clone().map(shortened),
         plugins: about.plugins.iter().map(plugin).collect(),
         ..Stage::default()
     }
 }
 
-/// The most characters of a config that are shown: it can contain whole JSON Schemas.
+/// The most characters of a config, or of the names of machines, that are shown: a config can contain whole JSON Schemas.
 const LONGEST_CONFIG: usize = 2_000;
 
 /// The beginning of a long text.
@@ -211,6 +215,22 @@ mod tests {
     fn a_long_config_is_shortened() {
         assert_eq!(shortened("ä".repeat(2_000)), "ä".repeat(2_000));
         assert_eq!(shortened("ä".repeat(9_000)).chars().count(), 2_002);
+    }
+
+    #[test]
+    fn a_stage_has_its_machine_if_there_are_several() {
+        let about = |more: &str| {
+            let text = format!(
+                r#"{{"name":"solver","role":"","plugins":[],"inputs":[],"outputs":[]{more}}}"#
+            );
+            stage(&serde_json::from_str(&text).unwrap())
+        };
+        assert_eq!(about("").machine, None);
+        let machine = about(r#","machine":"rack1, rack2""#).machine;
+        assert_eq!(machine.as_deref(), Some("rack1, rack2"));
+        let long = format!(r#","machine":"{}""#, "x".repeat(9_000));
+        let machine = about(&long).machine.unwrap();
+        assert_eq!(machine.chars().count(), 2_002);
     }
 
     #[test]

@@ -27,6 +27,7 @@ fn about() -> About {
         timeout_ns: None,
         isolated: false,
         workers: 1,
+        machine: None,
     };
     About {
         format: FORMAT,

@@ -101,7 +101,7 @@ pub fn run(global: &Global, args: &args::Replay) -> Result<Ended, Failure> {
         Attached::default(),
     );
     let CompletedRun {
-        report,
+        mut report,
         tally,
         interrupted,
         printed,
@@ -119,6 +119,7 @@ pub fn run(global: &Global, args: &args::Replay) -> Result<Ended, Failure> {
     recorded.and(traced)?;
     printed?;
     signals::at_once();
+    add_machines(&mut report, &recording);
     let verdict = verifier.map(|verifier| verifier.verdict());
     print(global, args, (&report, &tally), &replay, verdict.as_ref())?;
     catalogue.close();
@@ -129,6 +130,15 @@ pub fn run(global: &Global, args: &args::Replay) -> Result<Ended, Failure> {
     } else {
         Ended::Done
     })
+}
+
+/// Adds to each stage the machine that ran it when it was recorded.
+fn add_machines(report: &mut Report, recording: &Recording) {
+    for stage in &mut report.stages {
+        let mut recorded = recording.about().stages.iter();
+        let recorded = recorded.find(|it| it.name == stage.name);
+        stage.machine = recorded.and_then(|it| it.machine.clone());
+    }
 }
 
 fn wish(args: &args::Replay, catalogue: &Catalogue) -> Result<ReplayOptions, Failure> {

@@ -19,7 +19,8 @@ pub fn about(
     let stages: Vec<_> = pipeline
         .stages
         .iter()
-        .map(|stage| {
+        .enumerate()
+        .map(|(number, stage)| {
             let contestants = stage.contestants.iter();
             let found = contestants.map(|it| {
                 let found = catalogue.find(&it.plugin)?;
@@ -27,7 +28,10 @@ pub fn about(
             });
             let found: Vec<_> = found.collect();
             let found: Vec<_> = found.iter().map(Option::as_ref).collect();
-            about_stage(stage, &found)
+            AboutStage {
+                machine: pipeline.machines.names(number),
+                ..about_stage(stage, &found)
+            }
         })
         .collect();
     let edges = pipeline.edges.iter();
@@ -46,7 +50,8 @@ pub fn about(
     }
 }
 
-/// Describes a stage, with the plugins that were found for its contestants.
+/// Describes a stage, with the plugins that were found for its contestants, and without its machine: a run on several
+/// does not change.
 pub(super) fn about_stage(stage: &pipeline::Stage, found: &[Option<&Found>]) -> AboutStage {
     let manifest = found.first().copied().flatten();
     let manifest = manifest
@@ -70,6 +75,7 @@ pub(super) fn about_stage(stage: &pipeline::Stage, found: &[Option<&Found>]) -> 
             .map(|timeout| u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX)),
         isolated: stage.isolation == Isolation::Process,
         workers: stage.workers,
+        machine: None,
     }
 }
 

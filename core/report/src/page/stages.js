@@ -16,12 +16,13 @@ function showStages() {
     const { time } = stage;
     const swatch = element('span', { class: 'swatch' });
     swatch.style.background = `var(--stage-${index % 8})`;
+    const runs = stage.plugins.map((plugin) => plugin.name).join(', ') + (stage.machine ? ` on ${stage.machine}` : '');
     const times = time.count > 0 ? [time.p50_ns, time.p95_ns, time.p99_ns, time.max_ns].map(duration) : ['–', '–', '–', '–'];
     const values = [count(stage.taken), count(stage.emitted), count(stage.dropped), count(stage.problems), ...(restarts ? [count(stage.restarts)] : []), ...times, percent(total > 0 ? time.total_ns / total : 0)];
     return element(
       'tr',
       {},
-      element('th', { scope: 'row' }, swatch, stage.name, element('small', {}, stage.plugins.map((plugin) => plugin.name).join(', '))),
+      element('th', { scope: 'row' }, swatch, stage.name, element('small', {}, runs)),
       values.map((value, place) => element('td', { 'data-name': columns[place + 1], class: (place === 2 || place === 3) && value !== '0' ? 'bad' : null }, value)),
     );
   };

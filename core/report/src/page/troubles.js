@@ -80,6 +80,7 @@ function showPipeline() {
       const swatch = element('span', { class: 'swatch' });
       swatch.style.background = `var(--stage-${index % 8})`;
       const facts = [`version ${plugin.version}`, `hash ${plugin.hash.slice(0, 12)}`, plugin.deterministic ? 'deterministic' : 'touches the world, or varies'];
+      if (stage.machine) facts.push(`on ${stage.machine}`);
       if (stage.workers > 1) facts.push(`${stage.workers} workers`);
       return element(
         'li',

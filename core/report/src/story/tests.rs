@@ -36,6 +36,7 @@ fn recorded_with_calls(
         timeout_ns: None,
         isolated: false,
         workers: 1,
+        machine: None,
     };
     let about = About {
         format: flowpipe_recording::FORMAT,

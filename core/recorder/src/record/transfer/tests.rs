@@ -27,6 +27,7 @@ fn about() -> About {
         timeout_ns: None,
         isolated: false,
         workers: 1,
+        machine: None,
     };
     let names = |stage: &str, port: &str| (stage.to_owned(), port.to_owned());
     About {

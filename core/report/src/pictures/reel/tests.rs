@@ -27,6 +27,7 @@ fn recorded(path: &Path, pictures: impl Iterator<Item = Vec<u8>>) -> Recording {
             timeout_ns: None,
             isolated: false,
             workers: 1,
+            machine: None,
         }],
         edges: Vec::new(),
     };
