@@ -219,6 +219,8 @@ fn a_recording_of_one_machine_has_the_whole_run() {
             desk.stderr.contains("recorded 55 messages, 11 pictures"),
             "{desk:#?}"
         );
+        let counts = "\non this machine: ";
+        assert!(desk.stdout.contains(counts), "{desk:#?}");
         let set = "the clock is set to that of machine desk ± ";
         let set = rack_ran.stderr.lines().find_map(|it| it.strip_prefix(set));
         let error_ns = nanoseconds(set.unwrap_or_else(|| panic!("{rack_ran:#?}")));

@@ -58,6 +58,9 @@ pub struct Tally {
     /// Whether no stage of the pipeline knows boards.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     without_boards: bool,
+    /// Whether no stage emits solutions that are counted.
+    #[serde(skip)]
+    without_solver: bool,
     /// The board of a live run, where a referee emits the result of each board.
     #[serde(skip)]
     live: Option<Live>,
@@ -96,6 +99,7 @@ impl Tally {
         Self {
             live: visibility.has_referee.then(Live::default),
             without_boards: !visibility.has_boards,
+            without_solver: !visibility.has_solver,
             metrics: RunMetrics::new(visibility.names.clone()),
             dry,
             wanted: visibility.wanted_boards,
@@ -125,6 +129,12 @@ impl Tally {
             self.played,
         ];
         !self.without_boards || counts.iter().any(|&count| count > 0)
+    }
+
+    /// Whether a stage emits solutions that are counted, as far as that was known at the start.
+    #[cfg_attr(not(unix), allow(dead_code, reason = "only `flowpipe top` uses it"))]
+    pub fn has_solver(&self) -> bool {
+        !self.without_solver
     }
 
     /// Whether a run that a referee has ended did not achieve what it was to: it read no board, or solved none or fewer
@@ -447,6 +457,14 @@ impl Live {
         }
         known
     }
+}
+
+/// The counts of a run in one line, where they are those of one of several machines.
+pub fn on_this_machine(summary: String) -> String {
+    if summary.is_empty() {
+        return summary;
+    }
+    format!("on this machine: {summary}")
 }
 
 /// Without it, counts without such boards are those that older readers know.

@@ -3,7 +3,7 @@
 use flowpipe_config::manifest::Manifest;
 use flowpipe_config::pipeline::{Isolation, Pipeline, Stage};
 use flowpipe_host::catalogue::{Catalogue, Found};
-use flowpipe_puzzle::message::{RESULT, concerns_boards};
+use flowpipe_puzzle::message::{RESULT, SOLVED, concerns_boards};
 
 /// The stages of a pipeline, and which of them are shown.
 pub struct Visibility {
@@ -15,6 +15,8 @@ pub struct Visibility {
     pub has_referee: bool,
     /// Whether a stage emits what concerns boards.
     pub has_boards: bool,
+    /// Whether a stage emits solutions of boards, here or to a stage here.
+    pub has_solver: bool,
     /// How many boards a referee is to end the run after, if it is.
     pub wanted_boards: Option<u64>,
     /// Whether a stage writes messages to standard output, which is for them alone then.
@@ -34,6 +36,7 @@ impl Visibility {
                 .collect(),
             has_referee: is_shown.contains(&false),
             has_boards: has_boards(counted, catalogue),
+            has_solver: has_solver(pipeline, counted, catalogue),
             wanted_boards: wanted_boards(pipeline, &is_shown),
             writes_stdout: writes_stdout(pipeline),
             is_shown,
@@ -87,6 +90,25 @@ fn emits_boards(found: &Found) -> bool {
     // Messages of an output of any schema are counted once there are some.
     let mut outputs = found.manifest.outputs.iter();
     outputs.any(|port| concerns_boards(&port.schema))
+}
+
+/// Whether solutions of boards are emitted by the stages that are counted here, or sent to them.
+fn has_solver(pipeline: &Pipeline, counted: &Pipeline, catalogue: &Catalogue) -> bool {
+    let is_here = |stage: usize| {
+        let stage = pipeline.stages.get(stage);
+        stage.is_some_and(|stage| counted.stages.iter().any(|it| it.name == stage.name))
+    };
+    let mut stages = plugins(pipeline, catalogue).enumerate();
+    stages.any(|(stage, found)| {
+        let solves = found.is_some_and(|found| emits_solutions(&found));
+        let mut edges = pipeline.edges.iter();
+        solves && (is_here(stage) || edges.any(|it| it.from.stage == stage && is_here(it.to.stage)))
+    })
+}
+
+fn emits_solutions(found: &Found) -> bool {
+    let mut outputs = found.manifest.outputs.iter();
+    outputs.any(|port| port.schema == SOLVED)
 }
 
 /// A referee emits the results of boards.

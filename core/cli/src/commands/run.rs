@@ -26,6 +26,7 @@ use crate::record::{LossMode, RecordedRun, RecordingFile, RunRecording};
 use crate::reload::{FileStamps, ReloadOptions};
 use crate::show::{colour, log, report};
 use crate::supervision::Supervision;
+use crate::tally::on_this_machine;
 use crate::trace::Tracing;
 use crate::visibility::Visibility;
 use crate::{metrics, outputs, pipeline_file, plugins, processes};
@@ -244,7 +245,10 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
             };
             text += &format!("{how} by {stage}: {reason}\n");
         }
-        let summary = tally.summary();
+        let mut summary = tally.summary();
+        if machines.is_some() {
+            summary = on_this_machine(summary);
+        }
         if !summary.is_empty() {
             text += &format!("{summary}\n");
         }

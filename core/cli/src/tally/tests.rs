@@ -47,6 +47,7 @@ fn boards() -> Visibility {
         is_shown: Vec::new(),
         has_referee: false,
         has_boards: true,
+        has_solver: true,
         wanted_boards: None,
         writes_stdout: false,
     }
@@ -131,6 +132,7 @@ fn a_pipeline_without_boards_counts_gestures() {
     };
     let mut tally = Tally::new(&visibility, false);
     assert_eq!(tally.summary(), "", "there is nothing to count");
+    assert_eq!(on_this_machine(tally.summary()), "");
     let note = || FrameNote::of("Mines");
     let click = || Gesture::new("click", vec![Action::click([1.0, 1.0])]);
     let field = Rectangle::new(0.0, 0.0, 9.0, 9.0);
@@ -165,6 +167,10 @@ fn a_pipeline_without_boards_counts_what_its_stages_publish() {
     let text = printed(&mut tally, &message(METRICS, &metrics, &[0, 1]));
     assert_eq!(text, "planner: field 1 is\\u202ewon\n");
     assert_eq!(tally.summary(), "fields won: 2");
+    assert_eq!(
+        on_this_machine(tally.summary()),
+        "on this machine: fields won: 2"
+    );
     assert!(!tally.has_boards());
     // A reload adds a stage.
     let stages = ["screen", "planner", "judge"].map(str::to_owned);

@@ -287,6 +287,7 @@ pub mod tests {
             },
             times: vec![time(1_000_000, number), time(50_000_000, number / 2)],
             boards: Tally::default(),
+            without_solver: false,
             metrics: Vec::new(),
             notes: Vec::new(),
             machines: Vec::new(),

@@ -134,6 +134,9 @@ pub struct Counts {
     pub times: Vec<Distribution>,
     /// The counts of the boards.
     pub boards: Tally,
+    /// Whether no solutions come to the process: those of several machines may be elsewhere.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub without_solver: bool,
     /// What the stages publish of their work.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub metrics: Vec<MetricRow>,

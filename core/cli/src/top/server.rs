@@ -168,10 +168,12 @@ impl Server {
         let changed = self.messages.changed();
         let (mut progress, mut times) = (self.run_view.progress(), self.times.clone());
         let (machines, links) = self.others.add_to(&mut progress, &mut times);
+        let boards = self.messages.tally();
         Line::Counts(Box::new(Counts {
             progress,
             times,
-            boards: self.messages.tally(),
+            without_solver: !boards.has_solver(),
+            boards,
             metrics: self.metrics.clone(),
             notes: self.messages.metrics().notes(),
             machines,

@@ -25,7 +25,8 @@ pub(super) struct Drawing<'a> {
 }
 
 impl<'a> Drawing<'a> {
-    pub(super) fn new(board: &'a BoardView, ink: Ink) -> Self {
+    /// `is_solved_elsewhere`: what the solver emits is not known here.
+    pub(super) fn new(board: &'a BoardView, is_solved_elsewhere: bool, ink: Ink) -> Self {
         let mut drawing = Self {
             above: Vec::new(),
             rows: Vec::new(),
@@ -46,12 +47,14 @@ impl<'a> Drawing<'a> {
                 format!("{cols} x {rows}, {}", counted(flows, "flow")),
                 ink.quiet(),
             ),
-            match (&board.solver, &board.unsolved) {
-                (Some(solver), None) => (format!("solved by {solver}"), ink.good()),
-                (_, Some(why)) => (format!("not solved: {why}"), ink.bad()),
-                (None, None) => ("not solved so far".to_owned(), ink.quiet()),
-            },
         ];
+        let answer = match (&board.solver, &board.unsolved) {
+            (Some(solver), None) => Some((format!("solved by {solver}"), ink.good())),
+            (_, Some(why)) => Some((format!("not solved: {why}"), ink.bad())),
+            (None, None) if is_solved_elsewhere => None,
+            (None, None) => Some(("not solved so far".to_owned(), ink.quiet())),
+        };
+        drawing.above.extend(answer);
         // A solution contains what is drawn; without one, only what is drawn is shown.
         let planned = if board.flows.is_empty() {
             &seen.drawn

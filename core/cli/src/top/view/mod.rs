@@ -20,6 +20,7 @@ use text::Ink;
 
 use super::history::RunHistory;
 use super::protocol::{BoardView, Counts};
+use crate::tally::on_this_machine;
 
 /// The gap between the table and a board beside it.
 const GAP: u16 = 2;
@@ -51,7 +52,8 @@ pub fn draw(history: &RunHistory, others: usize, colours: Colours, buffer: &mut 
     }
     let nothing = BoardView::default();
     let board = history.board.as_ref().unwrap_or(&nothing);
-    let drawing = Drawing::new(board, ink);
+    let is_solved_elsewhere = history.hello.machine.is_some() && counts.without_solver;
+    let drawing = Drawing::new(board, is_solved_elsewhere, ink);
     let plan = Layout::new(history, drawing.size(), body);
     draw_stages(history, ink, plan.stages, buffer);
     drawing.draw(plan.board, buffer);
@@ -116,7 +118,11 @@ fn header(history: &RunHistory, ink: Ink, buffer: &mut Buffer) {
         (Some(over), _) => (format!("the run is over: {}", over.how), ink.bad()),
         (None, Some(counts)) => {
             let counters = crate::metrics::summary(&counts.metrics);
-            (counts.boards.summary_with(&counters), Style::new())
+            let summary = counts.boards.summary_with(&counters);
+            match hello.machine {
+                Some(_) => (on_this_machine(summary), Style::new()),
+                None => (summary, Style::new()),
+            }
         }
         (None, None) => (String::new(), Style::new()),
     };

@@ -240,6 +240,32 @@ fn outcomes_of_strokes_and_runs() {
     snapshot("next_and_over", &history, Colours::All, (80, 24));
 }
 
+#[test]
+fn of_several_machines_the_counts_are_those_of_one() {
+    let mut unsolved = board(5, 5, 5, 0);
+    unsolved.flows.clear();
+    unsolved.solver = None;
+    let mut history = history(Some(unsolved));
+    let text = |history: &RunHistory| {
+        let drawn = drawn(history, Colours::None, (100, 24));
+        drawn.backend().to_string()
+    };
+    let alone = text(&history);
+    assert!(alone.contains("not solved so far"), "{alone}");
+    assert!(!alone.contains("on this machine"), "{alone}");
+    history.hello.machine = Some("desk".to_owned());
+    let with_solver = text(&history);
+    assert!(with_solver.contains("not solved so far"), "{with_solver}");
+    let counted = "on this machine: 0 boards read, 0 solved, ";
+    assert!(with_solver.contains(counted), "{with_solver}");
+    let mut last = counts(12.4);
+    last.without_solver = true;
+    history.add(Line::Counts(Box::new(last)));
+    let elsewhere = text(&history);
+    assert!(!elsewhere.contains("not solved"), "{elsewhere}");
+    assert!(elsewhere.contains("5 x 5, 5 flows"), "{elsewhere}");
+}
+
 /// Counts of a pipeline that knows no boards, with metrics.
 fn foreign() -> Counts {
     let mut it = counts(12.4);
@@ -250,6 +276,7 @@ fn foreign() -> Counts {
             is_shown: Vec::new(),
             has_referee: false,
             has_boards: false,
+            has_solver: false,
             wanted_boards: None,
             writes_stdout: false,
         },
