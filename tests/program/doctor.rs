@@ -1,5 +1,7 @@
 //! `flowpipe doctor`, with a display, without one, and with one that can't be reached.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::process::Command;
 
 use flowpipe_tests::{Ran, built, flowpipe};
@@ -169,6 +171,15 @@ fn a_session_of_gnome_is_described() {
     let ran = Ran::from(run.output().unwrap());
     assert_ne!(ran.code, Some(0), "{ran:#?}");
     let words = "does not have wlroots' protocols, and neither GNOME nor a desktop portal";
+    assert!(ran.stderr.contains(words), "{ran:#?}");
+    // Another bus is not used in place of one whose address can't be read.
+    let address = <OsStr as OsStrExt>::from_bytes(b"unix:path=/caf\xe9/bus");
+    let mut run = flowpipe(&["run", "live", "--set", "screen.monitor=1"]);
+    mutter.set(&mut run);
+    run.env("DBUS_SESSION_BUS_ADDRESS", address);
+    let ran = Ran::from(run.output().unwrap());
+    assert_ne!(ran.code, Some(0), "{ran:#?}");
+    let words = "DBUS_SESSION_BUS_ADDRESS is not UTF-8: set it";
     assert!(ran.stderr.contains(words), "{ran:#?}");
 }
 

@@ -1,5 +1,6 @@
 //! The session's bus, on which Mutter and the desktop portal answer.
 
+use std::ffi::OsStr;
 use std::io;
 use std::net::Shutdown;
 use std::ops::ControlFlow;
@@ -72,6 +73,9 @@ impl Bus {
         let failed = |reason: String| DesktopError::NoDesktop {
             reason: format!("the session's bus does not answer: {reason}"),
         };
+        if address.is_none() {
+            check_session_address()?;
+        }
         let address = address.map(str::to_owned);
         // The library waits without limit.
         let opened = within(LIMIT, "bus-connects", move || open(address.as_deref()))
@@ -289,6 +293,26 @@ pub(crate) fn prepared(
     })
 }
 
+/// Checks the variable that names the session's bus. zbus takes one that is not UTF-8 for one that is not set, and would
+/// use another bus.
+///
+/// # Errors
+/// When it is not UTF-8.
+pub(crate) fn check_session_address() -> Result<()> {
+    check_address(std::env::var_os("DBUS_SESSION_BUS_ADDRESS").as_deref())
+}
+
+fn check_address(address: Option<&OsStr>) -> Result<()> {
+    match address {
+        Some(address) if address.to_str().is_none() => Err(DesktopError::NoDesktop {
+            reason:
+                "DBUS_SESSION_BUS_ADDRESS is not UTF-8: set it to the address of the session's bus"
+                    .to_owned(),
+        }),
+        _ => Ok(()),
+    }
+}
+
 /// The address of a bus; `None`: of that of the session that this program runs in.
 pub(crate) fn address(address: Option<&str>) -> String {
     let of_session = || Address::session().map_or_else(|_| String::new(), |it| it.to_string());
@@ -319,6 +343,7 @@ fn open(address: Option<&str>) -> zbus::Result<(Connection, UnixStream)> {
 #[cfg(test)]
 mod tests {
     use std::future::{pending, poll_fn};
+    use std::os::unix::ffi::OsStrExt as _;
     #[cfg(all(feature = "input", feature = "mutter"))]
     use std::process::{Child, Command, Stdio};
     use std::time::Instant;
@@ -365,6 +390,19 @@ mod tests {
         let mut sent = (0..1000).map(|_| send(&bus.connection, &message, limit));
         let error = sent.find_map(std::result::Result::err).unwrap().to_string();
         assert!(error.contains("has accepted nothing for 150ms"), "{error}");
+    }
+
+    #[test]
+    fn an_address_of_the_session_s_bus_that_is_not_utf_8_is_refused() {
+        for address in [None, Some("unix:path=/run/bus"), Some("")] {
+            assert!(check_address(address.map(OsStr::new)).is_ok());
+        }
+        let error = check_address(Some(OsStr::from_bytes(b"unix:path=/caf\xe9/bus")));
+        let text = error.unwrap_err().to_string();
+        assert!(
+            text.contains("DBUS_SESSION_BUS_ADDRESS is not UTF-8"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -57,6 +57,7 @@ impl Mutter {
     /// Connects to the compositor of the session that this program runs in. `Ok(None)`: it is another one, or there is no
     /// bus.
     pub(crate) fn of_session() -> Result<Option<Self>> {
+        bus::check_session_address()?;
         // Without a bus, it is not GNOME.
         let Ok(bus) = Bus::connect(None) else {
             return Ok(None);

@@ -77,6 +77,7 @@ pub(crate) struct Portal {
 impl Portal {
     /// Connects to the portal of the session that this program runs in. `Ok(None)`: there is none that shows the screen.
     pub(crate) fn of_session() -> Result<Option<Self>> {
+        bus::check_session_address()?;
         // Without a bus, there is no portal.
         let Ok(bus) = Bus::connect(None) else {
             return Ok(None);
