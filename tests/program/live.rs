@@ -85,6 +85,30 @@ fn a_hundred_boards_of_all_sizes() {
     boards_of_all_sizes(100);
 }
 
+/// As a person does who selects text in another window: that window would get the presses.
+#[test]
+fn nothing_is_pressed_while_a_button_is_held_elsewhere() {
+    let table = Table::set(&["--size", "5", "--seed", "1", "--window", "600x600"]);
+    table.screen.move_to([20, 1190]);
+    table.screen.press();
+    let printed = tempfile::NamedTempFile::new().unwrap();
+    let pipeline = ready("live.toml", &[("referee", "boards = 1")]);
+    let player = table.play_as(&pipeline, &["--json"], |command| {
+        command.stderr(printed.reopen().unwrap());
+    });
+    wait_for("the reason", || {
+        let text = std::fs::read_to_string(printed.path()).unwrap();
+        text.contains("is held down by someone: release it")
+            .then_some(())
+    });
+    assert_eq!(table.count("press"), 0);
+    table.screen.release();
+    player.ended().expect(0);
+    table.wait_for("solved", 1);
+    stays_on_the_board(&table);
+    wait_for_release(&table);
+}
+
 /// Where lines cover terminals, fill cells or end flat, each board is read while it is drawn.
 #[test]
 fn boards_whose_pipes_look_otherwise() {

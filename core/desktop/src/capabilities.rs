@@ -127,7 +127,8 @@ impl Capabilities {
                 "whether the window moves and what covers it (a press on the board may go to something else)"
             }
             (Unreported::Pointer, _) => {
-                "where the pointer is (a person who moves the mouse, also into a corner, does not end the run)"
+                "where the pointer is (a person who moves the mouse, also into a corner, does not end the run) and which \
+                 buttons you hold (while you hold one, presses go to where you hold it)"
             }
             (Unreported::Hotkey, _) => "the hotkey (it does not end the run)",
             (Unreported::Covered, Covers::Windows) => {

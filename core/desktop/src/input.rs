@@ -62,6 +62,11 @@ pub trait InputDevice: Send {
     /// # Errors
     /// When the system does not answer.
     fn place(&mut self) -> Result<Option<[i32; 2]>>;
+    /// The buttons that were down when [`InputDevice::place`] was asked last, whoever has pressed them: 1 is the left one, 2
+    /// the middle one and 3 the right one. Empty where the system does not report it.
+    fn held_buttons(&self) -> Vec<u8> {
+        Vec::new()
+    }
     /// How it becomes known where the pointer is. Where reports come later, they begin to come.
     ///
     /// # Errors

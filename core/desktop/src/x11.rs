@@ -7,6 +7,8 @@ mod clients;
 mod focus;
 mod front;
 mod grab;
+#[cfg(feature = "input")]
+mod input;
 mod keyboard;
 mod monitors;
 mod place;
@@ -206,8 +208,7 @@ impl Backend for X11 {
 
     #[cfg(feature = "input")]
     fn input(self: Arc<Self>) -> Result<Box<dyn crate::input::InputDevice>> {
-        let input = crate::input::system::SystemInput::new(Some(&self.display))?;
-        Ok(Box::new(input))
+        Ok(Box::new(input::X11Input::new(self)?))
     }
 
     fn gives_pixels_at_once(&self) -> bool {

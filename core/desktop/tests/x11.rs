@@ -313,6 +313,26 @@ fn pointer_and_keys() {
     }
 }
 
+#[cfg(feature = "input")]
+#[test]
+fn buttons_that_are_down_are_reported_whoever_has_pressed_them() {
+    use flowpipe_desktop::input::Input;
+
+    let screen = Screen::start();
+    let mut input = connect(&screen).input().unwrap();
+    screen.move_to([300, 200]);
+    assert_eq!(input.place().unwrap(), Some([300, 200]));
+    assert!(input.held_buttons().is_empty());
+    screen.hold_button(3);
+    input.press(Input::Button(1)).unwrap();
+    input.place().unwrap();
+    assert_eq!(input.held_buttons(), [1, 3]);
+    input.release(Input::Button(1)).unwrap();
+    assert_eq!(input.held_buttons(), [1, 3], "it was not asked again");
+    input.place().unwrap();
+    assert_eq!(input.held_buttons(), [3]);
+}
+
 #[test]
 fn keys_go_to_the_window_that_has_the_keyboard_or_is_around_the_one_that_has_it() {
     with_and_without_manager(|screen| {

@@ -15,6 +15,11 @@ pub trait Mouse: Send {
     /// Where the pointer is. `None`: the desktop can't be asked. Then a person who moves it is noticed by what the desktop
     /// reports later, or not at all.
     fn place(&mut self) -> Result<Option<[i32; 2]>>;
+    /// The buttons that were down when [`Mouse::place`] was asked last, whoever has pressed them, by the numbers of
+    /// [`Input::Button`]. Empty where the desktop does not report it.
+    fn held_buttons(&self) -> Vec<u8> {
+        Vec::new()
+    }
     /// Puts the pointer somewhere.
     fn put(&mut self, at: [i32; 2]) -> Result<()>;
     /// Gets ready to press keys, which may take a moment. Before what decides whether a key may be pressed.
@@ -121,6 +126,10 @@ fn unguarded(error: GuardianError) -> Error {
 impl Mouse for SystemMouse {
     fn place(&mut self) -> Result<Option<[i32; 2]>> {
         Ok(self.device.place()?)
+    }
+
+    fn held_buttons(&self) -> Vec<u8> {
+        self.device.held_buttons()
     }
 
     fn put(&mut self, at: [i32; 2]) -> Result<()> {

@@ -19,6 +19,10 @@ pub const MS: f64 = 1e6;
 /// The longest time between two checks, in nanoseconds: after more, what the gestures were planned on may be gone.
 const MAX_STALL_NS: i64 = MAX_STALL.as_nanos() as i64;
 
+/// Why nothing is pressed while a button is down that this player has not pressed.
+const HELD_BY_SOMEONE: &str =
+    "a button of the mouse is held down by someone: release it, so that presses go to the board";
+
 /// Holds the mouse.
 pub struct Player {
     mouse: Box<dyn Mouse>,
@@ -31,6 +35,12 @@ pub struct Player {
     /// When it was last checked whether the pointer may move on, or what the gestures were planned on was found new enough.
     checked_at: Option<i64>,
 }
+
+/// As long as input may be held back.
+const HELD_BACK: Wait = Wait {
+    longest_ns: 1_000_000_000,
+    every_ns: 100_000,
+};
 
 /// Why the pointer does not move on.
 pub enum Halt {
@@ -229,20 +239,43 @@ impl Player {
         cancel: &Cancel<'_>,
     ) -> std::result::Result<(), Halt> {
         if let Some(&put) = self.put.last() {
-            self.wait_for_place(|place| !is_elsewhere(place, put), acting, cancel)?;
+            let has_come = |place: [i32; 2], _: &[u8]| !is_elsewhere(place, put);
+            self.wait_for_place(has_come, acting, cancel)?;
         }
         Ok(())
     }
 
-    /// Waits until the pointer is inside of `bounds`: somebody may have moved it since it was put there.
-    pub fn come_inside(
+    /// Waits until no button is down, where the desktop reports it. A person may hold one in another window: moves would
+    /// drag there, and presses would go there. What was released just now may be held back.
+    pub fn wait_for_buttons(
         &mut self,
-        bounds: Rect,
         acting: &mut Acting<'_, '_>,
         cancel: &Cancel<'_>,
     ) -> std::result::Result<(), Halt> {
-        match self.wait_for_place(|place| bounds.contains(place), acting, cancel)? {
+        let are_up = |player: &mut Self| {
+            player.mouse.place()?;
+            Ok(player.mouse.held_buttons().is_empty())
+        };
+        match self.wait_until(are_up, HELD_BACK, acting, cancel)? {
+            true => Ok(()),
+            false => Err(Halt::Board(HELD_BY_SOMEONE.to_owned())),
+        }
+    }
+
+    /// Waits until the pointer is inside of `bounds`, and no button is down but those of `down`: somebody may have moved the
+    /// pointer since it was put there, or hold a button.
+    pub fn come_inside(
+        &mut self,
+        bounds: Rect,
+        down: &[Input],
+        acting: &mut Acting<'_, '_>,
+        cancel: &Cancel<'_>,
+    ) -> std::result::Result<(), Halt> {
+        let are_ours = |held: &[u8]| held.iter().all(|&it| down.contains(&Input::Button(it)));
+        let may_press = |place: [i32; 2], held: &[u8]| bounds.contains(place) && are_ours(held);
+        match self.wait_for_place(may_press, acting, cancel)? {
             None => Ok(()),
+            Some(place) if bounds.contains(place) => Err(Halt::Board(HELD_BY_SOMEONE.to_owned())),
             Some([x, y]) => Err(Halt::Board(format!(
                 "nothing is pressed: the pointer is at {x}, {y} on the screen, outside of the bounds of the gestures"
             ))),
@@ -270,27 +303,23 @@ impl Player {
         }
     }
 
-    /// Waits until the pointer is where it should be, as long as input may be held back. Where it is then, if it is not
-    /// there. Where the desktop can't be asked, it counts as where it was put last: there a press puts it again.
+    /// Waits until the pointer is where it should be, and no button is down that should not be, as long as input may be held
+    /// back. Where it is then, if that has not come. Where the desktop can't be asked, it counts as where it was put last:
+    /// there a press puts it again.
     fn wait_for_place(
         &mut self,
-        is_there: impl Fn([i32; 2]) -> bool,
+        is_there: impl Fn([i32; 2], &[u8]) -> bool,
         acting: &mut Acting<'_, '_>,
         cancel: &Cancel<'_>,
     ) -> std::result::Result<Option<[i32; 2]>, Halt> {
-        /// The longest time that input is held back.
-        const PATIENCE: Wait = Wait {
-            longest_ns: 1_000_000_000,
-            every_ns: 100_000,
-        };
         let mut place = [0, 0];
         let has_come = |player: &mut Self| {
             let put = player.put();
             let asked = player.mouse.place()?.or(put);
             place = asked.ok_or_else(|| Error::new("it is not known where the pointer is"))?;
-            Ok(is_there(place))
+            Ok(is_there(place, &player.mouse.held_buttons()))
         };
-        let has_come = self.wait_until(has_come, PATIENCE, acting, cancel)?;
+        let has_come = self.wait_until(has_come, HELD_BACK, acting, cancel)?;
         Ok((!has_come).then_some(place))
     }
 

@@ -74,6 +74,7 @@ pub fn play(
     };
     let mut played = 0;
     let mut play_all = || {
+        playing.player.wait_for_buttons(acting, cancel)?;
         for gesture in &gestures.gestures {
             playing.play(gesture, acting, cancel)?;
             played += 1;
@@ -238,7 +239,8 @@ impl Playing<'_> {
         acting: &mut Acting<'_, '_>,
         cancel: &Cancel<'_>,
     ) -> std::result::Result<(), Halt> {
-        self.player.come_inside(self.bounds, acting, cancel)?;
+        self.player
+            .come_inside(self.bounds, &self.down, acting, cancel)?;
         // What the other thread found last may be some milliseconds old.
         if let Some(reason) = (self.asked.why_not_now)() {
             return Err(Halt::Board(reason));

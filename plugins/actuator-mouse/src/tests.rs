@@ -78,6 +78,10 @@ enum Mischief {
     LateMove,
     /// Pictures contain the pointer.
     Captured,
+    /// A person holds the right button from the third move on.
+    Held,
+    /// A person holds the right button from the start.
+    HeldBefore,
 }
 
 struct RecordingMouse;
@@ -85,6 +89,19 @@ struct RecordingMouse;
 impl Mouse for RecordingMouse {
     fn place(&mut self) -> Result<Option<[i32; 2]>> {
         LOG.with_borrow(|log| Ok((log.mischief != Mischief::Blind).then_some(log.place)))
+    }
+
+    fn held_buttons(&self) -> Vec<u8> {
+        LOG.with_borrow(|log| {
+            let moves = log.events.iter().filter(|it| it.contains(',')).count();
+            // The left one is this mouse's own then.
+            match log.mischief {
+                Mischief::Held if moves == 3 => vec![1, 3],
+                Mischief::Held if moves > 3 => vec![3],
+                Mischief::HeldBefore => vec![3],
+                _ => Vec::new(),
+            }
+        })
     }
 
     fn put(&mut self, at: [i32; 2]) -> Result<()> {
@@ -341,6 +358,24 @@ fn the_button_goes_up_when_the_board_is_covered_and_looking_again_may_help() {
     let outcome = outcome.unwrap();
     assert_eq!(outcome.refused.as_deref(), Some("covered"));
     assert!(outcome.strokes.is_empty() && harness.ended().is_none());
+}
+
+/// The window where it was pressed would get the presses, and before them the moves.
+#[test]
+fn nothing_is_pressed_while_a_person_holds_a_button() {
+    let stroke = "105,55 down 115,55 125,55 135,55 up";
+    for (mischief, played, wanted) in [
+        (Mischief::Held, 1, format!("{stroke} 105,55")),
+        (Mischief::HeldBefore, 0, String::new()),
+    ] {
+        let (harness, outcome, events) = play(mischief, &[0.5, 0.5]);
+        assert_eq!(events, wanted);
+        let outcome = outcome.unwrap();
+        let reason = outcome.refused.unwrap();
+        assert!(reason.contains("is held down by someone"), "{reason}");
+        assert_eq!(outcome.strokes.len(), played);
+        assert_eq!(harness.ended(), None);
+    }
 }
 
 #[test]

@@ -47,6 +47,10 @@ impl Mouse for ScreenMouse {
         Ok(Some(self.0.screen.pointer().map(i32::from)))
     }
 
+    fn held_buttons(&self) -> Vec<u8> {
+        (1..=3).filter(|&it| self.0.screen.is_held(it)).collect()
+    }
+
     fn put(&mut self, at: [i32; 2]) -> Result<()> {
         self.0.screen.move_to(at.map(|value| value as i16));
         self.log(format!("{},{}", at[0], at[1]));
@@ -299,6 +303,43 @@ fn nothing_is_pressed_where_somebody_else_has_put_the_pointer() {
     assert_eq!(
         (outcome.refused, events.as_str()),
         (None, "200,200 down up")
+    );
+}
+
+/// As a person does who selects text.
+#[test]
+fn a_button_that_is_held_in_another_window_keeps_the_clicks_from_it() {
+    let screen = Arc::new(Screen::start());
+    let window = open(&screen, "game", [300, 300]);
+    let other = screen.open("other", [500, 100], [300, 300], BLUE);
+    screen.move_to([600, 150]);
+    screen.press();
+    screen.count_pointer_events(other);
+    let click = gestures(window, [300, 300], vec![Action::click([100.0, 100.0])]);
+    let (outcome, events) = play(&screen, &click, nothing);
+    let reason = outcome.refused.unwrap();
+    assert!(reason.contains("held down by someone"), "{reason}");
+    assert_eq!((events.as_str(), screen.pointer_events()), ("", 0));
+    screen.release();
+    let (outcome, events) = play(&screen, &click, nothing);
+    assert_eq!(
+        (outcome.refused, events.as_str()),
+        (None, "200,200 down up")
+    );
+    // Between two clicks.
+    let hold = |screen: &Screen, event: &str| {
+        if event == "up" {
+            screen.press();
+        }
+    };
+    let clicks = [100.0, 120.0].map(|x| Action::click([x, 100.0]));
+    let clicks = gestures(window, [300, 300], clicks.to_vec());
+    let (outcome, events) = play(&screen, &clicks, hold);
+    let reason = outcome.refused.unwrap();
+    assert!(reason.contains("held down by someone"), "{reason}");
+    assert_eq!(
+        (events.as_str(), outcome.played),
+        ("200,200 down up 220,200", 1)
     );
 }
 
