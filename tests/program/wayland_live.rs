@@ -17,7 +17,7 @@ use crate::wayland_boards::{
     plays_isolated, plays_small_cells, plays_what_opens_later, was_stopped,
 };
 use crate::wayland_screens::{SWAY, SWAY_MONITOR};
-use crate::wayland_window::WaylandWindow;
+use crate::wayland_window::{PointerEvent, WaylandWindow};
 
 fn sway(scale: &str) -> Sway {
     Sway::start([1280, 1200], scale)
@@ -390,6 +390,32 @@ fn it_lets_go_when_the_window_moves_or_is_covered() {
         let is_terminal = terminals.iter().any(|it| it["cell"] == to);
         assert!(to == from || !is_terminal, "{log:#?}");
     }
+}
+
+/// Another window that has the keyboard may have locked the pointer to itself: then it gets the presses, wherever they are.
+#[test]
+fn nothing_is_pressed_while_another_window_has_the_keyboard() {
+    let table = SWAY.table(sway("1"), &["--size", "6", "--seed", "1"]);
+    let socket = table.screen.wayland_socket();
+    let other = WaylandWindow::open(&socket, "other", [100, 100], [90, 90, 90]);
+    // Beside the game.
+    let aside = "[title=\"^other$\"] move absolute position 1100 1000";
+    table.screen.command(aside);
+    let player = mid_drag(&table, SWAY);
+    for _ in 0..2 {
+        table.screen.command("[title=\"^other$\"] focus");
+        is_released(&table);
+        // The game gets the keyboard again.
+        let presses = table.count("press");
+        wait_for("another press", || {
+            (table.count("press") > presses).then_some(())
+        });
+    }
+    player.signal("INT");
+    player.ended().expect(130);
+    is_released(&table);
+    let is_press = |it: &PointerEvent| matches!(it, PointerEvent::Pressed(_));
+    assert!(!other.events().iter().any(is_press));
 }
 
 #[test]

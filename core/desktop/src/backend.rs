@@ -8,6 +8,7 @@ use crate::grabber::Grab;
 use crate::hotkey::Hotkey;
 use crate::key::Key;
 use crate::monitor::Monitor;
+use crate::press_obstacle::PressObstacle;
 use crate::rect::Rect;
 use crate::window::{Hidden, Titled, WindowId};
 
@@ -45,6 +46,10 @@ pub(crate) trait Backend: Send + Sync {
     }
     fn is_in_front(&self, _window: WindowId, _rect: Rect) -> Result<bool> {
         Err(self.no_windows())
+    }
+    fn press_obstacle(&self, window: WindowId, rect: Rect) -> Result<Option<PressObstacle>> {
+        let is_in_front = self.is_in_front(window, rect)?;
+        Ok((!is_in_front).then_some(PressObstacle::Covered))
     }
     fn others_over(&self, window: WindowId, rect: Rect) -> Result<Vec<Rect>>;
     fn raise(&self, _window: WindowId) -> Result<()> {

@@ -10,6 +10,7 @@ use crate::grabber::Grabber;
 use crate::hotkey::Hotkey;
 use crate::key::Key;
 use crate::monitor::Monitor;
+use crate::press_obstacle::PressObstacle;
 use crate::rect::Rect;
 use crate::session;
 use crate::window::{self, WindowId};
@@ -200,6 +201,19 @@ impl Desktop {
     /// [`DesktopError::Lost`].
     pub fn is_in_front(&self, window: WindowId, rect: Rect) -> Result<bool, DesktopError> {
         self.backend.is_in_front(window, rect)
+    }
+
+    /// Why a press in a rectangle of a window may go to something else than the window. `None`: [`Desktop::is_in_front`], and
+    /// on sway the window has the keyboard.
+    ///
+    /// # Errors
+    /// [`DesktopError::Lost`].
+    pub fn press_obstacle(
+        &self,
+        window: WindowId,
+        rect: Rect,
+    ) -> Result<Option<PressObstacle>, DesktopError> {
+        self.backend.press_obstacle(window, rect)
     }
 
     /// The parts of a rectangle of a window over which windows of other programs lie, in screen pixels. A window that is

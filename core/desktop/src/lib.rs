@@ -25,7 +25,7 @@
 //! - [`rect`], [`window`], [`monitor`], [`key`]: the parts of a desktop. [`hotkey`]: a key that is watched. `key_code`: keys under Wayland. [`error`]: what
 //!   can go wrong.
 //! - [`capabilities`]: what a desktop reports while the mouse plays. [`acceptance`]: what to set where that is not all.
-//!   [`stop`]: what ends a run. [`permission`]: what systems want to be asked before they show anything.
+//!   [`stop`]: what ends a run. [`press_obstacle`]: what a press would meet in place of a window. [`permission`]: what systems want to be asked before they show anything.
 //! - [`choice`]: which of them is used. [`session`]: which one fits. [`advice`]: what to set where none does. `backend`: what each of them does. `own`: which
 //!   windows are those of this program.
 //! - `x11`: X11, used directly, because that is many times faster. `wlroots`: Wayland compositors with wlroots' protocols.
@@ -68,6 +68,7 @@ mod pipewire;
 mod pointer_history;
 #[cfg(all(feature = "portal", target_os = "linux"))]
 pub mod portal;
+pub mod press_obstacle;
 pub mod rect;
 pub mod session;
 pub mod stop;
@@ -91,6 +92,7 @@ pub use monitor::Monitor;
 pub use mutter::offer::offers_libei as mutter_offers_libei;
 #[cfg(all(feature = "mutter", target_os = "linux"))]
 pub use pipewire::presence::answers_in_session as pipewire_answers;
+pub use press_obstacle::PressObstacle;
 pub use rect::Rect;
 pub use stop::Stop;
 pub use window::WindowId;

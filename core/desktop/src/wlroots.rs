@@ -32,6 +32,7 @@ use crate::hotkey::Hotkey;
 use crate::key::Key;
 use crate::monitor::Monitor;
 use crate::own::OwnProcesses;
+use crate::press_obstacle::PressObstacle;
 use crate::rect::Rect;
 use crate::window::{Hidden, Titled, WindowId};
 #[cfg(all(feature = "portal", target_os = "linux"))]
@@ -177,6 +178,10 @@ impl Backend for Wlroots {
 
     fn is_in_front(&self, window: WindowId, rect: Rect) -> Result<bool> {
         Ok(self.sway()?.tree()?.is_in_front(window, rect))
+    }
+
+    fn press_obstacle(&self, window: WindowId, rect: Rect) -> Result<Option<PressObstacle>> {
+        Ok(self.sway()?.tree()?.press_obstacle(window, rect))
     }
 
     fn others_over(&self, window: WindowId, rect: Rect) -> Result<Vec<Rect>> {

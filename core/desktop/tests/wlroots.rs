@@ -18,7 +18,7 @@ use std::os::unix::net::UnixListener;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use flowpipe_desktop::input::{Input, PlaceReports};
-use flowpipe_desktop::{Capture, Desktop, DesktopError, Grabber, Rect, WindowId};
+use flowpipe_desktop::{Capture, Desktop, DesktopError, Grabber, PressObstacle, Rect, WindowId};
 use made_up_compositor::{Endless, Flaws, MadeUpCompositor};
 use sway::Sway;
 use wayland_click::{click, press_key, until_released, wait_for};
@@ -99,11 +99,14 @@ fn what_lies_over_a_window_is_known() {
     let place = desktop.place(red).unwrap().unwrap();
     assert!(desktop.is_in_front(red, place).unwrap());
     assert!(desktop.has_keyboard(red).unwrap());
+    let obstacle = || desktop.press_obstacle(red, place).unwrap();
+    assert_eq!(obstacle(), None);
     let _green = open(&sway, "green", [100, 100], GREEN);
     let green = find(&desktop, "green");
     assert_eq!(desktop.titles().unwrap(), ["green", "red"]);
     assert!(!desktop.is_in_front(red, place).unwrap());
     assert!(!desktop.has_keyboard(red).unwrap());
+    assert_eq!(obstacle(), Some(PressObstacle::Covered));
     assert_eq!(desktop.others_over(red, place).unwrap().len(), 1);
     desktop.raise(red).unwrap();
     wait_for("the red one in front", || {
@@ -114,6 +117,7 @@ fn what_lies_over_a_window_is_known() {
     wait_for("the green one aside", || {
         desktop.is_in_front(red, place).unwrap().then_some(())
     });
+    assert_eq!(obstacle(), Some(PressObstacle::NoKeyboard));
     sway.command("[title=\"red\"] move to scratchpad");
     wait_for("a hidden window", || {
         desktop.place(red).unwrap().is_none().then_some(())

@@ -45,13 +45,17 @@ use crate::keys::Keys;
 use crate::mouse::SystemMouse;
 use crate::player::Player;
 use crate::playing::{Asked, End};
-use crate::surroundings::Surroundings;
+use crate::surroundings::{BoardTrouble, Surroundings};
 use crate::watch::{MOVED_BY_HAND, Watch};
 
 /// How long a window that is brought to the front may take. Moves that are sent within some 20 ms
 /// after the focus has changed can arrive with wrong coordinates.
 const RAISED_WITHIN: Duration = Duration::from_millis(800);
 const SETTLED_AFTER: Duration = Duration::from_millis(60);
+
+/// How long the window has lost the keyboard before it gets it again: a person may have gone to the terminal, to press
+/// Ctrl-C there.
+const RAISED_AGAIN_AFTER: Duration = Duration::from_secs(2);
 
 /// The most places to which the pointer is sent for the strokes of a message.
 const MOST_PLACES: f64 = 100_000.0;
@@ -71,6 +75,8 @@ struct Mechanism {
     monitors: Option<Vec<Rect>>,
     /// The window that was brought to the front.
     raised: Option<WindowId>,
+    /// Since when it has been seen without the keyboard, where presses need that.
+    without_keyboard_since: Option<i64>,
     /// Last, so that it watches until the end.
     _watch: Watch,
 }
@@ -247,7 +253,7 @@ impl MouseActuator {
         let (surroundings, monitors) = (&held.surroundings, &held.monitors);
         let why_no_key = || surroundings.keyboard_trouble(watched?.window);
         let why_not_now = || match &watched {
-            Some(watched) => surroundings.trouble(watched),
+            Some(watched) => surroundings.trouble(watched).map(|it| it.reason),
             None => monitors_trouble(&**surroundings, monitors.as_deref()),
         };
         let (captured_ns, host) = (acting.captured_ns(), acting.host());
@@ -313,6 +319,7 @@ impl Mechanism {
             monitors: Surroundings::monitors(&desktop),
             surroundings: Box::new(desktop),
             raised: None,
+            without_keyboard_since: None,
             _watch: watch,
         })
     }
@@ -367,14 +374,36 @@ impl Mechanism {
                 self.monitors.as_deref(),
             ));
         };
-        if self.raised != Some(watched.window) {
+        let mut trouble = self.surroundings.trouble(&watched);
+        if self.must_raise(watched.window, trouble.as_ref(), acting.host().now_ns()) {
             self.raise(&watched, acting)?;
             // What it shows may have changed meanwhile. The next frame finds the window raised.
             if let Some(reason) = self.too_old(config, acting) {
                 return Ok(Some(reason));
             }
+            trouble = self.surroundings.trouble(&watched);
         }
-        Ok(self.surroundings.trouble(&watched))
+        Ok(trouble.map(|it| it.reason))
+    }
+
+    /// Whether the window is to be brought to the front: it never was, or it has lost the keyboard for a while. `trouble`: why
+    /// the board can't be played now.
+    fn must_raise(
+        &mut self,
+        window: WindowId,
+        trouble: Option<&BoardTrouble>,
+        now_ns: i64,
+    ) -> bool {
+        if self.raised != Some(window) {
+            return true;
+        }
+        let lacks_keyboard = trouble.is_some_and(|it| it.lacks_keyboard);
+        if !lacks_keyboard {
+            self.without_keyboard_since = None;
+            return false;
+        }
+        let since = *self.without_keyboard_since.get_or_insert(now_ns);
+        now_ns - since >= RAISED_AGAIN_AFTER.as_nanos() as i64
     }
 
     /// Why the frame is too old, if so. If not, the player notices from now on when all stands still.
@@ -384,7 +413,7 @@ impl Mechanism {
         too_old(config, acting.captured_ns(), now_ns)
     }
 
-    /// Brings the window to the front, before the first gesture on it: its frame may change place.
+    /// Brings the window to the front: its frame may change place.
     fn raise(&mut self, watched: &Watched, acting: &mut Acting<'_, '_>) -> Result<()> {
         self.surroundings.raise(watched);
         let deadline = acting.host().now_ns() + RAISED_WITHIN.as_nanos() as i64;
@@ -393,6 +422,7 @@ impl Mechanism {
             acting.wait_until(acting.host().now_ns() + 10_000_000)?;
         }
         self.raised = Some(watched.window);
+        self.without_keyboard_since = None;
         Ok(())
     }
 }

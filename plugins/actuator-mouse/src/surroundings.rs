@@ -1,15 +1,47 @@
 //! What the desktop reports about a window and the person before it.
 
-use flowpipe_desktop::{Desktop, DesktopError, Rect, WindowId};
+use flowpipe_desktop::{Desktop, DesktopError, PressObstacle, Rect, WindowId};
 
 use crate::guard::Watched;
+
+/// Why a board can't be played now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BoardTrouble {
+    /// In words.
+    pub reason: String,
+    /// Whether it is that the window has not the keyboard: to raise it helps.
+    pub lacks_keyboard: bool,
+}
+
+impl BoardTrouble {
+    /// Something else than the keyboard.
+    pub fn new(reason: impl Into<String>) -> Self {
+        Self {
+            reason: reason.into(),
+            lacks_keyboard: false,
+        }
+    }
+
+    fn of_press(obstacle: &PressObstacle) -> Self {
+        match obstacle {
+            PressObstacle::Covered => {
+                Self::new("something covers the board: move it away, or raise the board's window")
+            }
+            PressObstacle::NoKeyboard => Self {
+                reason: "another window has the keyboard, and may get the presses: leave the keyboard to the board's window"
+                    .to_owned(),
+                lacks_keyboard: true,
+            },
+        }
+    }
+}
 
 /// What is asked of the desktop.
 pub trait Surroundings: Send {
     /// What the desktop is called.
     fn session_name(&self) -> String;
     /// Why a board can't be played now; `None`: it can.
-    fn trouble(&self, watched: &Watched) -> Option<String>;
+    fn trouble(&self, watched: &Watched) -> Option<BoardTrouble>;
     /// Why no key may be pressed for a window now; `None`: it would get the key.
     fn keyboard_trouble(&self, window: WindowId) -> Option<String>;
     /// Where the part of a window's inside lies that pictures show, where the system reports it.
@@ -34,7 +66,7 @@ impl Surroundings for Desktop {
         Self::session_name(self)
     }
 
-    fn trouble(&self, watched: &Watched) -> Option<String> {
+    fn trouble(&self, watched: &Watched) -> Option<BoardTrouble> {
         let Watched {
             window,
             origin,
@@ -43,7 +75,7 @@ impl Surroundings for Desktop {
         } = *watched;
         let shown = match self.shown_part(window) {
             Ok(shown) => shown,
-            Err(error) => return Some(error.to_string()),
+            Err(error) => return Some(BoardTrouble::new(error.to_string())),
         };
         let Some(Rect {
             x,
@@ -52,29 +84,25 @@ impl Surroundings for Desktop {
             height,
         }) = shown
         else {
-            return Some(
-                "the window is gone, or not shown any more: open it again, or show it".to_owned(),
-            );
+            return Some(BoardTrouble::new(
+                "the window is gone, or not shown any more: open it again, or show it",
+            ));
         };
         if [x, y] != origin {
-            return Some(
-                "the window has moved: leave it where it is while the mouse plays".to_owned(),
-            );
+            return Some(BoardTrouble::new(
+                "the window has moved: leave it where it is while the mouse plays",
+            ));
         }
         // Of a smaller one, the bounds may hold what lies behind it; a larger one shows the same elsewhere. One of which
         // a part lies beyond the screen's left or upper edge has moved, and still begins at that edge.
         if size.is_some_and(|size| size != [width, height]) {
-            return Some(
-                "the window has changed its size, or moved beyond the screen's edge: leave it as it is while the mouse plays"
-                    .to_owned(),
-            );
+            return Some(BoardTrouble::new(
+                "the window has changed its size, or moved beyond the screen's edge: leave it as it is while the mouse plays",
+            ));
         }
-        match self.is_in_front(window, board) {
-            Ok(true) => None,
-            Ok(false) => Some(
-                "something covers the board: move it away, or raise the board's window".to_owned(),
-            ),
-            Err(error) => Some(error.to_string()),
+        match self.press_obstacle(window, board) {
+            Ok(obstacle) => obstacle.as_ref().map(BoardTrouble::of_press),
+            Err(error) => Some(BoardTrouble::new(error.to_string())),
         }
     }
 

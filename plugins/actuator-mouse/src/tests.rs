@@ -38,6 +38,8 @@ struct MouseLog {
     /// How many looks at the screen it takes until it shows something else. `None`: it can't be looked at.
     changes_after: Option<usize>,
     looks: usize,
+    /// How often the window was raised.
+    raises: usize,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, JsonSchema)]
@@ -82,6 +84,8 @@ enum Mischief {
     Held,
     /// A person holds the right button from the start.
     HeldBefore,
+    /// Another window takes the keyboard after the first press, until the window is raised again.
+    Keyboard,
 }
 
 struct RecordingMouse;

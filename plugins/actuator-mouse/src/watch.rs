@@ -139,7 +139,7 @@ impl Checker {
         if let Some(watched) = self.guard.board()
             && let Some(trouble) = self.surroundings.trouble(&watched)
         {
-            self.guard.warn(Trouble::Board(trouble));
+            self.guard.warn(Trouble::Board(trouble.reason));
         }
         let reason = self
             .hotkey()

@@ -89,6 +89,7 @@ impl World for Table {
             monitors: Surroundings::monitors(&desktop),
             surroundings: Box::new(desktop.clone()),
             raised: None,
+            without_keyboard_since: None,
             _watch: Watch::start(
                 config,
                 Arc::clone(&guard),

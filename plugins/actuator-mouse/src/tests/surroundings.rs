@@ -39,14 +39,23 @@ impl Surroundings for FakeDesktop {
         "fake 1".to_owned()
     }
 
-    fn trouble(&self, _: &Watched) -> Option<String> {
+    fn trouble(&self, _: &Watched) -> Option<BoardTrouble> {
         let late_ms = LOG.with_borrow(|log| match log.mischief {
             Mischief::LateAnswer(after, ms) if after == log.events.len() => ms,
             _ => 0,
         });
         std::thread::sleep(Duration::from_millis(late_ms));
-        let is_raised = self.0.lock().unwrap().raised > 0;
-        (!is_raised).then(|| "covered".to_owned())
+        if self.0.lock().unwrap().raised == 0 {
+            return Some(BoardTrouble::new("covered"));
+        }
+        let lacks_keyboard = LOG.with_borrow(|log| {
+            let has_pressed = log.events.iter().any(|it| it == "down");
+            log.mischief == Mischief::Keyboard && log.raises == 1 && has_pressed
+        });
+        lacks_keyboard.then(|| BoardTrouble {
+            reason: "without the keyboard".to_owned(),
+            lacks_keyboard,
+        })
     }
 
     fn keyboard_trouble(&self, _: WindowId) -> Option<String> {
@@ -59,6 +68,7 @@ impl Surroundings for FakeDesktop {
 
     fn raise(&self, _: &Watched) {
         self.0.lock().unwrap().raised += 1;
+        LOG.with_borrow_mut(|log| log.raises += 1);
     }
 
     fn key_code(&self, name: &str) -> std::result::Result<u8, DesktopError> {
@@ -105,6 +115,7 @@ impl World for FakeDesktop {
             monitors: desktop.monitors(),
             surroundings: Box::new(desktop.clone()),
             raised: None,
+            without_keyboard_since: None,
             // It sees the pointer where this test's mouse does not put it.
             _watch: Watch::start(
                 &Config {
@@ -142,6 +153,41 @@ fn a_board_that_has_grown_old_while_its_window_rose_is_not_played() {
     assert_eq!(LOG.with_borrow(|log| log.events.len()), 0);
     // The next frame is played: the window is in front. A busy machine may need several.
     assert!((0..100).any(|_| play().refused.is_none()));
+}
+
+/// Another window may have locked the pointer to itself. Only a person who has left the keyboard there for a while has no
+/// more use for it.
+#[test]
+fn a_window_that_has_lost_the_keyboard_gets_it_again_before_the_next_board() {
+    LOG.with_borrow_mut(|log| {
+        *log = MouseLog {
+            mischief: Mischief::Keyboard,
+            ..MouseLog::default()
+        };
+    });
+    let config = json!({ "max_age_ms": 60_000 });
+    let mut harness = flowpipe_plugin::harness!(OnDesktop, config).unwrap();
+    let mut strokes = strokes(&[0.5, 0.5]);
+    strokes.sighting.frame = strokes.sighting.frame.with_window(7);
+    let mut play = || {
+        let sent = harness.send(0, STROKES, &strokes).unwrap();
+        let outcome: Outcome = serde_json::from_value(sent[0].body.clone()).unwrap();
+        let presses = |log: &MouseLog| log.events.iter().filter(|it| *it == "down").count();
+        let log = LOG.with_borrow(|log| (log.raises, presses(log)));
+        (outcome.refused, log)
+    };
+    let refused = Some("without the keyboard".to_owned());
+    assert_eq!(play(), (refused.clone(), (1, 1)));
+    // It waits from when it has found that.
+    assert_eq!(play(), (refused.clone(), (1, 1)));
+    let played = loop {
+        match play() {
+            (Some(reason), log) => assert_eq!((Some(reason), log), (refused.clone(), (1, 1))),
+            played => break played,
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    assert_eq!(played, (None, (2, 3)));
 }
 
 #[test]
@@ -276,7 +322,7 @@ impl Surroundings for BlindDesktop {
         self.0.session_name()
     }
 
-    fn trouble(&self, watched: &Watched) -> Option<String> {
+    fn trouble(&self, watched: &Watched) -> Option<BoardTrouble> {
         self.0.trouble(watched)
     }
 

@@ -5,6 +5,7 @@ use serde::Deserialize;
 use super::parse;
 use super::settling::Sizes;
 use crate::own::OwnProcesses;
+use crate::press_obstacle::PressObstacle;
 use crate::rect::Rect;
 use crate::window::{Hidden, Titled, WindowId};
 
@@ -180,6 +181,14 @@ impl Tree {
         })
     }
 
+    /// Why a press in a rectangle of a window may go to something else.
+    pub fn press_obstacle(&self, window: WindowId, rect: Rect) -> Option<PressObstacle> {
+        if !self.is_in_front(window, rect) {
+            return Some(PressObstacle::Covered);
+        }
+        (!self.has_keyboard(window)).then_some(PressObstacle::NoKeyboard)
+    }
+
     /// The parts of a rectangle over which windows of other programs lie.
     pub fn others_over(&self, window: WindowId, rect: Rect) -> Vec<Rect> {
         let Some((index, this)) = self.find(window) else {
@@ -345,6 +354,26 @@ mod tests {
         game["fullscreen_mode"] = json!(ON_ALL_MONITORS);
         let game_alone = floating("1", json!([game]));
         assert!(is_covered(json!([game_alone, beside])));
+    }
+
+    /// What covers it comes first: it is to be moved away, whichever window has the keyboard.
+    #[test]
+    fn a_window_without_the_keyboard_gets_no_press() {
+        let obstacle = |windows: Value| {
+            let root = node("root", "root", json!([floating("1", windows)]));
+            let tree = Tree::read(root.to_string().as_bytes()).unwrap();
+            let place = tree.place(WindowId(2)).unwrap();
+            tree.press_obstacle(WindowId(2), place)
+        };
+        let (mut game, mut other) = (window("game", true), window("other", true));
+        game["id"] = json!(2);
+        other["focused"] = json!(true);
+        assert_eq!(obstacle(json!([game, other])), Some(PressObstacle::Covered));
+        let behind = json!([other, game]);
+        assert_eq!(obstacle(behind), Some(PressObstacle::NoKeyboard));
+        (game["focused"], other["focused"]) = (json!(true), json!(false));
+        assert_eq!(obstacle(json!([other, game])), None);
+        assert_eq!(obstacle(json!([game, other])), Some(PressObstacle::Covered));
     }
 
     #[test]
