@@ -47,7 +47,13 @@ pub(crate) trait Backend: Send + Sync {
     fn is_in_front(&self, _window: WindowId, _rect: Rect) -> Result<bool> {
         Err(self.no_windows())
     }
-    fn press_obstacle(&self, window: WindowId, rect: Rect) -> Result<Option<PressObstacle>> {
+    /// `title`: what the window's title has to contain, where that is known.
+    fn press_obstacle(
+        &self,
+        window: WindowId,
+        rect: Rect,
+        _title: Option<&str>,
+    ) -> Result<Option<PressObstacle>> {
         let is_in_front = self.is_in_front(window, rect)?;
         Ok((!is_in_front).then_some(PressObstacle::Covered))
     }

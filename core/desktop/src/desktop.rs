@@ -203,8 +203,8 @@ impl Desktop {
         self.backend.is_in_front(window, rect)
     }
 
-    /// Why a press in a rectangle of a window may go to something else than the window. `None`: [`Desktop::is_in_front`], and
-    /// on sway the window has the keyboard.
+    /// Why a press in a rectangle of a window may go to something else than is meant. `None`: [`Desktop::is_in_front`], and on
+    /// sway the window has the keyboard. `title`: a text that its title has to contain, in capitals or not, on X11 and sway.
     ///
     /// # Errors
     /// [`DesktopError::Lost`].
@@ -212,8 +212,9 @@ impl Desktop {
         &self,
         window: WindowId,
         rect: Rect,
+        title: Option<&str>,
     ) -> Result<Option<PressObstacle>, DesktopError> {
-        self.backend.press_obstacle(window, rect)
+        self.backend.press_obstacle(window, rect, title)
     }
 
     /// The parts of a rectangle of a window over which windows of other programs lie, in screen pixels. A window that is

@@ -180,8 +180,13 @@ impl Backend for Wlroots {
         Ok(self.sway()?.tree()?.is_in_front(window, rect))
     }
 
-    fn press_obstacle(&self, window: WindowId, rect: Rect) -> Result<Option<PressObstacle>> {
-        Ok(self.sway()?.tree()?.press_obstacle(window, rect))
+    fn press_obstacle(
+        &self,
+        window: WindowId,
+        rect: Rect,
+        title: Option<&str>,
+    ) -> Result<Option<PressObstacle>> {
+        Ok(self.sway()?.tree()?.press_obstacle(window, rect, title))
     }
 
     fn others_over(&self, window: WindowId, rect: Rect) -> Result<Vec<Rect>> {

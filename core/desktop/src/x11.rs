@@ -31,6 +31,7 @@ use crate::hotkey::Hotkey;
 use crate::key::Key;
 use crate::monitor::Monitor;
 use crate::own::OwnProcesses;
+use crate::press_obstacle::PressObstacle;
 use crate::rect::Rect;
 use crate::window::{Titled, WindowId};
 
@@ -161,6 +162,17 @@ impl Backend for X11 {
 
     fn is_in_front(&self, window: WindowId, rect: Rect) -> Result<bool> {
         number(window).map_or(Ok(false), |window| front::is_in_front(self, window, rect))
+    }
+
+    fn press_obstacle(
+        &self,
+        window: WindowId,
+        rect: Rect,
+        title: Option<&str>,
+    ) -> Result<Option<PressObstacle>> {
+        number(window).map_or(Ok(Some(PressObstacle::Covered)), |window| {
+            front::press_obstacle(self, window, rect, title)
+        })
     }
 
     fn others_over(&self, window: WindowId, rect: Rect) -> Result<Vec<Rect>> {

@@ -99,7 +99,7 @@ fn what_lies_over_a_window_is_known() {
     let place = desktop.place(red).unwrap().unwrap();
     assert!(desktop.is_in_front(red, place).unwrap());
     assert!(desktop.has_keyboard(red).unwrap());
-    let obstacle = || desktop.press_obstacle(red, place).unwrap();
+    let obstacle = || desktop.press_obstacle(red, place, None).unwrap();
     assert_eq!(obstacle(), None);
     let _green = open(&sway, "green", [100, 100], GREEN);
     let green = find(&desktop, "green");

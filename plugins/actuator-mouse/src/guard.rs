@@ -25,7 +25,7 @@ struct State {
 }
 
 /// A board that is being played.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Watched {
     /// Its window.
     pub window: WindowId,
@@ -35,6 +35,8 @@ pub struct Watched {
     pub size: Option<[u32; 2]>,
     /// Where the board is on the screen, with what of a cell around it may be touched too.
     pub board: Rect,
+    /// The text by which the window was found, where it is known: its title contains it.
+    pub title: Option<String>,
 }
 
 /// Why to let go.
@@ -74,7 +76,7 @@ impl Guard {
 
     /// The board that is being played.
     pub fn board(&self) -> Option<Watched> {
-        self.state().board
+        self.state().board.clone()
     }
 
     /// Requests to let go. The first reason counts, and a person's before all others.

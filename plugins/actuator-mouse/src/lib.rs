@@ -234,7 +234,7 @@ impl MouseActuator {
             Err(reason) => return Ok(End::refused(reason)),
         };
         let keys = Keys::of(gestures, |name| held.surroundings.key_code(name))?;
-        if let Some(reason) = held.not_now(watched, &self.config, acting)? {
+        if let Some(reason) = held.not_now(watched.as_ref(), &self.config, acting)? {
             return Ok(End::refused(reason));
         }
         let area = Area::new(gestures);
@@ -249,9 +249,9 @@ impl MouseActuator {
                 "a gesture would leave the {what}, at {x}, {y} on the screen: plan on a frame of the {what} as it is now"
             )));
         }
-        held.guard.begin(watched);
+        held.guard.begin(watched.clone());
         let (surroundings, monitors) = (&held.surroundings, &held.monitors);
-        let why_no_key = || surroundings.keyboard_trouble(watched?.window);
+        let why_no_key = || surroundings.keyboard_trouble(watched.as_ref()?.window);
         let why_not_now = || match &watched {
             Some(watched) => surroundings.trouble(watched).map(|it| it.reason),
             None => monitors_trouble(&**surroundings, monitors.as_deref()),
@@ -357,7 +357,7 @@ impl Mechanism {
     /// Why nothing is played now, if so.
     fn not_now(
         &mut self,
-        watched: Option<Watched>,
+        watched: Option<&Watched>,
         config: &Config,
         acting: &mut Acting<'_, '_>,
     ) -> Result<Option<String>> {
@@ -374,14 +374,14 @@ impl Mechanism {
                 self.monitors.as_deref(),
             ));
         };
-        let mut trouble = self.surroundings.trouble(&watched);
+        let mut trouble = self.surroundings.trouble(watched);
         if self.must_raise(watched.window, trouble.as_ref(), acting.host().now_ns()) {
-            self.raise(&watched, acting)?;
+            self.raise(watched, acting)?;
             // What it shows may have changed meanwhile. The next frame finds the window raised.
             if let Some(reason) = self.too_old(config, acting) {
                 return Ok(Some(reason));
             }
-            trouble = self.surroundings.trouble(&watched);
+            trouble = self.surroundings.trouble(watched);
         }
         Ok(trouble.map(|it| it.reason))
     }
@@ -476,7 +476,16 @@ fn watched(
         origin: frame.origin.map(|value| value.round() as i32),
         size: None,
         board: bounds,
+        title: searched_title(frame),
     }))
+}
+
+/// The text by which the window of a frame was found. `None`: it is not known, as where another stage than capture-screen
+/// has captured it.
+fn searched_title(frame: &FrameNote) -> Option<String> {
+    let title = frame.title.as_ref()?.to_lowercase();
+    let is_part = title.contains(&frame.source.to_lowercase());
+    is_part.then(|| frame.source.clone())
 }
 
 /// What a dry run reports of strokes instead of acting.

@@ -22,11 +22,16 @@ impl BoardTrouble {
         }
     }
 
-    fn of_press(obstacle: &PressObstacle) -> Self {
+    /// `wanted`: what the window's title has to contain.
+    fn of_press(obstacle: &PressObstacle, wanted: &str) -> Self {
         match obstacle {
             PressObstacle::Covered => {
                 Self::new("something covers the board: move it away, or raise the board's window")
             }
+            PressObstacle::OtherTitle(title) => Self::new(format!(
+                "the window has the title {title:?} now, without {wanted:?}: show the game there again, or search for a part \
+                 of the title that stays"
+            )),
             PressObstacle::NoKeyboard => Self {
                 reason: "another window has the keyboard, and may get the presses: leave the keyboard to the board's window"
                     .to_owned(),
@@ -72,6 +77,7 @@ impl Surroundings for Desktop {
             origin,
             size,
             board,
+            ref title,
         } = *watched;
         let shown = match self.shown_part(window) {
             Ok(shown) => shown,
@@ -100,8 +106,11 @@ impl Surroundings for Desktop {
                 "the window has changed its size, or moved beyond the screen's edge: leave it as it is while the mouse plays",
             ));
         }
-        match self.press_obstacle(window, board) {
-            Ok(obstacle) => obstacle.as_ref().map(BoardTrouble::of_press),
+        let wanted = title.as_deref();
+        match self.press_obstacle(window, board, wanted) {
+            Ok(obstacle) => {
+                obstacle.map(|it| BoardTrouble::of_press(&it, wanted.unwrap_or_default()))
+            }
             Err(error) => Some(BoardTrouble::new(error.to_string())),
         }
     }

@@ -118,42 +118,70 @@ impl Outside {
 
 type PropertyRequest<'c, R> = Cookie<'c, RustConnection, R>;
 
+/// The question for the title of a window, sent but not answered yet.
+pub(super) struct TitleRequest<'c> {
+    new: PropertyRequest<'c, GetPropertyReply>,
+    old: PropertyRequest<'c, GetPropertyReply>,
+}
+
+/// Asks for the title of a window.
+pub(super) fn ask_title(x11: &X11, window: Window) -> Result<TitleRequest<'_>> {
+    Ok(TitleRequest {
+        new: ask_property(x11, window, x11.atoms._NET_WM_NAME)?,
+        old: ask_property(x11, window, AtomEnum::WM_NAME.into())?,
+    })
+}
+
+impl TitleRequest<'_> {
+    /// Waits for the answer; `None`: the window has no title, or is gone.
+    pub(super) fn answer(self) -> Result<Option<String>> {
+        let new = unless_gone(self.new.reply())?.as_ref().and_then(text);
+        let old = unless_gone(self.old.reply())?.as_ref().and_then(text);
+        Ok(new.or(old))
+    }
+}
+
+fn ask_property(
+    x11: &X11,
+    window: Window,
+    property: u32,
+) -> Result<PropertyRequest<'_, GetPropertyReply>> {
+    let asked = x11
+        .connection
+        .get_property(false, window, property, AtomEnum::ANY, 0, TITLE_WORDS);
+    asked.map_err(lost)
+}
+
 /// Examines windows, in one round trip.
 fn look_at(x11: &X11, windows: &[Window]) -> Result<Vec<Outside>> {
-    let property = |window, property| {
-        x11.connection
-            .get_property(false, window, property, AtomEnum::ANY, 0, TITLE_WORDS)
-            .map_err(lost)
-    };
     type Question<'c> = (
         PropertyRequest<'c, GetWindowAttributesReply>,
-        [PropertyRequest<'c, GetPropertyReply>; 4],
+        TitleRequest<'c>,
+        [PropertyRequest<'c, GetPropertyReply>; 2],
     );
     let asked: Result<Vec<Question<'_>>> = windows
         .iter()
         .map(|&window| {
             Ok((
                 x11.connection.get_window_attributes(window).map_err(lost)?,
+                ask_title(x11, window)?,
                 [
-                    property(window, x11.atoms._NET_WM_NAME)?,
-                    property(window, AtomEnum::WM_NAME.into())?,
-                    property(window, x11.atoms._NET_WM_PID)?,
-                    property(window, AtomEnum::WM_CLIENT_MACHINE.into())?,
+                    ask_property(x11, window, x11.atoms._NET_WM_PID)?,
+                    ask_property(x11, window, AtomEnum::WM_CLIENT_MACHINE.into())?,
                 ],
             ))
         })
         .collect();
     asked?
         .into_iter()
-        .map(|(attributes, [new, old, process, machine])| {
+        .map(|(attributes, title, [process, machine])| {
             let attributes = unless_gone(attributes.reply())?;
-            let new = unless_gone(new.reply())?.as_ref().and_then(text);
-            let old = unless_gone(old.reply())?.as_ref().and_then(text);
+            let title = title.answer()?;
             let process = unless_gone(process.reply())?.as_ref().and_then(number);
             let machine = unless_gone(machine.reply())?.as_ref().and_then(text);
             Ok(Outside {
                 is_viewable: attributes.is_some_and(|it| it.map_state == MapState::VIEWABLE),
-                title: new.or(old),
+                title,
                 is_own: x11.own.own(process, machine.as_deref()),
             })
         })

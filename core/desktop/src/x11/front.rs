@@ -8,8 +8,9 @@ use x11rb::protocol::xproto::{
     WindowClass,
 };
 
-use super::clients::{manager_supports, process};
+use super::clients::{self, TitleRequest, manager_supports, process};
 use super::{Result, X11, lost, unless_gone};
+use crate::press_obstacle::PressObstacle;
 use crate::rect::Rect;
 
 /// The sender that a message to the window manager declares: a tool of the user's, not a program that
@@ -22,6 +23,22 @@ pub(super) fn is_in_front(x11: &X11, window: Window, rect: Rect) -> Result<bool>
     above.map_or(Ok(false), |above| {
         Ok(covering(x11, &above, rect, Obstructed::Pointer)?.is_empty())
     })
+}
+
+/// Why a press in the rectangle may go to something else. `title`: a text that the window's title has to contain.
+pub(super) fn press_obstacle(
+    x11: &X11,
+    window: Window,
+    rect: Rect,
+    title: Option<&str>,
+) -> Result<Option<PressObstacle>> {
+    // Sent first, so that the answer comes with those to the other questions.
+    let asked = title.map(|_| clients::ask_title(x11, window)).transpose()?;
+    if !is_in_front(x11, window, rect)? {
+        return Ok(Some(PressObstacle::Covered));
+    }
+    let now = asked.map(TitleRequest::answer).transpose()?.flatten();
+    Ok(PressObstacle::of_title(&now.unwrap_or_default(), title))
 }
 
 /// The parts of the rectangle over which windows of other programs lie.

@@ -22,6 +22,8 @@ thread_local! {
     static TABLE: RefCell<Option<Table>> = const { RefCell::new(None) };
     /// A window that takes the keyboard.
     static TAKEN_BY: Cell<u32> = const { Cell::new(0) };
+    /// A window that gets another title.
+    static RENAMED: Cell<u32> = const { Cell::new(0) };
 }
 
 /// What the mouse works on.
@@ -305,6 +307,40 @@ fn nothing_is_pressed_where_somebody_else_has_put_the_pointer() {
         (outcome.refused, events.as_str()),
         (None, "200,200 down up")
     );
+}
+
+/// As a browser does when another tab is chosen.
+#[test]
+fn a_window_whose_title_lacks_what_was_searched_for_gets_no_click() {
+    let screen = Arc::new(Screen::start());
+    let window = open(&screen, "The Game, 12:00", [300, 300]);
+    RENAMED.set(window);
+    let clicks = [100.0, 120.0].map(|x| Action::click([x, 100.0]));
+    let mut it = gestures(window, [300, 300], clicks.to_vec());
+    it.frame.title = Some("The Game, 12:00".to_owned());
+    // The rest of the title may change.
+    let clock = |screen: &Screen, event: &str| {
+        if event == "up" {
+            screen.rename(RENAMED.get(), "The Game, 12:01");
+        }
+    };
+    let (outcome, _) = play(&screen, &it, clock);
+    assert_eq!((outcome.refused, outcome.played), (None, 2));
+    let other_tab = |screen: &Screen, event: &str| {
+        if event == "up" {
+            screen.rename(RENAMED.get(), "Mail");
+        }
+    };
+    let (outcome, events) = play(&screen, &it, other_tab);
+    let reason = outcome.refused.unwrap();
+    let words = "the window has the title \"Mail\" now, without \"game\"";
+    assert!(reason.contains(words), "{reason}");
+    assert_eq!(outcome.played, 1);
+    assert_eq!(events.matches("down").count(), 1, "{events}");
+    // Whoever does not name the title has not searched for it.
+    it.frame.title = None;
+    let (outcome, _) = play(&screen, &it, nothing);
+    assert_eq!((outcome.refused, outcome.played), (None, 2));
 }
 
 /// As a person does who selects text.

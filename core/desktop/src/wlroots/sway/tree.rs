@@ -181,12 +181,19 @@ impl Tree {
         })
     }
 
-    /// Why a press in a rectangle of a window may go to something else.
-    pub fn press_obstacle(&self, window: WindowId, rect: Rect) -> Option<PressObstacle> {
-        if !self.is_in_front(window, rect) {
+    /// Why a press in a rectangle of a window may go to something else. `title`: a text that its title has to contain.
+    pub fn press_obstacle(
+        &self,
+        window: WindowId,
+        rect: Rect,
+        title: Option<&str>,
+    ) -> Option<PressObstacle> {
+        let this = self.find(window).map(|(_, this)| this);
+        let Some(this) = this.filter(|_| self.is_in_front(window, rect)) else {
             return Some(PressObstacle::Covered);
-        }
-        (!self.has_keyboard(window)).then_some(PressObstacle::NoKeyboard)
+        };
+        let lacks_keyboard = (!this.has_keyboard).then_some(PressObstacle::NoKeyboard);
+        PressObstacle::of_title(&this.title, title).or(lacks_keyboard)
     }
 
     /// The parts of a rectangle over which windows of other programs lie.
@@ -358,12 +365,12 @@ mod tests {
 
     /// What covers it comes first: it is to be moved away, whichever window has the keyboard.
     #[test]
-    fn a_window_without_the_keyboard_gets_no_press() {
+    fn a_window_without_the_keyboard_or_with_another_title_gets_no_press() {
         let obstacle = |windows: Value| {
             let root = node("root", "root", json!([floating("1", windows)]));
             let tree = Tree::read(root.to_string().as_bytes()).unwrap();
             let place = tree.place(WindowId(2)).unwrap();
-            tree.press_obstacle(WindowId(2), place)
+            tree.press_obstacle(WindowId(2), place, Some("Game"))
         };
         let (mut game, mut other) = (window("game", true), window("other", true));
         game["id"] = json!(2);
@@ -373,6 +380,11 @@ mod tests {
         assert_eq!(obstacle(behind), Some(PressObstacle::NoKeyboard));
         (game["focused"], other["focused"]) = (json!(true), json!(false));
         assert_eq!(obstacle(json!([other, game])), None);
+        game["name"] = json!("a game, 12:01");
+        assert_eq!(obstacle(json!([other, game])), None);
+        game["name"] = json!("mail");
+        let other_title = PressObstacle::OtherTitle("mail".to_owned());
+        assert_eq!(obstacle(json!([other, game])), Some(other_title));
         assert_eq!(obstacle(json!([game, other])), Some(PressObstacle::Covered));
     }
 
