@@ -1,7 +1,8 @@
 //! A key that sway reports, whichever window has the keyboard: a binding of sway's, as long as the key is watched.
 //!
-//! Two bindings are the same for sway only if their flags and layouts are. No config has one of a key with these flags
-//! for each layout, so that no binding of the person's is replaced: one of the same key has no effect meanwhile.
+//! Two bindings are the same for sway only if their flags and layouts are. Few configs have one of a key with these flags
+//! and a layout, which would be replaced. Others of the same key have no effect meanwhile, unless they name an input device
+//! or a layout: these may take effect in place of this one. Nobody can ask sway whether there are such bindings.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
