@@ -266,6 +266,43 @@ fn lines_pass_at_once_and_a_stopped_run_ends() {
     assert_eq!(stdout, "0\n1\n2\n");
 }
 
+/// Each message would wait for a connection as long as the first one, until the service manager kills the run.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_stopped_run_ends_although_nobody_accepts() {
+    use std::os::fd::AsRawFd as _;
+    use std::os::unix::net::{UnixListener, UnixStream};
+    use std::time::{Duration, Instant};
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("s.sock");
+    let listener = UnixListener::bind(&socket).unwrap();
+    listener.set_nonblocking(true).unwrap();
+    // SAFETY: It is a socket that listens. Its queue gets shorter: one connection waits there at most.
+    let set = unsafe { libc::listen(listener.as_raw_fd(), 0) };
+    assert_eq!(set, 0);
+    let text = "[stages.clock]\nplugin = \"source-ticks\"\nconfig = { interval_ms = 1 }\n\
+                [stages.out]\nplugin = \"sink-jsonl\"\nfrom = \"clock\"\non_error = \"skip\"\n\
+                config = { unix = \"s.sock\" }\n";
+    let run = Going::start(&["run", &pipeline(folder.path(), text)]);
+    let mut peer = None;
+    until("a connection", || {
+        peer = listener.accept().ok();
+        (peer.is_some(), run.stderr())
+    });
+    let _waiting = UnixStream::connect(&socket).unwrap();
+    drop(peer);
+    run.wait_for_stderr("can't write to the socket");
+    // Until the queue is full.
+    std::thread::sleep(Duration::from_millis(500));
+    let stopped = Instant::now();
+    let (_, stderr) = run.stop();
+    assert!(stopped.elapsed() < Duration::from_secs(20), "{stderr}");
+    assert!(
+        stderr.contains("it still waited when the run was ending"),
+        "{stderr}"
+    );
+}
+
 /// A line that is too long may have no end either.
 #[cfg(target_os = "linux")]
 #[test]

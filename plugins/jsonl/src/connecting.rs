@@ -28,8 +28,8 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 #[cfg(unix)]
 const RETRY_EVERY: Duration = Duration::from_millis(10);
 
-/// Whether the work is cancelled.
-pub type Cancelled<'a> = &'a dyn Fn() -> bool;
+/// Whether the work is cancelled, which is checked between two steps.
+pub type Cancelled<'a> = &'a mut dyn FnMut() -> bool;
 
 /// Connects to an address. `None`: it was cancelled.
 ///

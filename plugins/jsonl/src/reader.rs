@@ -73,7 +73,7 @@ impl Reader {
             (Address::File(path), _) => (Some(open_to_read(path)?), None),
             (Address::Standard(_), _) => (Some(standard_input()?), None),
             (_, true) => (None, Some(Listener::bind(&address)?)),
-            (_, false) => (Some(Stream::connect(&address, &|| false)?), None),
+            (_, false) => (Some(Stream::connect(&address, &mut || false)?), None),
         };
         Ok(Self {
             address,

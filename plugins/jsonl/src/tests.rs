@@ -403,8 +403,8 @@ fn connecting_can_be_cancelled() {
     let error = loop {
         assert!(waiting.len() < 100);
         let started = Instant::now();
-        let is_cancelled = || started.elapsed() > Duration::from_millis(100);
-        match Stream::connect(&address, &is_cancelled) {
+        let mut is_cancelled = || started.elapsed() > Duration::from_millis(100);
+        match Stream::connect(&address, &mut is_cancelled) {
             Ok(stream) => waiting.push(stream),
             Err(error) => break error,
         }

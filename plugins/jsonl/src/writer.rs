@@ -48,7 +48,7 @@ impl Writer {
                 is_terminal: io::stdout().is_terminal(),
             },
             (_, true) => End::Listener(Listener::bind(&address)?, None),
-            (_, false) => End::Connection(Some(Stream::connect(&address, &|| false)?)),
+            (_, false) => End::Connection(Some(Stream::connect(&address, &mut || false)?)),
         };
         Ok(Self { address, end })
     }
@@ -104,8 +104,8 @@ impl Writer {
             }
             End::Connection(stream) => {
                 if stream.is_none() {
-                    let cancel = context.cancel();
-                    *stream = Some(Stream::connect(&self.address, &|| cancel.is_cancelled())?);
+                    let connected = Stream::connect(&self.address, &mut || is_cancelled(context));
+                    *stream = Some(connected?);
                 }
                 write_or_give_up(stream, line, context)
             }
@@ -158,6 +158,13 @@ fn wait_for_reader(context: &mut Context<'_>) -> Result<()> {
     context.wait_until(now_ns.saturating_add(CHECK_EVERY_NS))
 }
 
+/// Whether the call of a stage that waits for the other program is cancelled.
+fn is_cancelled(context: &mut Context<'_>) -> bool {
+    // The time is over, so that this waits for nothing: by it the host can cancel the stage, which waits, also when a run
+    // that is to end has waited for long enough.
+    context.wait_until(0).is_err()
+}
+
 fn write_or_give_up(
     stream: &mut Option<Stream>,
     line: &[u8],
@@ -178,8 +185,9 @@ fn write_all(stream: &mut Stream, line: &[u8], context: &mut Context<'_>) -> Res
     let mut rest = line;
     while !rest.is_empty() {
         if !wait_writable(stream)? {
-            // The time is over, so that this waits for nothing: by it the host can cancel the stage, which waits.
-            context.wait_until(0)?;
+            if is_cancelled(context) {
+                return Err(Error::cancelled());
+            }
             continue;
         }
         let part = &rest[..rest.len().min(PIPE_BUFFER)];
