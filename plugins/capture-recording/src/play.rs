@@ -97,7 +97,7 @@ impl Stage for CaptureRecording {
     }
 }
 
-/// After so many refused messages in a row the rest is not played: after each failure the host waits longer.
+/// After so many refused messages in a row the rest is not played: each one is a failure that is reported.
 const MOST_REFUSED: u32 = 16;
 
 impl CaptureRecording {

@@ -81,7 +81,11 @@ impl Worker {
                 }
                 Decision::End => break LoopEnd::Early,
             }
-            if stage.is_source() && !idle.after(done.emitted, failed) && !stage.run.logs_calls {
+            if stage.is_source()
+                && !idle.after(done.emitted, failed)
+                && !failed
+                && !stage.run.logs_calls
+            {
                 since = Some(done.ended_ns);
             }
         };
@@ -410,14 +414,38 @@ struct IdleBackoff {
 }
 
 impl IdleBackoff {
-    /// Returns whether it slept.
+    /// Returns whether it slept. It does not after a call that emitted, also when what it emitted was refused: the source
+    /// may have more, and one program that sends what is refused must not delay what others send.
     fn after(&mut self, emitted: u64, failed: bool) -> bool {
-        self.failures = if failed { self.failures + 1 } else { 0 };
-        let sleeps = emitted == 0 || failed;
+        let sleeps = emitted == 0;
+        self.failures = match failed && sleeps {
+            true => self.failures.saturating_add(1),
+            false => 0,
+        };
         if sleeps {
             // 1 ms, and up to 128 ms for repeated failures.
             std::thread::sleep(Duration::from_millis(1 << self.failures.min(7)));
         }
         sleeps
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_waits_after_calls_that_emit_nothing() {
+        let mut idle = IdleBackoff::default();
+        assert!(idle.after(0, false));
+        assert_eq!(idle.failures, 0);
+        for failures in 1..4 {
+            assert!(idle.after(0, true));
+            assert_eq!(idle.failures, failures);
+        }
+        // What it emitted was refused.
+        assert!(!idle.after(1, true));
+        assert_eq!(idle.failures, 0);
+        assert!(!idle.after(1, false));
     }
 }

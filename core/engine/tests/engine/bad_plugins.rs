@@ -197,6 +197,26 @@ fn a_source_that_fails_again_and_again() {
     );
 }
 
+/// With a delay after each one, a program that sends such messages to a source would delay all others.
+#[test]
+fn a_source_whose_messages_are_refused_is_not_delayed() {
+    let mut pipeline = Builder::new();
+    let source = pipeline.stage("act-source", json!({ "do": "wrong-port" }));
+    let sink = pipeline.stage("sink", json!({}));
+    pipeline.join(source, sink);
+    pipeline.0.stages[source].on_error = OnError::Skip;
+    let watcher = Arc::new(Watcher::default());
+    let run = pipeline.start(&watcher);
+    // More than there could be with delays.
+    until("a thousand failures", || {
+        run.progress().stages[source].failed >= 1_000
+    });
+    run.stop();
+    let report = finish(run);
+    assert_eq!(report.failure, None);
+    assert_eq!(watcher.problems()[0].kind, ProblemKind::BadMessage);
+}
+
 #[test]
 fn stages_that_fail_to_start() {
     let refused = |how: &str| {
