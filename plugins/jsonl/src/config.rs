@@ -37,9 +37,9 @@ pub struct SourceConfig {
     /// Of a socket: wait for another program that connects, instead of connecting to one.
     #[serde(default)]
     pub listen: bool,
-    /// With `listen`: go on with the next connection when one has ended, until the run is stopped. An HTTP request is
-    /// logged then, and its connection closed. Without, the end of the first connection ends the stream, and an HTTP
-    /// request is a failure. A connection that sends nothing does not count.
+    /// With `listen`: go on with the next connection when one has ended, until the run is stopped. An HTTP request or
+    /// a TLS handshake is logged then, and its connection closed. Without, the end of the first connection ends the
+    /// stream, and such a request or handshake is a failure. A connection that sends nothing does not count.
     #[serde(default)]
     pub keep_listening: bool,
     /// Permit addresses of other machines in `tcp`. Whoever can reach the address then takes part: nothing is encrypted,

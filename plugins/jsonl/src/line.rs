@@ -130,6 +130,13 @@ pub fn is_of_http_request(line: &[u8]) -> bool {
     is_request || beginning.is_some_and(|it| it.eq_ignore_ascii_case(HOST))
 }
 
+/// Whether the first bytes of a connection are those of a TLS handshake. A page in a browser can begin one at any TCP
+/// port of the machine, and a line in what it sends may be a message. No JSON text begins so.
+pub fn begins_tls(bytes: &[u8]) -> bool {
+    const HANDSHAKE: u8 = 0x16;
+    bytes.first() == Some(&HANDSHAKE)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -136,7 +136,7 @@ impl Stage for SourceJsonl {
             while let Some(line) = self.lines.next() {
                 let number = line.number;
                 if is_http(self.reader.as_ref(), &line) {
-                    self.refuse(number)?;
+                    self.refuse(number, "an HTTP request")?;
                     break;
                 }
                 match send(self.schema.as_ref(), self.max_line, line.bytes, context) {
@@ -159,6 +159,7 @@ impl Stage for SourceJsonl {
             let Some(reader) = &mut self.reader else {
                 return Ok(Next::End);
             };
+            let is_first = reader.is_connection() && !reader.has_sent();
             let arrival = match reader.read() {
                 Ok(arrival) => arrival,
                 Err(error) => {
@@ -170,8 +171,11 @@ impl Stage for SourceJsonl {
             match arrival {
                 Arrival::Bytes(bytes) => {
                     reads += 1;
-                    self.lines.push(bytes);
                     self.idle = Idle::new();
+                    match is_first && line::begins_tls(bytes) {
+                        true => self.refuse(1, "a TLS handshake")?,
+                        false => self.lines.push(bytes),
+                    }
                 }
                 Arrival::Nothing => {
                     if !self.idle.wait(context)? {
@@ -247,14 +251,14 @@ impl SourceJsonl {
     ///
     /// # Errors
     /// When this was to be the only connection.
-    fn refuse(&mut self, number: u64) -> Result<()> {
+    fn refuse(&mut self, number: u64, it: &str) -> Result<()> {
         let place = self.place();
         if let Some(reader) = &mut self.reader {
             reader.close_connection();
         }
         self.lines = Lines::new(self.max_line);
         let what = format!(
-            "{place}, line {number}: this is an HTTP request, which a page in a browser can send: the connection is closed"
+            "{place}, line {number}: this is {it}, which a page in a browser can send: the connection is closed"
         );
         if !self.keeps_listening {
             return Err(Error::bad_message(what));

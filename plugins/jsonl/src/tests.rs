@@ -279,15 +279,24 @@ fn a_source_listens_for_one_connection_or_several() {
     }
 }
 
-/// What a browser sends for a page that posts to the port.
+/// What a browser sends for a page that posts to the port, or opens it with `https:`: the handshake has a ticket that a
+/// server chose.
 #[test]
-fn no_line_of_an_http_request_is_a_message() {
+fn no_line_of_a_browser_is_a_message() {
     let body = "{\"schema\": \"x.a/1\", \"body\": \"evil\"}\n".repeat(3);
     let long = "a".repeat(3_000);
-    for request in [
-        format!("POST / HTTP/1.1\r\nHost: 127.0.0.1:7000\r\nContent-Length: 99\r\n\r\n{body}"),
-        format!("POST /{long} HTTP/1.1\r\nhost: localhost\r\n\r\n{body}"),
-        format!("GET / HTTP/1.0\r\n\r\n{body}"),
+    let (http, tls) = ("this is an HTTP request", "this is a TLS handshake");
+    for (sent, what) in [
+        (
+            format!("POST / HTTP/1.1\r\nHost: 127.0.0.1:7000\r\nContent-Length: 99\r\n\r\n{body}"),
+            http,
+        ),
+        (
+            format!("POST /{long} HTTP/1.1\r\nhost: localhost\r\n\r\n{body}"),
+            http,
+        ),
+        (format!("GET / HTTP/1.0\r\n\r\n{body}"), http),
+        (format!("\u{16}\u{3}\u{1}\u{2}\0\u{1}\0\n{body}{long}"), tls),
     ] {
         for keep_listening in [false, true] {
             let tcp = free_address();
@@ -296,12 +305,12 @@ fn no_line_of_an_http_request_is_a_message() {
             });
             let mut stage = source(config).unwrap();
             let mut browser = TcpStream::connect(&tcp).unwrap();
-            browser.write_all(request.as_bytes()).unwrap();
+            browser.write_all(sent.as_bytes()).unwrap();
             let found = all(&mut stage);
             assert!(found.iter().all(|it| it["error"].is_string()), "{found:?}");
             let is_failure = |it: &Value| {
                 let text = it["error"].as_str().unwrap();
-                text.contains("this is an HTTP request")
+                text.contains(what)
             };
             // A source that goes on listening logs it.
             let failures = found.iter().filter(|it| is_failure(it)).count();
