@@ -14,6 +14,10 @@ use crate::pattern::{Number, Pattern};
 /// The most pictures of other stages that are skipped at once.
 const MOST_OTHERS: u64 = 100_000;
 
+/// The largest number that the next picture continues. No run writes so many pictures: a file with a larger number is of
+/// others, and behind the largest of all there is none.
+const LARGEST_NUMBER: u64 = 1_000_000_000_000;
+
 /// A folder of pictures.
 pub struct Pictures {
     folder: PathBuf,
@@ -130,7 +134,8 @@ impl FoundPictures {
     fn in_folder(folder: &Path, pattern: &Pattern) -> io::Result<Self> {
         let mut found = found(folder, pattern)?;
         found.sort();
-        let newest = found.iter().map(|(_, number, _)| *number).max();
+        let numbers = found.iter().map(|(_, number, _)| *number);
+        let newest = numbers.filter(|number| *number <= LARGEST_NUMBER).max();
         Ok(Self {
             names: found.into_iter().map(|(_, _, name)| name).collect(),
             next: newest.map_or(1, |number| number.saturating_add(1)),

@@ -139,6 +139,30 @@ fn a_later_run_continues_with_the_numbers_and_the_bound() {
     assert_eq!(greys(folder.path()), last);
 }
 
+/// Behind the largest number there is no other one.
+#[test]
+fn a_number_that_no_run_reaches_is_not_continued() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = with_folder(folder.path(), json!({}));
+    let mut stage = sink(config.clone()).unwrap();
+    let picture = |number: u64| folder.path().join(format!("pictures/{number:06}.png"));
+    std::fs::write(picture(u64::MAX), "planted").unwrap();
+    std::fs::write(picture(1_000_000_000_001), "planted").unwrap();
+    send(&mut stage, 1);
+    drop(stage);
+    let mut stage = sink(config).unwrap();
+    send(&mut stage, 2);
+    for number in [1, 2] {
+        assert!(picture(number).exists(), "{number}");
+    }
+    // One that a run may have reached is.
+    drop(stage);
+    std::fs::write(picture(1_000_000_000_000), "planted").unwrap();
+    let mut stage = sink(with_folder(folder.path(), json!({ "most": 9 }))).unwrap();
+    send(&mut stage, 3);
+    assert!(!picture(3).exists());
+}
+
 /// The stage that replaces another one is active before that one stops.
 #[test]
 fn no_numbered_picture_is_replaced() {
