@@ -212,6 +212,25 @@ fn check_finds_keys_that_do_not_fit_together() {
     }
 }
 
+/// A name with them looks like another one, or as if it had another ending.
+#[test]
+fn names_of_pictures_have_no_hidden_characters() {
+    let folder = tempfile::tempdir().unwrap();
+    for hidden in ['\u{ad}', '\u{200b}', '\u{2028}', '\u{2029}', '\u{202e}'] {
+        for name in [
+            format!("{hidden}a.png"),
+            format!("a{hidden}.png"),
+            format!("a{{number}}{hidden}.png"),
+            format!("{{number}}{hidden}.png"),
+        ] {
+            let config = format!("{{ folder = 'a', name = '{name}' }}");
+            let file = pipeline(folder.path(), &stage("sink-image", &config));
+            let ran = run(&["check", &file]).expect(78);
+            assert!(ran.stderr.contains("`name` can't be"), "{ran:#?}");
+        }
+    }
+}
+
 /// The rules refuse nothing that the stages take.
 #[test]
 fn check_accepts_what_stages_take() {

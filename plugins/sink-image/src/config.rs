@@ -4,7 +4,7 @@ use flowpipe_plugin::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The names that [`crate::pattern::Pattern`] accepts, but for their length in bytes.
-const NAME_PATTERN: &str = r"^_*([^_.\-/\\:{}\p{Cc}][^/\\:{}\p{Cc}]*(\{(number|frame)\}[^/\\:{}\p{Cc}]*)?|\{(number|frame)\}[^/\\:{}\p{Cc}]*)\.(png|jpg|jpeg)$";
+const NAME_PATTERN: &str = r"^_*([^_.\-/\\:{}\p{Cc}\p{Cf}\p{Zl}\p{Zp}][^/\\:{}\p{Cc}\p{Cf}\p{Zl}\p{Zp}]*(\{(number|frame)\}[^/\\:{}\p{Cc}\p{Cf}\p{Zl}\p{Zp}]*)?|\{(number|frame)\}[^/\\:{}\p{Cc}\p{Cf}\p{Zl}\p{Zp}]*)\.(png|jpg|jpeg)$";
 
 /// Config of sink-image.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -24,7 +24,8 @@ pub struct Config {
     pub folder: String,
     /// The names of the files. `{number}` is replaced by the number of the picture in the folder, `{frame}` by the
     /// number of the frame in the run, each with at least six digits. Without either, each picture replaces the one
-    /// before. The name ends in `.png`, `.jpg` or `.jpeg`, which chooses the kind of the file, and has at most 128 bytes.
+    /// before. The name ends in `.png`, `.jpg` or `.jpeg`, which chooses the kind of the file, and has at most 128 bytes,
+    /// all of visible characters.
     #[serde(default = "name")]
     #[schemars(regex(pattern = NAME_PATTERN), length(max = 128), extend("format" = "file-names"))]
     pub name: String,

@@ -41,6 +41,11 @@ pub enum PatternError {
         "it has to be the name of a file, without folders and leading dots, of at most 128 bytes"
     )]
     NoName,
+    /// A character that is not visible.
+    #[error(
+        "it has a character that is not visible, such as a mark that changes the direction of text"
+    )]
+    Hidden,
     /// Another placeholder.
     #[error("it has braces that are neither {{number}} nor {{frame}}")]
     Placeholder,
@@ -66,6 +71,9 @@ impl Pattern {
         };
         if component(text) != text {
             return Err(PatternError::NoName);
+        }
+        if text.contains(is_hidden) {
+            return Err(PatternError::Hidden);
         }
         let mut found = PLACEHOLDERS.iter().filter_map(|(placeholder, number)| {
             let (before, after) = text.split_once(placeholder)?;
@@ -116,6 +124,35 @@ impl Pattern {
     }
 }
 
+/// Whether a character is one of Unicode's format characters (`Cf`) or separators of lines and paragraphs (`Zl`, `Zp`).
+/// Such a name looks like another one, or as if it had another ending.
+fn is_hidden(character: char) -> bool {
+    matches!(
+        character,
+        '\u{ad}'
+            | '\u{600}'..='\u{605}'
+            | '\u{61c}'
+            | '\u{6dd}'
+            | '\u{70f}'
+            | '\u{890}'..='\u{891}'
+            | '\u{8e2}'
+            | '\u{180e}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{2064}'
+            | '\u{2066}'..='\u{206f}'
+            | '\u{feff}'
+            | '\u{fff9}'..='\u{fffb}'
+            | '\u{110bd}'
+            | '\u{110cd}'
+            | '\u{13430}'..='\u{1343f}'
+            | '\u{1bca0}'..='\u{1bca3}'
+            | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0001}'
+            | '\u{e0020}'..='\u{e007f}'
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -145,6 +182,10 @@ mod tests {
             ("../{number}.png", PatternError::NoName),
             ("a/{number}.png", PatternError::NoName),
             ("a\n.png", PatternError::NoName),
+            ("a\u{202e}gpj.png", PatternError::Hidden),
+            ("a\u{200b}.png", PatternError::Hidden),
+            ("{number}\u{2028}.png", PatternError::Hidden),
+            ("{number}\u{2029}.png", PatternError::Hidden),
             ("{time}.png", PatternError::Placeholder),
             ("{number.png", PatternError::Placeholder),
             ("{number}{number}.png", PatternError::Several),

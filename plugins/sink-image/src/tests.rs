@@ -248,6 +248,7 @@ fn configs_that_can_not_be_used_are_refused() {
     for config in [
         json!({ "name": "../{number}.png" }),
         json!({ "name": "{number}.gif" }),
+        json!({ "name": "{number}\u{202e}gpj.png" }),
         json!({ "most": 0 }),
         json!({ "waiting": 0 }),
         json!({ "draw": true }),
