@@ -17,6 +17,9 @@ mod edited;
 mod edits;
 #[path = "../fuzz/entries.rs"]
 mod entries;
+#[cfg(target_os = "linux")]
+#[path = "../support/gnome_portal.rs"]
+mod gnome_portal;
 #[cfg(unix)]
 #[path = "../support/going.rs"]
 mod going;
@@ -94,6 +97,8 @@ mod fuzz_commands;
 mod generate;
 #[cfg(target_os = "linux")]
 mod gnome_live;
+#[cfg(target_os = "linux")]
+mod gnome_portal_live;
 #[cfg(target_os = "linux")]
 mod guardian;
 mod hints;

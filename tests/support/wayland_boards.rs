@@ -41,6 +41,25 @@ pub fn plays_small_cells<S: LiveScreen>(screen: S, configs: Configs) {
     plays_sizes(screen, configs, SMALL_CELLS, 2);
 }
 
+/// Plays so many boards of all sizes, as [`plays`] does, after `allow` has allowed it.
+pub fn plays_once_allowed<S: LiveScreen>(
+    screen: S,
+    configs: Configs,
+    boards: usize,
+    allow: impl FnOnce(&S),
+) {
+    let table = configs.table(
+        screen,
+        &["--size", SIZES, "--seed", "11", "--time-trial", "1h"],
+    );
+    // What asks is to be above the game's window, not below.
+    table.wait_for("ready", 1);
+    let player = table.play(&pipeline(configs, boards), &["--json"]);
+    allow(&table.screen);
+    let report = player.ended().expect(0).json();
+    were_played(&table, &report, boards);
+}
+
 fn plays_sizes<S: LiveScreen>(screen: S, configs: Configs, sizes: &str, boards: usize) {
     let table = configs.table(
         screen,
