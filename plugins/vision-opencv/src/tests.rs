@@ -19,6 +19,7 @@ mod properties;
 mod refusals;
 mod robust;
 mod rules;
+mod scaled;
 mod small;
 mod steps;
 mod summary;

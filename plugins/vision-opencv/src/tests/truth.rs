@@ -105,7 +105,7 @@ pub struct Frames {
 impl Frames {
     /// The project's own.
     pub fn own() -> Self {
-        Self::at(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../pipelines/frames"))
+        Self::at(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../pipelines/frames"))
     }
 
     /// Real screenshots, where they are at hand; prints a note where they are not.
@@ -115,15 +115,17 @@ impl Frames {
             note!("skipped: no real screenshots at {}", folder.display());
             return None;
         }
-        Some(Self::at(folder))
+        Some(Self::at(&folder))
     }
 
-    fn at(folder: PathBuf) -> Self {
+    /// Those of a folder.
+    pub fn at(folder: &Path) -> Self {
         let truths = fs::read_to_string(folder.join("truth.jsonl")).unwrap();
         let truths = truths
             .lines()
             .map(|line| serde_json::from_str(line).unwrap())
             .collect();
+        let folder = folder.to_owned();
         Self { folder, truths }
     }
 

@@ -5,7 +5,7 @@
 //! | the order of the checks | [`grid_check`] |
 //! | how a line looks | [`stretch`], [`sides`] |
 //! | what counts as a line on this board | [`line_model`] |
-//! | walls and outlines: thick lines | [`thickness`] |
+//! | walls and outlines: thick lines | [`thickness`], and where scaling left lines uneven [`uneven`] |
 //! | which cells exist, holes | [`cell_mask`] |
 //! | what continues beyond a border | [`surroundings`], near the picture's edge [`continuation`] |
 //! | boards that warp | [`warp`] |
@@ -20,4 +20,5 @@ pub mod sides;
 pub mod stretch;
 pub mod surroundings;
 pub mod thickness;
+pub mod uneven;
 pub mod warp;

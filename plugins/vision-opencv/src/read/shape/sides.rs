@@ -2,9 +2,9 @@
 //!
 //! A side is examined near its two ends, where no pipe and no terminal hides a line.
 
-use flowpipe_plugin::puzzle::Cell;
 use flowpipe_plugin::puzzle::board::Description;
 use flowpipe_plugin::puzzle::graph::{Direction, directions, step};
+use flowpipe_plugin::puzzle::{Cell, Lattice};
 
 use crate::find::cell_side;
 use crate::find::grid::Grid;
@@ -21,8 +21,32 @@ pub struct Side {
     pub direction: Direction,
     /// The cell beyond, if the bounding grid has one.
     pub other: Option<Cell>,
+    /// The line across the whole grid that it is a part of. `None` among hexagons, whose lines bend.
+    pub line: Option<GridLine>,
     /// How it looks near its ends.
     pub looks: [Stretch; 2],
+}
+
+/// A line across a whole grid of squares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum GridLine {
+    /// By the number of rows above it.
+    Horizontal(usize),
+    /// By the number of columns to the left of it.
+    Vertical(usize),
+}
+
+impl GridLine {
+    fn of(grid: &Grid, cell: Cell, direction: Direction) -> Option<Self> {
+        let (row, col) = (cell / grid.cols(), cell % grid.cols());
+        match (grid.lattice, direction.0) {
+            (Lattice::Hex, _) => None,
+            (Lattice::Square, 0) => Some(Self::Horizontal(row)),
+            (Lattice::Square, 1) => Some(Self::Vertical(col + 1)),
+            (Lattice::Square, 2) => Some(Self::Horizontal(row + 1)),
+            (Lattice::Square, _) => Some(Self::Vertical(col)),
+        }
+    }
 }
 
 /// All sides of a lattice.
@@ -67,6 +91,7 @@ impl Sides {
                     cell,
                     direction,
                     other,
+                    line: GridLine::of(grid, cell, direction),
                     looks,
                 });
             }

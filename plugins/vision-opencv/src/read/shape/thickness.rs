@@ -1,11 +1,14 @@
 //! The thickness of lines: a thick one is wider than thin ones, has more contrast, and has the colour of lines.
 
+use std::collections::HashMap;
+
 use flowpipe_plugin::puzzle::Lattice;
 
 use crate::find::grid::Grid;
 use crate::read::shape::line_model::{colour_of, mean};
-use crate::read::shape::sides::{Side, Sides};
+use crate::read::shape::sides::{GridLine, Side, Sides};
 use crate::read::shape::stretch::{LineWidths, Stretch};
+use crate::read::shape::uneven;
 
 /// Where a line would stand out by less than this many times what it must, had it whole pixels to
 /// itself, it may be lost.
@@ -24,7 +27,7 @@ const MUCH: f64 = 3.0;
 /// The least number of stretches of an outline: around four cells in a row, two at each side.
 const OUTLINE: usize = 20;
 /// Lines of fewer pixels are unevenly wide, and a thick one is `UNEVEN` times as wide.
-const NARROW: f64 = 2.2;
+pub const NARROW: f64 = 2.2;
 const UNEVEN: f64 = 1.5;
 /// Two lines are of one colour where their channels are in one proportion, give or take this share.
 const ALIKE: f64 = 0.45;
@@ -36,7 +39,7 @@ const SHARP: [f64; 2] = [0.025, 0.045];
 const THIN_AT_MOST: f64 = 1.6;
 
 /// What thin lines look like on a board.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct ThinLine {
     /// How far they stand out, in levels of their best channel.
     pub contrast: f64,
@@ -66,6 +69,59 @@ impl ThinLine {
 
 /// What distinguishes thick lines from thin ones.
 pub struct ThicknessClassifier {
+    usual: Thickness,
+    /// For lines that the scaling of the picture left in a way of their own.
+    own: HashMap<GridLine, Thickness>,
+}
+
+impl ThicknessClassifier {
+    /// Learns from the appearance of thin lines.
+    pub fn new(thin: ThinLine, sides: &Sides, grid: &Grid) -> Self {
+        let lines = uneven::lines(&thin, sides).into_iter();
+        let lines = lines.map(|(line, thin)| (line, Thickness::new(thin, grid)));
+        let mut learnt = Self {
+            usual: Thickness::new(thin, grid),
+            own: lines.collect(),
+        };
+        let seems_thick = |side: &&Side| {
+            let line = learnt.at(side);
+            side.looks.iter().all(|it| line.seems_thick(it))
+        };
+        let thick = sides.all.iter().filter(seems_thick);
+        let thick: Vec<Stretch> = thick.flat_map(|side| side.looks).collect();
+        let colour = (thick.len() >= OUTLINE).then(|| colour_of(&thick));
+        learnt.usual.colour = colour;
+        for line in learnt.own.values_mut() {
+            line.colour = colour;
+        }
+        learnt
+    }
+
+    /// From where on a side is thick.
+    fn at(&self, side: &Side) -> &Thickness {
+        let own = side.line.and_then(|line| self.own.get(&line));
+        own.unwrap_or(&self.usual)
+    }
+
+    /// Whether a side is clearly thicker than the thin ones.
+    pub fn is_thick(&self, side: &Side) -> bool {
+        self.at(side).is_thick(side)
+    }
+
+    /// Whether it is unknown if a side is thick: something lies over it, or close beside it.
+    pub fn is_unclear(&self, side: &Side) -> bool {
+        self.at(side).is_unclear(side)
+    }
+
+    /// Whether a side is thin beyond doubt.
+    pub fn is_surely_thin(&self, side: &Side) -> bool {
+        self.at(side).is_surely_thin(side)
+    }
+}
+
+/// From where on lines are thick that are alike where they are thin.
+#[derive(Clone, Debug)]
+struct Thickness {
     thin: ThinLine,
     /// How many times as wide as thin ones a thick one is at least.
     wide: f64,
@@ -75,32 +131,22 @@ pub struct ThicknessClassifier {
     is_blurred: bool,
 }
 
-impl ThicknessClassifier {
-    /// Learns from the appearance of thin lines.
-    pub fn new(thin: ThinLine, sides: &Sides, grid: &Grid) -> Self {
-        let own = Self {
+impl Thickness {
+    fn new(thin: ThinLine, grid: &Grid) -> Self {
+        Self {
             thin,
             wide: wide(thin.widths.whole, grid.cell),
             colour: None,
             is_blurred: grid.lattice == Lattice::Square && thin.thickness > BLURRED * grid.cell,
-        };
-        let seems_thick = |side: &&Side| side.looks.iter().all(|it| own.seems_thick(it));
-        let thick = sides.all.iter().filter(seems_thick);
-        let thick: Vec<Stretch> = thick.flat_map(|side| side.looks).collect();
-        Self {
-            colour: (thick.len() >= OUTLINE).then(|| colour_of(&thick)),
-            ..own
         }
     }
 
-    /// Whether a side is clearly thicker than the thin ones.
-    pub fn is_thick(&self, side: &Side) -> bool {
+    fn is_thick(&self, side: &Side) -> bool {
         let is_thick = |stretch| self.seems_thick(stretch) && self.has_colour(stretch);
         side.looks.iter().all(is_thick)
     }
 
-    /// Whether it is unknown if a side is thick: something lies over it, or close beside it.
-    pub fn is_unclear(&self, side: &Side) -> bool {
+    fn is_unclear(&self, side: &Side) -> bool {
         let may_be_thick = |stretch: &Stretch| {
             let is_wider = self.times(stretch).iter().any(|it| *it > self.wide.sqrt());
             let has_some = stretch.mass > THICK.sqrt() * self.thin.mass * self.left(stretch, 1.0);
@@ -108,6 +154,13 @@ impl ThicknessClassifier {
                 || (has_some && self.is_wide(stretch) && self.thin.shows(stretch))
         };
         side.looks.iter().all(may_be_thick) && !self.is_thick(side)
+    }
+
+    fn is_surely_thin(&self, side: &Side) -> bool {
+        let seen = |stretch: &Stretch| !self.thin.has_no_room(stretch);
+        side.looks.iter().all(seen)
+            && mean(side, |stretch| stretch.thickness(self.thin.colour))
+                < THIN_AT_MOST * self.thin.thickness
     }
 
     /// Whether a stretch is thick by all but its colour.
@@ -159,14 +212,6 @@ impl ThicknessClassifier {
     fn times(&self, stretch: &Stretch) -> [f64; 2] {
         let (widths, thin) = (&stretch.widths, &self.thin.widths);
         [widths.whole / thin.whole, widths.core / thin.core]
-    }
-
-    /// Whether a side is thin beyond doubt.
-    pub fn is_surely_thin(&self, side: &Side) -> bool {
-        let seen = |stretch: &Stretch| !self.thin.has_no_room(stretch);
-        side.looks.iter().all(seen)
-            && mean(side, |stretch| stretch.thickness(self.thin.colour))
-                < THIN_AT_MOST * self.thin.thickness
     }
 }
 
