@@ -15,6 +15,7 @@ use crate::comparisons;
 use crate::copies;
 use crate::operations;
 use crate::paths::pipe;
+use crate::searches::{self, MATCHES, PARTS, SPLIT};
 use crate::value;
 
 /// What would make an expression depend on more than its message, print, or end the program.
@@ -62,9 +63,9 @@ const NOT_GROWING: [&str; 24] = [
 /// The functions that search a regular expression, with its flags as the second argument, and their names here: only the
 /// library calls them.
 const SEARCHING: [(&str, &str); 3] = [
-    ("matches", "!matches"),
-    ("split_matches", "!split_matches"),
-    ("split_", "!split_"),
+    ("matches", MATCHES),
+    ("split_matches", PARTS),
+    ("split_", SPLIT),
 ];
 
 /// The functions that compare parts of their input with their argument, and their names here: only the library calls them.
@@ -124,8 +125,7 @@ fn comparing() -> [Def<&'static str>; 2] {
 /// The name here of a function that only the library calls.
 fn renamed(name: &'static str) -> &'static str {
     let comparing = COMPARING.iter().find(|(known, _)| *known == name);
-    let comparing = comparing.map(|(_, here)| *here);
-    comparing.or_else(|| searching(name)).unwrap_or(name)
+    comparing.map_or(name, |(_, here)| *here)
 }
 
 /// The functions behind them.
@@ -133,13 +133,15 @@ pub fn natives() -> impl Iterator<Item = Fun<Counted>> {
     let all = jaq_core::funs()
         .chain(jaq_std::funs())
         .chain(jaq_json::funs());
-    let all = all.filter(|(name, ..)| !LEFT_OUT.contains(name) && *name != "fromjson");
+    let is_replaced = |name: &str| name == "fromjson" || searching(name).is_some();
+    let all = all.filter(move |&(name, ..)| !LEFT_OUT.contains(&name) && !is_replaced(name));
     all.map(|(name, arguments, native)| (renamed(name), arguments, native))
         .chain([fromjson(), caught::function()])
         .chain(budget::functions())
         .chain(copies::functions())
         .chain(comparisons::functions())
         .chain(operations::functions())
+        .chain(searches::functions())
 }
 
 /// The value of a JSON text within a text: one, and not deeper than a message may be. It is counted before it is read.

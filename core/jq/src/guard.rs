@@ -16,7 +16,7 @@ use crate::comparisons::{self, KEY, WEIGHED};
 use crate::copies::{ENTRIES, ITERATED, PART};
 use crate::error::CompileError;
 use crate::functions;
-use crate::operations::{DIFFERENCE, EXPANDED, PRODUCT, QUOTIENT, SEARCHED, SUM, TEXT, WALKED};
+use crate::operations::{DIFFERENCE, EXPANDED, PRODUCT, QUOTIENT, SUM, TEXT, WALKED};
 use crate::paths::{self, pipe};
 
 /// The most levels of an expression.
@@ -266,15 +266,8 @@ impl<'s> Guard<'s> {
     }
 
     fn call(&self, name: &'s str, mut arguments: Vec<Term<&'s str>>) -> Term<&'s str> {
-        if let Some(search) = functions::searching(name).filter(|_| self.is_library)
-            && let Some(flags) = arguments.pop()
-        {
-            const FLAGS: &str = "$!flags";
-            arguments.push(Term::Var(FLAGS));
-            let count = Term::Call(SEARCHED, vec![Term::Var(FLAGS)]);
-            let search = pipe(count, then(Term::Call(search, arguments), HELD));
-            let bind = BinaryOp::Pipe(Some(Pattern::Var(FLAGS)));
-            return Term::BinOp(flags.into(), bind, search.into());
+        if let Some(search) = functions::searching(name).filter(|_| self.is_library) {
+            return then(Term::Call(search, arguments), HELD);
         }
         if let Some((_, count)) = ARGUMENTS_COUNTED.iter().find(|(known, _)| *known == name) {
             let counted = arguments.into_iter().map(|it| match self.is_plain(&it) {

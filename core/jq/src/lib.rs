@@ -5,7 +5,7 @@
 //! - [`guard`]: counts in an expression, so that it can be ended. [`budget`]: what they count, and the limits.
 //!   [`operations`]: those that count before they make something large. [`copies`]: those that count what is copied.
 //!   [`comparisons`]: those that count what is compared. [`paths`]: paths, each step of which may copy.
-//!   [`caught`]: errors as values.
+//!   [`caught`]: errors as values. [`searches`]: those of regular expressions.
 //! - [`functions`]: the functions that an expression can call. [`value`]: values from and to JSON.
 
 mod budget;
@@ -18,6 +18,7 @@ mod functions;
 mod guard;
 mod operations;
 mod paths;
+mod searches;
 mod value;
 
 #[cfg(test)]

@@ -27,16 +27,12 @@ pub const TEXT: &str = "!text";
 pub const EXPANDED: &str = "!expanded";
 /// Passes on a value that is about to be walked over, which counts as a stream of its elements.
 pub const WALKED: &str = "!walked";
-/// Passes on a text in which a regular expression with these flags is searched.
-pub const SEARCHED: &str = "!searched";
 
 /// The bytes of a part of a text: a value, and the place of the part.
 const PART_BYTES: usize = 4 * ELEMENT_BYTES;
-/// The bytes of a match of a regular expression: an object in an array.
-const MATCH_BYTES: usize = 256;
 
 /// The operations.
-pub fn functions() -> [Fun<Counted>; 8] {
+pub fn functions() -> [Fun<Counted>; 7] {
     macro_rules! operation {
         ($before:ident, $operator:tt) => {
             Native::<Counted>::new(|mut cv| {
@@ -68,16 +64,6 @@ pub fn functions() -> [Fun<Counted>; 8] {
         let counted = counted.and_then(|size| cv.0.data().take(size * SIZE_OF_ELEMENT));
         box_once(cv.0.data().counted(counted, cv.1))
     });
-    let searched = Native::<Counted>::new(|mut cv| {
-        let flags = cv.0.pop_var();
-        let is_for_all = match &flags {
-            Val::TStr(flags) => flags.contains(&b'g'),
-            _ => false,
-        };
-        let bytes = budget::bytes(&cv.1) * if is_for_all { MATCH_BYTES } else { 1 };
-        let counted = cv.0.data().take(bytes);
-        box_once(cv.0.data().counted(counted, cv.1))
-    });
     [
         (SUM, v(2), operation!(before_sum, +)),
         (PRODUCT, v(2), operation!(before_product, *)),
@@ -86,7 +72,6 @@ pub fn functions() -> [Fun<Counted>; 8] {
         (TEXT, v(0), text),
         (EXPANDED, v(0), expanded),
         (WALKED, v(0), walked),
-        (SEARCHED, v(1), searched),
     ]
 }
 

@@ -81,6 +81,11 @@ fn hostile_expressions_end() {
             elements(),
         ),
         ("\"x\" * 16000000 | gsub(\"x\"; \"y\")", elements()),
+        // Each search may go through all that follows.
+        ("\"xy\" * 450000 | gsub(\"x+\"; \"\")", elements()),
+        ("\"xy\" * 450000 | [scan(\"x+\")]", elements()),
+        ("\"xy\" * 450000 | [splits(\"x+\")]", elements()),
+        ("\"x\" * 16000000 | test(\"(y?){500}\")", elements()),
         ("\"x\" * 16000000 | [explode] | length", elements()),
         ("\"x\" * 16000000 | indices(\"x\")", elements()),
         ("reduce range(60) as $i (0; [., .]) | tojson", size()),
@@ -150,6 +155,32 @@ fn assert_memory() {
             .unwrap();
         assert!(kib < 3 << 20, "{kib} KiB");
     }
+}
+
+/// Regular expressions that take much memory, or much time for each byte.
+#[test]
+fn large_regular_expressions_are_refused() {
+    for (pattern, reason) in [
+        ("\"(y?){100000}\"", "invalid regex: "),
+        (
+            "\"y\" * 20000",
+            "invalid regex: it has more than 16384 bytes",
+        ),
+        ("\"()\" * 201", "invalid regex: it has more than 200 groups"),
+        ("\"(\"", "invalid regex: "),
+    ] {
+        let jq = format!("\"x\" | try test({pattern}) catch .");
+        let error = one(&jq, &json!(1));
+        assert!(
+            error.as_str().unwrap().starts_with(reason),
+            "{pattern}: {error}"
+        );
+    }
+    assert_eq!(
+        one("\"x\" | try test(\"x\"; \"q\") catch .", &json!(1)),
+        json!("invalid regex flag: q")
+    );
+    assert_memory();
 }
 
 /// Values that are shared are copied when they change, wherever they are in another one.

@@ -1,6 +1,7 @@
 mod hostile;
 mod paths;
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -78,6 +79,21 @@ fn expressions_mean_what_they_mean_in_jq() {
         ("\"[1, {\\\"z\\\": 2}]\" | fromjson", json!([1, { "z": 2 }])),
         (".b.c | test(\"^x\")", json!(true)),
         (".b.c | gsub(\",\"; \"-\")", json!("x-y")),
+        ("\"aab\" | [scan(\"a\")]", json!(["a", "a"])),
+        ("\"abc\" | gsub(\"\"; \"-\")", json!("-a-b-c-")),
+        (
+            "[\"aXbxc\" | splits(\"x\"; \"i\", \"\")]",
+            json!(["a", "b", "c", "aXb", "c"]),
+        ),
+        (
+            "\"ä-b\" | [match(\"(?<x>b)|(-)\"; \"g\") | [.offset, .length, .string, .captures[].name]]",
+            json!([[1, 1, "-", null], [2, 1, "b", "x"]]),
+        ),
+        // The second group starts after the third.
+        (
+            "\"ba\" | [match(\"((a)|(b))*\").captures[].offset]",
+            json!([1, 1, 0]),
+        ),
         ("\"ab\" * 3", json!("ababab")),
         (
             "{ a: { b: 1 } } * { a: { c: 2 } }",
@@ -246,6 +262,8 @@ fn large_results_are_made_step_by_step() {
         ),
         ("\"x,\" * 100000 | split(\",\") | length", 100_001),
         ("\"x,\" * 2000 | gsub(\",\"; \";\") | length", 4_000),
+        ("\"x,\" * 100000 | [splits(\",\")] | length", 100_001),
+        ("\"x  y \" * 2000 | gsub(\"\\\\s+\"; \"\") | length", 4_000),
         (
             "\"[0\" + \",0\" * 1000000 + \"]\" | test(\"^.0\") | if . then 1 else 0 end",
             1,
@@ -373,6 +391,17 @@ fn a_cancelled_run_ends_soon() {
     let expression = Expression::compile("[range(1e12) | . * 2 | select(false)]").unwrap();
     let started = Instant::now();
     let is_over = || started.elapsed() > Duration::from_millis(1);
+    let ran = expression.outputs(b"1", 1, &is_over);
+    assert_eq!(ran.err(), Some(RunError::Cancelled));
+}
+
+/// Each search goes through all that follows, and cancellation is polled between them.
+#[test]
+fn searches_are_cancelled() {
+    let jq = "\"<&nbsp;\" * 30000 | gsub(\"<[^>]*>|&nbsp;\"; \"\")";
+    let expression = Expression::compile(jq).unwrap();
+    let polls = AtomicUsize::new(0);
+    let is_over = || polls.fetch_add(1, Ordering::Relaxed) >= 10;
     let ran = expression.outputs(b"1", 1, &is_over);
     assert_eq!(ran.err(), Some(RunError::Cancelled));
 }
