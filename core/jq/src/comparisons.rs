@@ -5,9 +5,11 @@ use jaq_core::Native;
 use jaq_core::box_iter::box_once;
 use jaq_core::native::{Fun, v};
 use jaq_core::ops::Cmp;
-use jaq_json::Val;
+use jaq_json::{Num, Val};
 
-use crate::budget::{Budget, Counted, ELEMENT_BYTES, End, LONGEST_ARRAY, SIZE_OF_ELEMENT};
+use crate::budget::{
+    Budget, Counted, ELEMENT_BYTES, End, LONGEST_ARRAY, LONGEST_TEXT, SIZE_OF_ELEMENT,
+};
 use crate::error::Limit;
 
 /// The operators that compare. No names that an expression can have.
@@ -21,6 +23,8 @@ const DIFFERENT: &str = "!!=";
 pub const WEIGHED: &str = "!weighed";
 /// Passes on a value that is about to be the key of an object, an index, or a bound of a range.
 pub const KEY: &str = "!key";
+/// Passes on a value that a function reads whole, and that may be in the text of its error.
+pub const READ: &str = "!read";
 /// Before it is checked whether a value contains another one.
 pub const CONTAINED: &str = "!contained";
 /// Before a value is searched for in an array or a text.
@@ -42,7 +46,7 @@ pub fn operator(op: Cmp) -> &'static str {
 }
 
 /// The functions that count. Those with one input pass it on.
-pub fn functions() -> [Fun<Counted>; 10] {
+pub fn functions() -> [Fun<Counted>; 11] {
     macro_rules! comparison {
         ($op:ident) => {
             Native::<Counted>::new(|mut cv| {
@@ -92,6 +96,7 @@ pub fn functions() -> [Fun<Counted>; 10] {
         (DIFFERENT, v(2), comparison!(Ne)),
         (WEIGHED, v(0), before!(weighed)),
         (KEY, v(0), before!(key)),
+        (READ, v(0), before!(read)),
         (CONTAINED, v(1), before_argument!(contained)),
         (SOUGHT, v(1), before_argument!(sought)),
     ]
@@ -120,10 +125,16 @@ pub fn spend(bytes: usize, left: &mut usize) -> Option<()> {
     Some(())
 }
 
-/// Goes through all of a value, and counts so many bytes for each value in it, or those of a text.
+/// Goes through all of a value, and counts so many bytes for each value in it, or those of a text or of the text of a
+/// number.
 pub fn walk(value: &Val, each: usize, left: &mut usize) -> Option<()> {
     let own = match value {
         Val::BStr(text) | Val::TStr(text) => text.len().max(each),
+        Val::Num(Num::Dec(text)) => text.len().max(each),
+        // A digit is more than three bits.
+        Val::Num(Num::BigInt(number)) => usize::try_from(number.bits() / 3)
+            .unwrap_or(usize::MAX)
+            .max(each),
         _ => each,
     };
     spend(own, left)?;
@@ -139,6 +150,12 @@ pub fn walk(value: &Val, each: usize, left: &mut usize) -> Option<()> {
 
 fn weighed(budget: &Budget<'_>, value: &Val) -> Result<(), End> {
     count(budget, |left| walk(value, ELEMENT_BYTES, left))
+}
+
+fn read(budget: &Budget<'_>, value: &Val) -> Result<(), End> {
+    let mut left = LONGEST_TEXT;
+    walk(value, ELEMENT_BYTES, &mut left).ok_or(End::Limit(Limit::Size))?;
+    budget.take(LONGEST_TEXT - left)
 }
 
 /// A key is hashed whenever its object is added to another one, an array is sought in all of another array, and a bound is

@@ -18,8 +18,9 @@ use crate::paths::pipe;
 use crate::searches::{self, MATCHES, PARTS, SPLIT};
 use crate::value;
 
-/// What would make an expression depend on more than its message, print, or end the program.
-const LEFT_OUT: [&str; 10] = [
+/// What would make an expression depend on more than its message, print, or end the program, and what makes as many rounds
+/// as its argument says, in one step.
+const LEFT_OUT: [&str; 12] = [
     "env",
     "now",
     "halt",
@@ -30,6 +31,8 @@ const LEFT_OUT: [&str; 10] = [
     "stderr_empty",
     "localtime",
     "strflocaltime",
+    "jn",
+    "yn",
 ];
 
 /// The functions whose output is their input, a part of it, or small. The outputs of all others are counted.

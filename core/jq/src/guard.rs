@@ -12,7 +12,7 @@ use jaq_core::path::Part;
 
 use crate::budget::{EACH, HELD, ROUND, UPDATED};
 use crate::caught::CAUGHT;
-use crate::comparisons::{self, KEY, WEIGHED};
+use crate::comparisons::{self, KEY, READ, WEIGHED};
 use crate::copies::{ENTRIES, ITERATED, PART};
 use crate::error::CompileError;
 use crate::functions;
@@ -25,20 +25,28 @@ const DEEPEST: usize = 200;
 const STEP_LEVELS: usize = 3;
 
 /// The functions whose input is counted before, since their output may be much larger, or small while they take long.
-const COUNTED_BEFORE: [(&str, &str); 9] = [
+const COUNTED_BEFORE: [(&str, &str); 17] = [
     ("tojson", TEXT),
     ("tobytes", TEXT),
     ("explode", EXPANDED),
     ("keys_unsorted", ITERATED),
     ("key_values", ENTRIES),
+    ("fromdateiso8601", READ),
+    ("implode", READ),
     ("length", PART),
+    ("ltrim", PART),
     ("max_by_or_empty", WALKED),
     ("min_by_or_empty", WALKED),
+    ("mktime", READ),
+    ("rtrim", PART),
     ("sort", WEIGHED),
+    ("strftime", READ),
+    ("strptime", READ),
+    ("trim", PART),
 ];
 
-/// The functions whose arguments' outputs are counted, since they are compared, or are keys.
-const ARGUMENTS_COUNTED: [(&str, &str); 11] = [
+/// The functions whose arguments' outputs are counted, since they are compared, read, or are keys.
+const ARGUMENTS_COUNTED: [(&str, &str); 13] = [
     ("bsearch", WEIGHED),
     ("endswith", WEIGHED),
     ("group_by", WEIGHED),
@@ -50,6 +58,8 @@ const ARGUMENTS_COUNTED: [(&str, &str); 11] = [
     ("rtrimstr", WEIGHED),
     ("sort_by", WEIGHED),
     ("startswith", WEIGHED),
+    ("strftime", WEIGHED),
+    ("strptime", WEIGHED),
 ];
 
 /// The definitions of the library that are values as plain as a number.

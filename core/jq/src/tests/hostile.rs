@@ -91,6 +91,31 @@ fn hostile_expressions_end() {
         ("reduce range(60) as $i (0; [., .]) | tojson", size()),
         ("reduce range(60) as $i (0; [., .]) | \"\\(.)\"", size()),
         ("reduce range(60) as $i (0; [., .]) | tobytes", size()),
+        (
+            "(reduce range(7) as $i (\"9\" * 1000 | tonumber; . * .)) as $n | [range(100000) | $n] | tojson",
+            size(),
+        ),
+        ("reduce range(60) as $i (\"x\"; [., .]) | mktime", size()),
+        (
+            "reduce range(60) as $i (\"x\"; [., .]) | strftime(\"%Y\")",
+            size(),
+        ),
+        (
+            "[range(100000)] as $a | [range(100000) | $a | mktime] | length",
+            elements(),
+        ),
+        (
+            "(\"x\" * 1000000) as $t | [range(100000) | $t | try fromdateiso8601 catch 1] | length",
+            elements(),
+        ),
+        (
+            "([range(100000)] + [\"x\"]) as $a | [range(100000) | $a | try implode catch 1] | length",
+            elements(),
+        ),
+        (
+            "(\" \" * 10000000) as $t | [range(200000) | $t | trim, ltrim, rtrim] | length",
+            elements(),
+        ),
         ("range(1e9)", RunError::TooMany(1_000)),
         ("repeat(1)", RunError::TooMany(1_000)),
     ] {

@@ -79,6 +79,11 @@ fn expressions_mean_what_they_mean_in_jq() {
         ("\"[1, {\\\"z\\\": 2}]\" | fromjson", json!([1, { "z": 2 }])),
         (".b.c | test(\"^x\")", json!(true)),
         (".b.c | gsub(\",\"; \"-\")", json!("x-y")),
+        (
+            "[\"2015-03-05T23:51:47Z\" | fromdate, (strptime(\"%Y-%m-%dT%H:%M:%SZ\") | mktime, strftime(\"%H:%M\"))]",
+            json!([1_425_599_507, 1_425_599_507, "23:51"]),
+        ),
+        ("[\" a \" | trim, ltrim, rtrim]", json!(["a", "a ", " a"])),
         ("\"aab\" | [scan(\"a\")]", json!(["a", "a"])),
         ("\"abc\" | gsub(\"\"; \"-\")", json!("-a-b-c-")),
         (
@@ -188,6 +193,14 @@ fn an_error_names_its_place_in_the_expression() {
             "line 1, column 8: expected the end, found \"a\"",
         ),
         ("halt", "line 1, column 1: there is no filter halt/0"),
+        (
+            "jn(2147483647; 1.5)",
+            "line 1, column 1: there is no filter jn/2",
+        ),
+        (
+            "yn(2147483647; 1.5)",
+            "line 1, column 1: there is no filter yn/2",
+        ),
         ("", "line 1, column 1: expected term, the expression ends"),
     ] {
         assert_eq!(refusal(jq), error, "{jq}");
