@@ -339,6 +339,19 @@ fn deep_values_do_not_exceed_the_stack() {
     );
 }
 
+/// jaq calculates with the integers of the machine in places. It panics, which is a failure of the stage on the message.
+#[test]
+fn integers_that_overflow_give_no_result() {
+    for (jq, message) in [
+        ("gmtime", json!(13_000_000_000_000_i64)),
+        ("length", json!(i64::MIN)),
+        ("implode", json!([i64::MIN])),
+    ] {
+        let ran = std::panic::catch_unwind(|| run(jq, &message));
+        assert!(!matches!(ran, Ok(Ok(_))), "{jq}: {ran:?}");
+    }
+}
+
 #[test]
 fn hostile_messages_are_refused() {
     let expression = Expression::compile("1").unwrap();
