@@ -32,7 +32,7 @@ pub enum RunError {
     /// It failed by itself.
     #[error("the expression failed: {0}")]
     Failed(String),
-    /// The message has too many levels, or a number too many digits.
+    /// The message has too many levels or values, or a number too many digits.
     #[error("the message {0}")]
     Message(&'static str),
     /// An output is no JSON.

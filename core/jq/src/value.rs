@@ -9,7 +9,9 @@ use serde::de::IgnoredAny;
 const DEEPEST: usize = 128;
 /// The most digits of a number. Reading a long one takes time by the square of its length.
 const MOST_DIGITS: usize = 1_000;
-/// Shorter texts have neither so many levels nor so many digits.
+/// The most values of a message, of which keys are some. A value takes some fifty bytes, its text often only three.
+const MOST_VALUES: usize = 1_000_000;
+/// Shorter texts have neither so many levels nor so many digits or values.
 const HARMLESS: usize = 2 * DEEPEST;
 /// The most bytes of all outputs for a message.
 const MOST_BYTES: usize = 64 << 20;
@@ -20,6 +22,7 @@ pub fn refusal(json: &[u8]) -> Option<&'static str> {
         return None;
     }
     let (mut depth, mut digits, mut is_text, mut is_escaped) = (0_usize, 0, false, false);
+    let mut values = 1;
     for &byte in json {
         if is_text {
             match byte {
@@ -31,6 +34,8 @@ pub fn refusal(json: &[u8]) -> Option<&'static str> {
             continue;
         }
         digits = if byte.is_ascii_digit() { digits + 1 } else { 0 };
+        // There is a value before or after each of them.
+        values += usize::from(matches!(byte, b',' | b':' | b'[' | b'{'));
         match byte {
             b'"' => is_text = true,
             b'[' | b'{' => depth += 1,
@@ -42,6 +47,9 @@ pub fn refusal(json: &[u8]) -> Option<&'static str> {
         }
         if digits > MOST_DIGITS {
             return Some("has a number of more than 1,000 digits");
+        }
+        if values > MOST_VALUES {
+            return Some("has more than 1,000,000 values");
         }
     }
     None

@@ -372,6 +372,18 @@ fn hostile_messages_are_refused() {
         refusal("9".repeat(1_001)).unwrap(),
         "the message has a number of more than 1,000 digits"
     );
+    // One for each opening bracket, comma and colon.
+    let array =
+        |value: &str, times: usize| format!("[{}{value}]", format!("{value},").repeat(times - 1));
+    assert_eq!(refusal(array("1", 999_999)), None);
+    for (value, times) in [("1", 1_000_000), ("{}", 500_000), ("{\"a\":1}", 333_334)] {
+        assert_eq!(
+            refusal(array(value, times)).unwrap(),
+            "the message has more than 1,000,000 values",
+            "{value}"
+        );
+    }
+    assert_eq!(refusal(format!("\"{}\"", "[,".repeat(1_000_000))), None);
 }
 
 #[test]
