@@ -22,7 +22,7 @@ pub fn refusal(json: &[u8]) -> Option<&'static str> {
         return None;
     }
     let (mut depth, mut digits, mut is_text, mut is_escaped) = (0_usize, 0, false, false);
-    let mut values = 1;
+    let (mut values, mut is_comment) = (1, false);
     for &byte in json {
         if is_text {
             match byte {
@@ -33,11 +33,17 @@ pub fn refusal(json: &[u8]) -> Option<&'static str> {
             }
             continue;
         }
+        // The parser accepts comments, in which quotes start no text.
+        if is_comment {
+            is_comment = byte != b'\n';
+            continue;
+        }
         digits = if byte.is_ascii_digit() { digits + 1 } else { 0 };
         // There is a value before or after each of them.
         values += usize::from(matches!(byte, b',' | b':' | b'[' | b'{'));
         match byte {
             b'"' => is_text = true,
+            b'#' => is_comment = true,
             b'[' | b'{' => depth += 1,
             b']' | b'}' => depth = depth.saturating_sub(1),
             _ => {}

@@ -331,6 +331,12 @@ fn deep_values_do_not_exceed_the_stack() {
         error.contains("nested more than 128 levels deep"),
         "{error}"
     );
+    let text = json!("#\"\n".to_owned() + &"[".repeat(200_000));
+    let error = run("fromjson", &text).unwrap_err().to_string();
+    assert!(
+        error.contains("nested more than 128 levels deep"),
+        "{error}"
+    );
     let text = json!("1".repeat(200_000));
     let error = run("tonumber", &text).unwrap_err().to_string();
     assert!(
@@ -371,6 +377,11 @@ fn hostile_messages_are_refused() {
     assert_eq!(
         refusal("9".repeat(1_001)).unwrap(),
         "the message has a number of more than 1,000 digits"
+    );
+    assert_eq!(refusal(format!("#{}\n1", "[".repeat(1_000))), None);
+    assert_eq!(
+        refusal(format!("#\"\n{}", nested(1_000_000))).unwrap(),
+        "the message is nested more than 128 levels deep"
     );
     // One for each opening bracket, comma and colon.
     let array =
