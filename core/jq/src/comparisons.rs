@@ -198,6 +198,11 @@ fn compared(left: &Val, right: &Val, bytes: &mut usize) -> Option<bool> {
             spend(ELEMENT_BYTES + one.len().min(other.len()), bytes)?;
             Some(one == other)
         }
+        // Of any length.
+        (Val::Num(_), Val::Num(_)) => {
+            walk(left, ELEMENT_BYTES, bytes)?;
+            Some(left == right)
+        }
         _ => {
             spend(ELEMENT_BYTES, bytes)?;
             Some(left == right)

@@ -348,6 +348,7 @@ fn comparisons_of_shared_values_end() {
         // Objects merge with what is an object in both.
         "(reduce range(60) as $i ({}; { a: ., b: . })) as $a | $a * $a | length",
         "[range(1000)] as $a | [range(1000)] as $b | [range(100000) | $a == $b] | length",
+        "(reduce range(7) as $i (\"9\" * 1000 | tonumber; . * .)) as $n | [range(100000) | $n] as $a | [range(100000) | $n] as $b | $a == $b",
         "[range(1000)] as $a | [range(100000) | [$a, $a] | sort] | length",
         "[range(1000)] as $a | [range(100000) | $a - $a] | length",
         "[range(1000)] as $a | [range(100000) | $a | contains($a)] | length",
