@@ -24,6 +24,8 @@ const MOST_GROUPS: usize = 200;
 /// The bytes of the states of a regular expression, and how often each byte counts that it searches: each state may be
 /// visited for each byte.
 const SIZES: [(usize, usize); 3] = [(4 << 10, 1), (32 << 10, 8), (256 << 10, 64)];
+/// Of what remains of a text, a later search counts one part of so many: few go to the end.
+const LATER_PART: usize = 4;
 /// The bytes of a group of a match: an object with texts.
 const GROUP_BYTES: usize = 512;
 /// The most bytes of a character.
@@ -127,8 +129,9 @@ impl Search {
     /// the search ends soon after it has found one: together, all go through the text once, and a little more for each.
     fn bytes(&self, remaining: usize, is_first: bool) -> usize {
         let gone_through = match self.most_matched {
-            Some(most) if !is_first => remaining.min(most),
-            _ => remaining,
+            _ if is_first => remaining,
+            Some(most) => remaining.min(most),
+            None => remaining / LATER_PART,
         };
         gone_through * self.weight
     }
