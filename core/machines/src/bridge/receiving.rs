@@ -84,9 +84,9 @@ pub(super) fn receive_edge(
             Err(reason) => {
                 shared.refuse(Some(number), &reason);
                 if !is_unread {
-                    // Both run the same: a machine that keeps to the protocol does not send that.
+                    // Both run the same: a machine that keeps to the protocol does not send that. What has arrived already
+                    // is checked and passed on.
                     shared.link.give_up();
-                    break;
                 }
             }
         }
