@@ -10,8 +10,10 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
+use super::Sway;
 use super::events::{Event, Events};
-use super::{RUN_COMMAND, SEND_TICK, Sway};
+#[cfg(feature = "input")]
+use super::{RUN_COMMAND, SEND_TICK};
 use crate::error::{DesktopError, Result};
 use crate::hotkey::Hotkey;
 use crate::key::Key;
