@@ -459,18 +459,25 @@ fn the_machine_has_to_be_named() {
     }
 }
 
-#[test]
-fn a_machine_whose_part_is_done_prints_for_whom_it_waits() {
-    let folder = tempfile::tempdir().unwrap();
-    let (log, address) = (folder.path().join("numbers.txt"), address());
-    // All numbers are on `rack` at once, which needs eight seconds for them.
+/// A pipeline of `desk`, whose twenty numbers are on `rack` at once. That logs one each time that so many microseconds have
+/// passed.
+pub fn numbers_at_once(folder: &Path, log: &Path, pause_us: u32) -> String {
+    let address = address();
     let text = format!(
         "[stages.numbers]\nplugin = \"numbers\"\nmachine = \"desk\"\nconfig = {{ count = 20 }}\n\
          [stages.log]\nplugin = \"numbers-log\"\nfrom = \"numbers\"\nmachine = \"rack\"\n\
-         queue = {{ capacity = 100 }}\nconfig = {{ file = {log:?}, pause_us = 400000 }}\n\
+         queue = {{ capacity = 100 }}\nconfig = {{ file = {log:?}, pause_us = {pause_us} }}\n\
          [machines.desk]\nlisten = \"{address}\"\n[machines.rack]\n"
     );
-    let file = pipeline(folder.path(), &text);
+    pipeline(folder, &text)
+}
+
+#[test]
+fn a_machine_whose_part_is_done_prints_for_whom_it_waits() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("numbers.txt");
+    // `rack` needs eight seconds for all.
+    let file = numbers_at_once(folder.path(), &log, 400_000);
     let (desk, rack) = (Machine::start(&file, "desk"), Machine::start(&file, "rack"));
     let (desk, rack) = (desk.end().expect(0), rack.end().expect(0));
     let notice = "the run on this machine has ended: waiting for machine";

@@ -1,6 +1,6 @@
 //! One run at a time controls the mouse of a session.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use flowpipe_tests::{Ran, flowpipe, pipeline};
@@ -38,6 +38,22 @@ fn on(screen: &Screen, args: &[&str]) -> Command {
     command
 }
 
+/// A pipeline that waits for its window.
+fn started(screen: &Screen, args: &[&str]) -> Going {
+    let run = Going::start_command(&mut on(screen, args));
+    run.wait_for_stderr(WAITS);
+    run
+}
+
+/// Writes a pipeline beside a file, without the mouse of that one. Returns its path, and the text of the file.
+fn without_mouse(file: &str) -> (PathBuf, String) {
+    let text = std::fs::read_to_string(file).unwrap();
+    let without = text.split("[stages.mouse]").next().unwrap();
+    let changed = Path::new(file).with_file_name("changed.toml");
+    std::fs::write(&changed, without).unwrap();
+    (changed, text)
+}
+
 /// A change to how a program is started.
 type Change<'a> = &'a dyn Fn(&mut Command);
 
@@ -48,46 +64,34 @@ fn a_second_run_is_refused_until_the_first_has_ended() {
     let folder = tempfile::tempdir().unwrap();
     let file = waiting(folder.path());
     let (screen, other) = (Screen::start(), Screen::start());
-    let start = |screen, args: &[&str]| {
-        let run = Going::start_command(&mut on(screen, args));
-        run.wait_for_stderr(WAITS);
-        run
-    };
     let refused = || {
         let ran: Ran = on(&screen, &["run", &file]).output().unwrap().into();
         ran.expect(1).stderr
     };
-    let first = start(&screen, &["run", &file]);
+    let first = started(&screen, &["run", &file]);
     let stderr = refused();
     let named = format!("another run (process {}) controls the mouse", first.pid());
     assert!(stderr.contains(&named), "{stderr}");
     assert!(!stderr.contains(WAITS), "{stderr}");
     // What presses nothing here may run beside it.
-    start(&screen, &["run", &file, "--dry-run"]).stop();
-    start(&other, &["run", &file]).stop();
+    started(&screen, &["run", &file, "--dry-run"]).stop();
+    started(&other, &["run", &file]).stop();
     assert!(refused().contains(&named), "the first one still has it");
     first.stop();
     // Also a run that can't end in order releases the lock.
-    let killed = start(&screen, &["run", &file]);
+    let killed = started(&screen, &["run", &file]);
     killed.signal("KILL");
     drop(killed);
-    start(&screen, &["run", &file]).stop();
+    started(&screen, &["run", &file]).stop();
 }
 
 #[test]
 fn a_reload_that_adds_the_mouse_is_refused_too() {
     let folder = tempfile::tempdir().unwrap();
     let file = waiting(folder.path());
-    let text = std::fs::read_to_string(&file).unwrap();
-    let without = text.split("[stages.mouse]").next().unwrap();
-    let changed = folder.path().join("changed.toml");
-    std::fs::write(&changed, without).unwrap();
+    let (changed, text) = without_mouse(&file);
     let screen = Screen::start();
-    let start = |file: &str| {
-        let run = Going::start_command(&mut on(&screen, &["run", file]));
-        run.wait_for_stderr(WAITS);
-        run
-    };
+    let start = |file: &str| started(&screen, &["run", file]);
     let first = start(&file);
     let second = start(changed.to_str().unwrap());
     std::fs::write(&changed, &text).unwrap();
@@ -104,19 +108,12 @@ fn a_reload_that_adds_the_mouse_is_refused_too() {
 fn a_reload_that_is_refused_releases_the_mouse() {
     let folder = tempfile::tempdir().unwrap();
     let file = waiting(folder.path());
-    let text = std::fs::read_to_string(&file).unwrap();
-    let without = text.split("[stages.mouse]").next().unwrap();
-    let changed = folder.path().join("changed.toml");
-    std::fs::write(&changed, without).unwrap();
+    let (changed, text) = without_mouse(&file);
     // A sink does not start with a file that has content.
     std::fs::write(folder.path().join("full.jsonl"), "1\n").unwrap();
     let refused = "[stages.out]\nplugin = \"sink-jsonl\"\nfrom = \"solver\"\nconfig = { path = \"full.jsonl\" }\n";
     let screen = Screen::start();
-    let start = |file: &str| {
-        let run = Going::start_command(&mut on(&screen, &["run", file]));
-        run.wait_for_stderr(WAITS);
-        run
-    };
+    let start = |file: &str| started(&screen, &["run", file]);
     let first = start(changed.to_str().unwrap());
     std::fs::write(&changed, format!("{text}{refused}")).unwrap();
     first.signal("HUP");

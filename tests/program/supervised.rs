@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use flowpipe_tests::signals::send_signal;
 use flowpipe_tests::{flowpipe, pipeline, project, ready, run};
 
-use crate::machines::{Machine, address};
+use crate::machines::{Machine, numbers_at_once};
 use crate::machines_death::numbers;
 
 /// How long a message may take on a busy machine.
@@ -143,15 +143,9 @@ fn a_machine_whose_part_is_done_goes_on_until_the_others_have_ended() {
     let socket = folder.path().join(SOCKET);
     let manager = UnixDatagram::bind(&socket).unwrap();
     manager.set_read_timeout(Some(PATIENCE)).unwrap();
-    let (log, address) = (folder.path().join("numbers.txt"), address());
-    // All numbers are on `rack` at once, which needs three seconds for them.
-    let text = format!(
-        "[stages.numbers]\nplugin = \"numbers\"\nmachine = \"desk\"\nconfig = {{ count = 20 }}\n\
-         [stages.log]\nplugin = \"numbers-log\"\nfrom = \"numbers\"\nmachine = \"rack\"\n\
-         queue = {{ capacity = 100 }}\nconfig = {{ file = {log:?}, pause_us = 150000 }}\n\
-         [machines.desk]\nlisten = \"{address}\"\n[machines.rack]\n"
-    );
-    let file = pipeline(folder.path(), &text);
+    let log = folder.path().join("numbers.txt");
+    // `rack` needs three seconds for all.
+    let file = numbers_at_once(folder.path(), &log, 150_000);
     let args = [
         "run",
         file.as_str(),

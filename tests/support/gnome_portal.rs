@@ -7,14 +7,14 @@
 )]
 
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use flowpipe_desktop::input::{Input, InputDevice};
 use flowpipe_desktop::{Desktop, Grabber, Rect};
 
 use crate::live_play::LiveScreen;
-use crate::mutter::Mutter;
+use crate::mutter::{Mutter, start_silent};
 use crate::screen::wait_for;
 
 /// What shows the dialog.
@@ -66,21 +66,15 @@ impl GnomePortal {
     fn run(&mut self, program: &str) {
         let mut command = Command::new(program);
         self.mutter.set(&mut command);
-        let started = command
+        command
             .env("HOME", self.folder.path())
             .env("XDG_CONFIG_HOME", self.folder.path())
             .env("XDG_DATA_HOME", self.folder.path())
             .env("GSETTINGS_BACKEND", "memory")
             .env("GDK_BACKEND", "wayland")
             // Without a graphics card the dialog is drawn sooner so.
-            .env("GSK_RENDERER", "cairo")
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn();
-        self.programs.push(started.unwrap_or_else(|error| {
-            panic!("{program}: {error}: `./x test` installs it, or install packages-test.txt")
-        }));
+            .env("GSK_RENDERER", "cairo");
+        self.programs.push(start_silent(&mut command));
     }
 
     /// Waits until a name on the bus has an owner.

@@ -168,7 +168,7 @@ impl Mutter {
         } else {
             Command::new(program)
         };
-        let started = command
+        command
             .args(arguments)
             .env_clear()
             .env("PATH", "/usr/local/bin:/usr/bin:/bin")
@@ -176,14 +176,8 @@ impl Mutter {
             .env("XDG_CONFIG_HOME", self.folder.path())
             .env("XDG_RUNTIME_DIR", self.folder.path())
             .env("DBUS_SESSION_BUS_ADDRESS", self.bus())
-            .env("GSETTINGS_BACKEND", "keyfile")
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn();
-        self.programs.push(started.unwrap_or_else(|error| {
-            panic!("{program}: {error}: `./x test` installs it, or install packages-test.txt")
-        }));
+            .env("GSETTINGS_BACKEND", "keyfile");
+        self.programs.push(start_silent(&mut command));
     }
 
     fn wait_for(&mut self, is_ready: impl Fn(&Self) -> bool) {
@@ -328,6 +322,22 @@ fn end(program: Option<&mut Child>) {
         let _ = program.kill();
         let _ = program.wait();
     }
+}
+
+/// Starts a program of a session. What it prints is of no use.
+///
+/// # Panics
+/// When it is not installed.
+pub fn start_silent(command: &mut Command) -> Child {
+    let started = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    started.unwrap_or_else(|error| {
+        let program = command.get_program().display();
+        panic!("{program}: {error}: `./x test` installs it, or install packages-test.txt")
+    })
 }
 
 impl Drop for Mutter {

@@ -100,26 +100,16 @@ mod tests {
 
     use serde_json::json;
 
-    use super::super::testing::{FakePlugins, plugins};
-    use super::super::{NamedFiles, read_bytes};
+    use super::super::read_bytes;
+    use super::super::testing::{FakePlugins, LeadsTo, plugins};
     use super::*;
     use crate::manifest::Manifest;
 
     /// Each path leads to the folder of its first letter, and `-` to nothing.
-    struct Letters;
-
-    impl NamedFiles for Letters {
-        fn read(&self, _: &str) -> Result<Vec<u8>, String> {
-            Err("there are no schemas".to_owned())
-        }
-
-        fn leads_to(&self, path: &str, _: PathUse) -> Vec<FileIdentity> {
-            match &path[..1] {
-                "-" => Vec::new(),
-                name => vec![FileIdentity::Folder(PathBuf::from(name))],
-            }
-        }
-    }
+    const LETTERS: LeadsTo = LeadsTo(|path| match &path[..1] {
+        "-" => Vec::new(),
+        name => vec![FileIdentity::Folder(PathBuf::from(name))],
+    });
 
     fn known() -> FakePlugins {
         let manifest = json!({
@@ -136,7 +126,7 @@ mod tests {
     }
 
     fn errors_of(text: &str) -> Vec<String> {
-        let read = read_bytes("x.toml", text.as_bytes(), &known(), &[], &Letters);
+        let read = read_bytes("x.toml", text.as_bytes(), &known(), &[], &LETTERS);
         let errors = read.err().unwrap_or_default();
         errors
             .iter()

@@ -104,27 +104,19 @@ mod tests {
 
     use serde_json::{Value, json};
 
-    use super::super::testing::{FakePlugins, plugins};
-    use super::super::{NamedFiles, Setting, Target, read_bytes};
+    use super::super::testing::{FakePlugins, LeadsTo, plugins};
+    use super::super::{Setting, Target, read_bytes};
     use super::*;
     use crate::manifest::Manifest;
 
     /// Each path leads to the file of its first letter, or with a `/` behind it to the folder.
-    struct Letters;
-
-    impl NamedFiles for Letters {
-        fn read(&self, _: &str) -> Result<Vec<u8>, String> {
-            Err("there are no schemas".to_owned())
-        }
-
-        fn leads_to(&self, path: &str, _: PathUse) -> Vec<FileIdentity> {
-            let name = PathBuf::from(&path[..1]);
-            vec![match path.contains('/') {
-                true => FileIdentity::Folder(name),
-                false => FileIdentity::Path(name),
-            }]
-        }
-    }
+    const LETTERS: LeadsTo = LeadsTo(|path| {
+        let name = PathBuf::from(&path[..1]);
+        vec![match path.contains('/') {
+            true => FileIdentity::Folder(name),
+            false => FileIdentity::Path(name),
+        }]
+    });
 
     fn known() -> FakePlugins {
         let plugin = |name: &str, port: &str, effects: &Value| -> Manifest {
@@ -157,7 +149,7 @@ mod tests {
             "[stages.in]\nplugin = \"reader\"\nconfig = {{ {read} }}\n\
              [stages.out]\nplugin = \"writer\"\nfrom = \"in\"\nconfig = {{ {write} }}\n"
         );
-        let read = read_bytes("x.toml", text.as_bytes(), &known(), settings, &Letters);
+        let read = read_bytes("x.toml", text.as_bytes(), &known(), settings, &LETTERS);
         let errors = read.err().unwrap_or_default();
         errors.iter().map(ToString::to_string).collect()
     }
@@ -212,7 +204,7 @@ mod tests {
                  [stages.in]\nplugin = \"reader\"\nconfig = {{ path = \"f\" }}\n{reader}\n\
                  [stages.out]\nplugin = \"writer\"\nfrom = [\"in\", \"other\"]\nconfig = {{ path = \"f\" }}\n{writer}\n"
             );
-            let read = read_bytes("x.toml", text.as_bytes(), &known(), &[], &Letters);
+            let read = read_bytes("x.toml", text.as_bytes(), &known(), &[], &LETTERS);
             let errors = read.err().unwrap_or_default();
             errors.iter().map(ToString::to_string).collect::<Vec<_>>()
         };

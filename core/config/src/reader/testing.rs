@@ -2,10 +2,25 @@
 
 use serde_json::{Value, json};
 
-use super::{ConfigError, Expressions, NoFiles, Plugins, Surroundings, read_tested};
+use super::named_files::FileIdentity;
+use super::{ConfigError, Expressions, NamedFiles, NoFiles, Plugins, Surroundings, read_tested};
+use crate::manifest::effects::PathUse;
 use crate::manifest::{Carried, Manifest};
 use crate::pipeline::Pipeline;
 use crate::reader::pipeline_test::PipelineTest;
+
+/// Files that are not read. What a path leads to is decided by its text.
+pub(crate) struct LeadsTo(pub fn(&str) -> Vec<FileIdentity>);
+
+impl NamedFiles for LeadsTo {
+    fn read(&self, _: &str) -> Result<Vec<u8>, String> {
+        Err("there are no schemas".to_owned())
+    }
+
+    fn leads_to(&self, path: &str, _: PathUse) -> Vec<FileIdentity> {
+        (self.0)(path)
+    }
+}
 
 pub(crate) struct FakePlugins(Vec<Manifest>);
 
