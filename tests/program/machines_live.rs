@@ -12,7 +12,7 @@ use crate::machines::Machine;
 /// The live pipeline with the solver on `rack`: in the loop with the referee.
 fn solver_on_rack(boards: usize) -> String {
     let pipeline = ready("live.toml", &[("referee", &format!("boards = {boards}"))]);
-    divided(&pipeline, "solver")
+    divided(&pipeline, "solver", "tcp")
 }
 
 /// Both machines.

@@ -118,6 +118,11 @@ impl<S: LiveScreen> Table<S> {
         self.play_as(pipeline, args, |_| {})
     }
 
+    /// The folder of the pipeline that is played, which is `pipeline.toml`.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
     /// The same, with changes to how the program is started.
     pub fn play_as(
         &self,

@@ -12,12 +12,12 @@ pub fn free_address() -> SocketAddr {
     listener.local_addr().expect("it has an address")
 }
 
-/// A pipeline with one stage on the machine `rack`, and the others on `desk`.
+/// A pipeline with one stage on the machine `rack`, and the others on `desk`. `transport`: `tcp` or `tls`.
 ///
 /// # Panics
 /// When the pipeline is no TOML.
 #[must_use]
-pub fn divided(pipeline: &str, on_rack: &str) -> String {
+pub fn divided(pipeline: &str, on_rack: &str, transport: &str) -> String {
     let mut pipeline: toml::Table = pipeline.parse().expect("it is TOML");
     let stages = pipeline["stages"].as_table_mut();
     for (name, stage) in stages.expect("it has stages") {
@@ -26,7 +26,8 @@ pub fn divided(pipeline: &str, on_rack: &str) -> String {
         stage.insert("machine".to_owned(), machine.into());
     }
     let address = free_address();
-    let machines = format!("[machines.desk]\nlisten = \"tcp/{address}\"\n[machines.rack]\n");
+    let machines =
+        format!("[machines.desk]\nlisten = \"{transport}/{address}\"\n[machines.rack]\n");
     let machines: toml::Table = machines.parse().expect("it is TOML");
     pipeline.extend(machines);
     pipeline.to_string()

@@ -1,13 +1,20 @@
 //! What a solver on another machine costs in a live game: the same time trials with the solver in the same program and in
-//! another one, interleaved.
+//! another one, over `tcp/` and over `tls/`, interleaved.
 
 use std::process::Stdio;
 
-use flowpipe_tests::flowpipe;
 use flowpipe_tests::machines::divided;
+use flowpipe_tests::{flowpipe, run};
 
 use crate::live_play::{Table, ready};
 use crate::{Played, TRIALS, play, share};
+
+/// Where the solver is, and what connects its machine.
+const PLACES: [(&str, Option<&str>); 3] = [
+    ("here", None),
+    ("on another machine, `tcp/`", Some("tcp")),
+    ("on another machine, `tls/`", Some("tls")),
+];
 
 /// 30 s of boards of two sizes.
 pub fn compare() {
@@ -19,13 +26,13 @@ pub fn compare() {
             "| solver | boards, median (each) | on the screen -> first press, ms (p50 / p95) |"
         );
         println!("|---|---|---|");
-        let mut runs: [Vec<Played>; 2] = Default::default();
+        let mut runs: [Vec<Played>; 3] = Default::default();
         for seed in 1..=TRIALS {
-            for (is_elsewhere, runs) in [false, true].into_iter().zip(&mut runs) {
-                runs.push(trial(size, seed, is_elsewhere));
+            for ((_, transport), runs) in PLACES.into_iter().zip(&mut runs) {
+                runs.push(trial(size, seed, transport));
             }
         }
-        for (name, runs) in ["here", "on another machine"].iter().zip(&runs) {
+        for ((name, _), runs) in PLACES.iter().zip(&runs) {
             let solved: Vec<f64> = runs.iter().map(|run| run.solved() as f64).collect();
             let presses = runs.iter().flat_map(|run| run.parts().into_iter().skip(1));
             let presses: Vec<f64> = presses.map(|part| part[1]).collect();
@@ -36,7 +43,8 @@ pub fn compare() {
     }
 }
 
-fn trial(size: &str, seed: u64, is_elsewhere: bool) -> Played {
+/// `transport`: what connects the machine of the solver, if it is another one.
+fn trial(size: &str, seed: u64, transport: Option<&str>) -> Played {
     let seed = seed.to_string();
     let args = ["--size", size, "--seed", &seed, "--time-trial", "30s"];
     let table = Table::set(&args);
@@ -45,12 +53,15 @@ fn trial(size: &str, seed: u64, is_elsewhere: bool) -> Played {
         ("referee", "seconds = 31.0"),
     ];
     let pipeline = ready("timetrial.toml", &configs);
-    if !is_elsewhere {
+    let Some(transport) = transport else {
         return play(&table, &pipeline);
+    };
+    let pipeline = divided(&pipeline, "solver", transport);
+    // As the other machine has it, with its certificates.
+    let file = flowpipe_tests::pipeline(table.folder(), &pipeline);
+    if transport == "tls" {
+        run(&["machine", "init", &file]).expect(0);
     }
-    let pipeline = divided(&pipeline, "solver");
-    let folder = tempfile::tempdir().unwrap();
-    let file = flowpipe_tests::pipeline(folder.path(), &pipeline);
     let mut rack = flowpipe(&["run", &file, "--machine", "rack", "--quiet"])
         .stdout(Stdio::null())
         .stderr(Stdio::null())
