@@ -11,14 +11,16 @@ use std::time::{Duration, Instant};
 use crate::clock_offset::Offset;
 use crate::session::{ConnectionId, Event, MessageId, Refusal, Session, Settings, Transmit};
 use crate::signal::LinkSignal;
-use crate::transport::{Connection, FailureReason, Transport, TransportError};
+use crate::transport::{Connection, FailureReason, Received, Transport, TransportError};
 use crate::violation::Violation;
 
 /// How long the thread that makes connections waits for one before it checks the time.
 const CONNECT_WAIT: Duration = Duration::from_millis(100);
+/// How often it is looked for another connection while there is one, by an end that does not open it.
+const ACCEPT_INTERVAL: Duration = Duration::from_millis(50);
 /// The pauses after failed attempts to connect: the first one, and the longest.
 const RETRY: [Duration; 2] = [Duration::from_millis(5), Duration::from_millis(250)];
-/// Bytes of packets that are sent at once.
+/// Bytes of packets that are sent at once, or received before anybody learns of them.
 const BATCH: usize = 64 << 10;
 /// The packets of a closing link are sent within this time.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
@@ -198,12 +200,19 @@ impl Link {
 
     /// As [`Session::take`].
     pub fn take(&self, channel: u32) {
-        self.change(|session| session.take(channel));
+        let is_due = self.shared.lock().session.take(channel);
+        if is_due {
+            self.shared.outgoing.notify_all();
+        }
     }
 
     /// As [`Session::done`].
     pub fn done(&self, id: MessageId) {
-        self.change(|session| session.done(id));
+        let is_first = self.shared.lock().session.done(id);
+        // Otherwise the thread that sends knows already that there is something to report.
+        if is_first {
+            self.shared.outgoing.notify_all();
+        }
     }
 
     /// As [`Session::end`].
@@ -213,7 +222,9 @@ impl Link {
 
     /// As [`Session::give_up`].
     pub fn give_up(&self) {
-        self.change(Session::give_up);
+        let mut state = self.shared.lock();
+        state.session.give_up();
+        self.shared.changed(state);
     }
 
     /// Whether there is a connection.
@@ -263,10 +274,10 @@ impl Link {
         loop {
             let now = Instant::now();
             let session = &state.session;
-            let is_gone = session.peer_has_finished() && !session.is_connected();
+            let is_gone = session.may_have_ended() && !session.is_connected();
             let since = is_gone.then(|| *gone_since.get_or_insert(now));
             gone_since = since;
-            // It ends when it has everything, and can't know that its last acknowledgement has arrived.
+            // The peer ends when it has everything, and can't know that its last acknowledgement has arrived.
             let has_ended = since.is_some_and(|since| now.duration_since(since) >= LINGER);
             if session.is_finished() || has_ended {
                 return true;
@@ -279,12 +290,10 @@ impl Link {
         }
     }
 
-    fn change<T>(&self, change: impl FnOnce(&mut Session) -> T) -> T {
-        let changed = change(&mut self.shared.lock().session);
+    /// Changes what is to be sent.
+    fn change(&self, change: impl FnOnce(&mut Session)) {
+        change(&mut self.shared.lock().session);
         self.shared.outgoing.notify_all();
-        // Such as an event.
-        self.shared.notify_incoming();
-        changed
     }
 }
 
@@ -387,8 +396,18 @@ fn connect(shared: &Arc<Shared>, mut transport: Box<dyn Transport>) {
             pause = RETRY[1].min(pause * 2);
             continue;
         }
-        drop(state);
-        match transport.connect(CONNECT_WAIT) {
+        // A new one is seldom, and a transport that waits for it may wake up often.
+        let wait_for_one = match state.session.is_connected() {
+            true => {
+                drop(wait(&shared.closed, state, ACCEPT_INTERVAL));
+                Duration::ZERO
+            }
+            false => {
+                drop(state);
+                CONNECT_WAIT
+            }
+        };
+        match transport.connect(wait_for_one) {
             Ok(Some(connection)) => {
                 // Unless the session establishes it.
                 has_failed = shared.opens;
@@ -475,8 +494,13 @@ fn send(shared: &Shared, connection: &dyn Connection, id: ConnectionId) -> io::R
             state.traffic.sent += packet.len() as u64;
         };
         if bytes > 0 {
+            let is_finished = state.session.is_finished();
             drop(state);
             connection.flush()?;
+            // Who waits for the end does not see what is sent.
+            if is_finished {
+                shared.notify_incoming();
+            }
             // Something may have come meanwhile.
             continue;
         }
@@ -494,7 +518,13 @@ fn send(shared: &Shared, connection: &dyn Connection, id: ConnectionId) -> io::R
 /// Passes what arrives to the session, until the connection is closed.
 fn receive(shared: &Shared, connection: &dyn Connection, id: ConnectionId) -> io::Result<()> {
     let mut packet = Vec::new();
-    while connection.receive(&mut packet)? {
+    let mut bytes = 0;
+    loop {
+        let next = connection.receive(&mut packet)?;
+        if next == Received::Closed {
+            return Ok(());
+        }
+        bytes += packet.len();
         let mut state = shared.lock();
         state.traffic.received += packet.len() as u64;
         let received = state.session.receive(id, &packet, shared.now());
@@ -502,12 +532,15 @@ fn receive(shared: &Shared, connection: &dyn Connection, id: ConnectionId) -> io
         if let Err(violation) = received {
             state.failure = Some(violation_error(violation));
         }
-        shared.changed(state);
+        // Once for all that have arrived.
+        if is_over || next == Received::Packet || bytes >= BATCH {
+            bytes = 0;
+            shared.changed(state);
+        }
         if is_over {
             return Ok(());
         }
     }
-    Ok(())
 }
 
 /// The other end has broken the protocol, or was silent.

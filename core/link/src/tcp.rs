@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use crate::packet::MAX_PACKET;
 use crate::tcp::greeting::{Greetings, LONGEST_NAME};
-use crate::transport::{Connection, FailureReason, Transport, TransportError};
+use crate::transport::{Connection, FailureReason, Received, Transport, TransportError};
 
 /// How often a listener looks for a connection.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
@@ -184,13 +184,15 @@ impl Connection for TcpConnection {
         writer.flush()
     }
 
-    fn receive(&self, packet: &mut Vec<u8>) -> io::Result<bool> {
+    fn receive(&self, packet: &mut Vec<u8>) -> io::Result<Received> {
         let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
         let mut length = [0; 4];
         match reader.read_exact(&mut length) {
             Ok(()) => {}
             // Also when it ends within the four bytes: the packet did not arrive.
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(false),
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                return Ok(Received::Closed);
+            }
             Err(error) => return Err(error),
         }
         let length = u32::from_le_bytes(length) as usize;
@@ -199,13 +201,24 @@ impl Connection for TcpConnection {
         }
         packet.resize(length, 0);
         reader.read_exact(packet)?;
-        Ok(true)
+        Ok(match starts_with_packet(reader.buffer()) {
+            true => Received::PacketOfSeveral,
+            false => Received::Packet,
+        })
     }
 
     fn close(&self) {
         // It may be closed already.
         let _ = self.stream.shutdown(Shutdown::Both);
     }
+}
+
+/// Whether a whole packet is at the start of these bytes.
+fn starts_with_packet(bytes: &[u8]) -> bool {
+    let Some((length, rest)) = bytes.split_first_chunk() else {
+        return false;
+    };
+    rest.len() >= u32::from_le_bytes(*length) as usize
 }
 
 fn check(address: SocketAddr) -> io::Result<()> {
@@ -288,7 +301,7 @@ mod tests {
             opened.send(name.as_bytes()).unwrap();
             opened.flush().unwrap();
             let mut packet = Vec::new();
-            assert!(accepted.receive(&mut packet).unwrap());
+            assert_eq!(accepted.receive(&mut packet).unwrap(), Received::Packet);
             assert_eq!(packet, name.as_bytes());
         }
     }
@@ -341,10 +354,30 @@ mod tests {
         });
         let (_, accepted) = accepted(&mut acceptors);
         dialing.join().unwrap().close();
-        assert!(!accepted.receive(&mut Vec::new()).unwrap());
+        let received = accepted.receive(&mut Vec::new()).unwrap();
+        assert_eq!(received, Received::Closed);
         // The length was none of a name.
         strangers[0].set_read_timeout(Some(LONG)).unwrap();
         assert!(matches!(strangers[0].read(&mut [0]), Ok(0) | Err(_)));
+    }
+
+    #[test]
+    fn a_packet_that_has_arrived_is_announced_by_the_one_before() {
+        let mut acceptors = listen(&["one"]);
+        let mut stream = TcpStream::connect(acceptors[0].address().unwrap()).unwrap();
+        stream.write_all(&greeting::encode("one")).unwrap();
+        let (_, accepted) = accepted(&mut acceptors);
+        // Two packets, and a part of a third one.
+        let bytes = [1, 0, 0, 0, 7, 1, 0, 0, 0, 8, 2, 0, 0, 0, 9];
+        stream.write_all(&bytes).unwrap();
+        let mut packet = Vec::new();
+        for (expected, content) in [(Received::PacketOfSeveral, 7), (Received::Packet, 8)] {
+            assert_eq!(accepted.receive(&mut packet).unwrap(), expected);
+            assert_eq!(packet, [content]);
+        }
+        drop(stream);
+        // The rest of the third one does not come.
+        assert!(accepted.receive(&mut packet).is_err());
     }
 
     #[test]
@@ -355,7 +388,7 @@ mod tests {
         let (_, accepted) = accepted(&mut acceptors);
         let mut packet = Vec::new();
         stream.write_all(&[3, 0, 0, 0, 1, 2, 3]).unwrap();
-        assert!(accepted.receive(&mut packet).unwrap());
+        assert_eq!(accepted.receive(&mut packet).unwrap(), Received::Packet);
         assert_eq!(packet, [1, 2, 3]);
         stream
             .write_all(&(MAX_PACKET as u32 + 1).to_le_bytes())

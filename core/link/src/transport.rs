@@ -73,6 +73,17 @@ pub trait Transport: Send {
     }
 }
 
+/// What [`Connection::receive`] has done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Received {
+    /// There is a packet, and the next call may wait.
+    Packet,
+    /// There is a packet, and the next one has arrived, too: the next call does not wait.
+    PacketOfSeveral,
+    /// The other end has closed the connection.
+    Closed,
+}
+
 /// A connection. One thread sends, another one receives.
 ///
 /// Packets arrive in order. Each has at most [`MAX_PACKET`](crate::MAX_PACKET) bytes. When one is lost, a session closes
@@ -90,12 +101,11 @@ pub trait Connection: Send + Sync {
     /// When the connection is closed.
     fn flush(&self) -> io::Result<()>;
 
-    /// Waits for a packet and replaces the content of `packet` by it. Returns false when the other end has closed the
-    /// connection.
+    /// Waits for a packet and replaces the content of `packet` by it.
     ///
     /// # Errors
     /// When the connection is broken, or what arrives is no packet.
-    fn receive(&self, packet: &mut Vec<u8>) -> io::Result<bool>;
+    fn receive(&self, packet: &mut Vec<u8>) -> io::Result<Received>;
 
     /// Closes the connection, from any thread: calls that wait return.
     fn close(&self);

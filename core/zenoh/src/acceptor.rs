@@ -200,8 +200,13 @@ impl Inbox {
             return;
         }
         match (kind, state.find(number)) {
-            (Kind::Open, Some(requested)) => requested.is_asked = true,
-            (Kind::Open, None) => state.add(number),
+            (Kind::Open, requested) => {
+                match requested {
+                    Some(requested) => requested.is_asked = true,
+                    None => state.add(number),
+                }
+                self.changed.notify_all();
+            }
             (Kind::Data, Some(requested)) => {
                 let channel = requested.channel.clone();
                 // It waits while the channel is full.
@@ -211,7 +216,6 @@ impl Inbox {
             (Kind::Close, Some(requested)) => requested.channel.end(),
             (Kind::Accept, _) | (Kind::Data | Kind::Close, None) => {}
         }
-        self.changed.notify_all();
     }
 
     /// The other machine is gone.
@@ -274,6 +278,8 @@ impl Requests {
 
 #[cfg(test)]
 mod tests {
+    use flowpipe_link::transport::Received;
+
     use super::*;
 
     /// More than a channel has room for.
@@ -332,8 +338,10 @@ mod tests {
             inbox.receive(message);
         }
         let mut packet = Vec::new();
-        assert!(first.pop(&mut packet) && packet == b"a");
-        assert!(second.pop(&mut packet) && packet == b"b");
+        assert_eq!(first.pop(&mut packet), Received::Packet);
+        assert_eq!(packet, b"a");
+        assert_eq!(second.pop(&mut packet), Received::Packet);
+        assert_eq!(packet, b"b");
         inbox.receive(frame::encode(Kind::Close, 2));
         assert!(second.is_over() && !first.is_over());
         // What it asked before that opens no other one.

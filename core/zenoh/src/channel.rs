@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use flowpipe_link::transport::Received;
+
 use crate::frame;
 
 /// The messages that wait to be received. The peer waits when there are so many.
@@ -71,12 +73,12 @@ impl Channel {
         }
     }
 
-    /// Waits for a packet, and replaces the content of `packet` by it. Returns false when there will be none.
-    pub fn pop(&self, packet: &mut Vec<u8>) -> bool {
+    /// Waits for a packet, and replaces the content of `packet` by it.
+    pub fn pop(&self, packet: &mut Vec<u8>) -> Received {
         let mut state = self.lock();
         loop {
             if state.is_closed {
-                return false;
+                return Received::Closed;
             }
             let taken = state.taken;
             if let Some(message) = state.messages.front() {
@@ -85,8 +87,16 @@ impl Channel {
                     packet.clear();
                     packet.extend_from_slice(next);
                     let taken = taken + packets.len() - rest.len();
+                    let has_next = !rest.is_empty()
+                        || state
+                            .messages
+                            .get(1)
+                            .is_some_and(|it| frame::has_packets(it));
                     state.taken = taken;
-                    return true;
+                    return match has_next {
+                        true => Received::PacketOfSeveral,
+                        false => Received::Packet,
+                    };
                 }
                 state.messages.pop_front();
                 state.taken = 0;
@@ -94,7 +104,7 @@ impl Channel {
                 continue;
             }
             if state.has_ended {
-                return false;
+                return Received::Closed;
             }
             let waited = self.changed.wait(state);
             state = waited.unwrap_or_else(PoisonError::into_inner);
@@ -190,13 +200,19 @@ mod tests {
         channel.push(message(&[b"d"]));
         channel.end();
         let mut packet = Vec::new();
-        for expected in [&b"a"[..], b"", b"bc", b"d"] {
-            assert!(channel.pop(&mut packet));
+        // What follows the third one has no packet: the next call could wait.
+        for (expected, received) in [
+            (&b"a"[..], Received::PacketOfSeveral),
+            (b"", Received::PacketOfSeveral),
+            (b"bc", Received::Packet),
+            (b"d", Received::Packet),
+        ] {
+            assert_eq!(channel.pop(&mut packet), received);
             assert_eq!(packet, expected);
         }
-        assert!(!channel.pop(&mut packet));
+        assert_eq!(channel.pop(&mut packet), Received::Closed);
         channel.push(message(&[b"late"]));
-        assert!(!channel.pop(&mut packet));
+        assert_eq!(channel.pop(&mut packet), Received::Closed);
     }
 
     /// A full channel, and a thread that waits to push one message more.
@@ -218,7 +234,7 @@ mod tests {
         assert_eq!(channel.lock().messages.len(), CAPACITY);
         channel.close();
         pushing.join().unwrap();
-        assert!(!channel.pop(&mut Vec::new()));
+        assert_eq!(channel.pop(&mut Vec::new()), Received::Closed);
         assert!(channel.lock().messages.is_empty());
     }
 
@@ -237,11 +253,15 @@ mod tests {
         channel.push(message(&[b"c"]));
         // What had arrived before can be received.
         let mut packet = Vec::new();
-        for _ in 0..CAPACITY {
-            assert!(channel.pop(&mut packet));
+        for left in (0..CAPACITY).rev() {
+            let received = match left {
+                0 => Received::Packet,
+                _ => Received::PacketOfSeveral,
+            };
+            assert_eq!(channel.pop(&mut packet), received);
             assert_eq!(packet, b"a");
         }
-        assert!(!channel.pop(&mut packet));
+        assert_eq!(channel.pop(&mut packet), Received::Closed);
     }
 
     #[test]
@@ -254,10 +274,10 @@ mod tests {
         let pushing = std::thread::spawn(move || own.push(message(&[b"b"])));
         let mut packet = Vec::new();
         for _ in 0..CAPACITY {
-            assert!(channel.pop(&mut packet));
+            assert_ne!(channel.pop(&mut packet), Received::Closed);
             assert_eq!(packet, b"a");
         }
-        assert!(channel.pop(&mut packet));
+        assert_eq!(channel.pop(&mut packet), Received::Packet);
         assert_eq!(packet, b"b");
         pushing.join().unwrap();
     }

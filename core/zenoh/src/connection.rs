@@ -4,7 +4,7 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use flowpipe_link::MAX_PACKET;
-use flowpipe_link::transport::Connection;
+use flowpipe_link::transport::{Connection, Received};
 
 use crate::channel::Channel;
 use crate::frame::{self, Kind};
@@ -61,7 +61,7 @@ impl Connection for RouteConnection {
         self.put(&mut message)
     }
 
-    fn receive(&self, packet: &mut Vec<u8>) -> io::Result<bool> {
+    fn receive(&self, packet: &mut Vec<u8>) -> io::Result<Received> {
         Ok(self.channel.pop(packet))
     }
 

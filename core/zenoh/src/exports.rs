@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use flowpipe_link::library::abi::{
-    self, Bytes, DONE, Ends, FAILED, Functions, NOTHING, Named, Output, Status,
+    self, Bytes, DONE, DONE_OF_SEVERAL, Ends, FAILED, Functions, NOTHING, Named, Output, Status,
 };
 use flowpipe_link::library::{Endpoint, NamedMachine};
-use flowpipe_link::transport::{Connection, Transport, TransportError};
+use flowpipe_link::transport::{Connection, Received, Transport, TransportError};
 
 use crate::acceptor::Acceptor;
 use crate::certificates;
@@ -214,14 +214,16 @@ unsafe extern "C" fn receive(
     error: *mut Output,
 ) -> Status {
     let body = || {
-        let mut received = Vec::new();
+        let mut content = Vec::new();
         // SAFETY: the ABI demands that it is not released.
-        if !unsafe { shared(connection).receive(&mut received)? } {
-            return Ok(NOTHING);
-        }
+        let status = match unsafe { shared(connection).receive(&mut content)? } {
+            Received::Packet => DONE,
+            Received::PacketOfSeveral => DONE_OF_SEVERAL,
+            Received::Closed => return Ok(NOTHING),
+        };
         // SAFETY: the ABI demands that it is valid during the call.
-        match unsafe { (*packet).write(&received) } {
-            true => Ok(DONE),
+        match unsafe { (*packet).write(&content) } {
+            true => Ok(status),
             false => Err("there is no room for a packet".into()),
         }
     };

@@ -3,11 +3,12 @@
 //! No memory and no panic crosses the boundary: each side passes memory of its own for the time of a call.
 
 use std::ffi::c_void;
+use std::mem::MaybeUninit;
 
 use crate::transport::FailureReason;
 
 /// The version of these declarations. A library of another version is refused.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 /// The name of the function that a library exports: an [`Entry`].
 pub const ENTRY: &str = "flowpipe_transport";
 
@@ -19,6 +20,8 @@ pub const DONE: Status = 0;
 pub const NOTHING: Status = 1;
 /// It failed, for a reason that has no number: the error is written.
 pub const FAILED: Status = 2;
+/// All that was asked; and the next packet has arrived, too.
+pub const DONE_OF_SEVERAL: Status = 15;
 /// It failed for this reason: the error is written.
 pub const REASONS: [(Status, FailureReason); 12] = [
     (3, FailureReason::Unreachable),
@@ -53,7 +56,7 @@ pub struct Output {
     pub data: *mut u8,
     /// How many fit.
     pub capacity: usize,
-    /// How many are written.
+    /// How many are written: at most as many as fit.
     pub length: usize,
 }
 
@@ -125,7 +128,8 @@ pub struct Functions {
         unsafe extern "C" fn(connection: *mut c_void, packet: Bytes, error: *mut Output) -> Status,
     /// Sends what is buffered.
     pub flush: unsafe extern "C" fn(connection: *mut c_void, error: *mut Output) -> Status,
-    /// Waits for a packet, of at most [`MAX_PACKET`](crate::MAX_PACKET) bytes. [`NOTHING`]: the connection is closed.
+    /// Waits for a packet, of at most [`MAX_PACKET`](crate::MAX_PACKET) bytes. [`DONE_OF_SEVERAL`]: the next call does not
+    /// wait. [`NOTHING`]: the connection is closed.
     pub receive: unsafe extern "C" fn(
         connection: *mut c_void,
         packet: *mut Output,
@@ -170,6 +174,16 @@ impl Output {
     pub fn of(bytes: &mut [u8]) -> Self {
         Self {
             data: bytes.as_mut_ptr(),
+            capacity: bytes.len(),
+            length: 0,
+        }
+    }
+
+    /// Memory of this side that has no content yet.
+    #[must_use]
+    pub fn of_spare(bytes: &mut [MaybeUninit<u8>]) -> Self {
+        Self {
+            data: bytes.as_mut_ptr().cast(),
             capacity: bytes.len(),
             length: 0,
         }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use self::abi::{Bytes, Ends, Entry, Functions, Named, Output, Status};
 use crate::packet::MAX_PACKET;
-use crate::transport::{Connection, Transport, TransportError};
+use crate::transport::{Connection, Received, Transport, TransportError};
 
 /// The longest error, certificate or key.
 const LONGEST_TEXT: usize = 32 << 10;
@@ -217,10 +217,11 @@ impl Transport for LibraryTransport {
     fn connect(&mut self, wait: Duration) -> io::Result<Option<Arc<dyn Connection>>> {
         let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
         let mut connection = std::ptr::null_mut();
-        let has_one = call(|error| {
+        let status = call(|error| {
             // SAFETY: the transport is not released, and this is the only thread that has it.
             unsafe { (self.functions.connect)(self.transport, wait_ms, &raw mut connection, error) }
         })?;
+        let has_one = status != abi::NOTHING;
         Ok(has_one.then(|| {
             let functions = self.functions;
             let connection: Arc<dyn Connection> = Arc::new(LibraryConnection {
@@ -256,15 +257,21 @@ impl Connection for LibraryConnection {
         .map(drop)
     }
 
-    fn receive(&self, packet: &mut Vec<u8>) -> io::Result<bool> {
-        packet.resize(MAX_PACKET, 0);
-        let mut output = Output::of(packet);
-        let has_one = call(|error| {
+    fn receive(&self, packet: &mut Vec<u8>) -> io::Result<Received> {
+        packet.clear();
+        packet.reserve(MAX_PACKET);
+        let mut output = Output::of_spare(packet.spare_capacity_mut());
+        let status = call(|error| {
             // SAFETY: the connection is not released, and the output is valid during the call.
             unsafe { (self.functions.receive)(self.connection, &raw mut output, error) }
-        });
-        packet.truncate(output.length);
-        has_one
+        })?;
+        // SAFETY: the ABI demands that the first `length` bytes are written, of at most `capacity`.
+        unsafe { packet.set_len(output.length) };
+        Ok(match status {
+            abi::NOTHING => Received::Closed,
+            abi::DONE_OF_SEVERAL => Received::PacketOfSeveral,
+            _ => Received::Packet,
+        })
     }
 
     fn close(&self) {
@@ -280,14 +287,13 @@ impl Drop for LibraryConnection {
     }
 }
 
-/// Calls a function that may write an error. Returns whether it has done all that was asked.
-fn call(function: impl FnOnce(*mut Output) -> Status) -> io::Result<bool> {
+/// Calls a function that may write an error. Returns its status, unless it has failed.
+fn call(function: impl FnOnce(*mut Output) -> Status) -> io::Result<Status> {
     // The error of a call is seldom written, and packets are many.
     let mut text = [0; 1024];
     let mut error = Output::of(&mut text);
     match function(&raw mut error) {
-        abi::DONE => Ok(true),
-        abi::NOTHING => Ok(false),
+        status @ (abi::DONE | abi::NOTHING | abi::DONE_OF_SEVERAL) => Ok(status),
         failed => {
             let length = error.length;
             let text = text.get(..length).unwrap_or_default();

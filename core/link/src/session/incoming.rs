@@ -82,11 +82,13 @@ impl Incoming {
         }
     }
 
-    /// The program has taken one message: there is room for another.
-    pub(crate) fn take(&mut self, channel: u32) {
-        if let Some(channel) = self.channels.get_mut(channel as usize) {
+    /// The program has taken one message: there is room for another. Returns whether messages are to be granted to the peer.
+    pub(crate) fn take(&mut self, channel: u32) -> bool {
+        let channel = self.channels.get_mut(channel as usize);
+        channel.is_some_and(|channel| {
             channel.held = channel.held.saturating_sub(1);
-        }
+            channel.due_limit().is_some()
+        })
     }
 
     /// The program has finished a message of this peer. Returns false if it had before, or has no such message.
@@ -109,18 +111,36 @@ impl Incoming {
         }
     }
 
-    /// An item that the peer has to get.
-    pub(crate) fn next_item(&mut self) -> Option<Item<Slice>> {
+    /// Messages that are granted to the peer, and of which it does not know.
+    pub(crate) fn next_credit(&mut self) -> Option<Item<Slice>> {
+        self.next_of(InChannel::next_credit)
+    }
+
+    /// Messages that are finished, and of which the peer does not know that.
+    pub(crate) fn next_done(&mut self) -> Option<Item<Slice>> {
+        self.next_of(InChannel::next_done)
+    }
+
+    /// The first item of a channel, beginning with the one whose turn it is.
+    fn next_of(
+        &mut self,
+        next: impl Fn(&mut InChannel, u32) -> Option<Item<Slice>>,
+    ) -> Option<Item<Slice>> {
         let count = self.channels.len();
         for turn in 0..count {
             let index = (self.next + turn) % count;
-            let item = self.channels.get_mut(index)?.next_item(index as u32);
+            let item = next(self.channels.get_mut(index)?, index as u32);
             if item.is_some() {
                 self.next = index + 1;
                 return item;
             }
         }
         None
+    }
+
+    /// Whether the peer does not know of all messages that are finished.
+    pub(crate) fn has_unreported(&self) -> bool {
+        self.channels.iter().any(|it| it.unreported.count() > 0)
     }
 
     /// Accepts the next item of the stream. Returns what is not for this direction; `None`: it has arrived before, or
@@ -227,21 +247,27 @@ impl InChannel {
         is_new && self.unreported.insert(number, number)
     }
 
-    fn next_item(&mut self, channel: u32) -> Option<Item<Slice>> {
-        if let Some((first, last)) = self.unreported.pop() {
-            return Some(Item::Done {
-                channel,
-                first,
-                last,
-            });
-        }
+    fn next_done(&mut self, channel: u32) -> Option<Item<Slice>> {
+        let (first, last) = self.unreported.pop()?;
+        Some(Item::Done {
+            channel,
+            first,
+            last,
+        })
+    }
+
+    fn next_credit(&mut self, channel: u32) -> Option<Item<Slice>> {
+        let limit = self.due_limit()?;
+        self.granted = limit;
+        Some(Item::Credit { channel, limit })
+    }
+
+    /// How many messages are granted in all by the credit that is due, if one is.
+    fn due_limit(&self) -> Option<u64> {
         let limit = (self.arrived + self.capacity).saturating_sub(self.held);
         // Half of the capacity at once, so that not each message causes a packet.
         let step = (self.capacity / 2).max(1);
         let is_due = !self.has_ended && limit.saturating_sub(self.granted) >= step;
-        is_due.then(|| {
-            self.granted = limit;
-            Item::Credit { channel, limit }
-        })
+        is_due.then_some(limit)
     }
 }

@@ -79,8 +79,10 @@ pub struct Session {
     epoch: u32,
     outgoing: Outgoing,
     incoming: Incoming,
-    /// Something has arrived that was not acknowledged.
-    owes_acknowledgement: bool,
+    /// The peer does not know of something that has arrived, or is finished.
+    owes_report: bool,
+    /// When it was last reported to the peer.
+    reported_ns: i64,
     clock: ClockOffset,
     /// That of the peer before, for what it has sent.
     former_clock: ClockOffset,
@@ -105,7 +107,8 @@ impl Session {
             epoch: 0,
             outgoing: Outgoing::new(settings.limits),
             incoming: Incoming::new(settings.limits),
-            owes_acknowledgement: false,
+            owes_report: false,
+            reported_ns: i64::MIN,
             clock: ClockOffset::default(),
             former_clock: ClockOffset::default(),
             events: VecDeque::new(),
@@ -147,16 +150,17 @@ impl Session {
         self.incoming.arrived(channel)
     }
 
-    /// Frees the place of a message that has arrived: there is room for another one.
-    pub fn take(&mut self, channel: u32) {
-        self.incoming.take(channel);
+    /// Frees the place of a message that has arrived: there is room for another one. Returns whether a credit is due,
+    /// so that there is something to transmit.
+    pub fn take(&mut self, channel: u32) -> bool {
+        self.incoming.take(channel)
     }
 
-    /// Reports that a message is finished: the death of this program no longer loses it.
-    pub fn done(&mut self, id: MessageId) {
-        if id.epoch == self.epoch {
-            self.incoming.done(id.channel, id.number);
-        }
+    /// Reports that a message is finished: the death of this program no longer loses it. Returns whether the peer knew
+    /// everything before, so that there was nothing to transmit.
+    pub fn done(&mut self, id: MessageId) -> bool {
+        let is_new = id.epoch == self.epoch && self.incoming.done(id.channel, id.number);
+        is_new && !std::mem::replace(&mut self.owes_report, true)
     }
 
     /// Sends nothing more on a channel.
@@ -172,7 +176,13 @@ impl Session {
     /// Whether both ends have sent and received everything.
     #[must_use]
     pub fn is_finished(&self) -> bool {
-        self.outgoing.is_finished() && self.incoming.is_finished() && !self.owes_acknowledgement
+        self.outgoing.is_finished() && self.incoming.is_finished() && !self.owes_report
+    }
+
+    /// Whether the peer may have everything and have ended: it sends nothing more, and all was sent to it.
+    #[must_use]
+    pub fn may_have_ended(&self) -> bool {
+        self.incoming.is_finished() && self.outgoing.has_sent_last()
     }
 
     /// Whether there is a connection.
@@ -214,12 +224,6 @@ impl Session {
     /// The next event.
     pub fn next_event(&mut self) -> Option<Event> {
         self.events.pop_front()
-    }
-
-    /// Whether the peer sends nothing more.
-    #[must_use]
-    pub fn peer_has_finished(&self) -> bool {
-        self.incoming.is_finished()
     }
 
     /// Whether a connection is still in use: otherwise close it.
@@ -305,7 +309,10 @@ impl Session {
                 false => silent,
             }
         };
-        self.connections.values().map(due).min()
+        let due = self.connections.values().map(due).min();
+        // A report waits for a connection.
+        let report = self.current.and(self.report_due_ns());
+        due.min(report.or(due))
     }
 
     /// Gives silent connections up, and returns why if there was one. Afterwards connections may have something to
@@ -340,16 +347,33 @@ impl Session {
             return Some(packet);
         }
         while self.outgoing.has_room()
-            && let Some(item) = self.incoming.next_item()
+            && let Some(item) = self.incoming.next_credit()
         {
             self.outgoing.append(item);
         }
-        let received = self.incoming.received();
-        let owes = std::mem::take(&mut self.owes_acknowledgement);
-        match self.outgoing.next_item(received) {
-            Some(item) => Some(Packet::Item(item)),
-            None => owes.then_some(Packet::Ack { received }),
+        let is_due = self.report_due_ns().is_some_and(|due| now_ns >= due);
+        if !is_due && !self.outgoing.has_next() {
+            return None;
         }
+        // Before the last item, behind which there is none.
+        while self.outgoing.has_room()
+            && let Some(item) = self.incoming.next_done()
+        {
+            self.outgoing.append(item);
+        }
+        self.owes_report = self.outgoing.is_open() && self.incoming.has_unreported();
+        self.reported_ns = now_ns;
+        let received = self.incoming.received();
+        let item = self.outgoing.next_item(received);
+        Some(item.map_or(Packet::Ack { received }, Packet::Item))
+    }
+
+    /// When that is reported to the peer, if nothing else is sent.
+    fn report_due_ns(&self) -> Option<i64> {
+        let next = self
+            .reported_ns
+            .saturating_add(self.settings.timing.report_ns);
+        self.owes_report.then_some(next)
     }
 
     fn accept(
@@ -425,9 +449,9 @@ impl Session {
 
     fn accept_item(&mut self, numbered: Numbered<&[u8]>) -> Result<(), Violation> {
         self.acknowledge(numbered.received)?;
+        self.owes_report = true;
         let (epoch, events) = (self.epoch, &mut self.events);
         let report = |event| events.push_back(event);
-        self.owes_acknowledgement = true;
         match self.incoming.accept(numbered, epoch, report)? {
             Some(Item::Credit { channel, limit }) => {
                 self.outgoing.credit(channel, limit)?;
@@ -506,7 +530,6 @@ impl Session {
         }
         self.current = Some(id);
         self.established += 1;
-        self.owes_acknowledgement = false;
         self.events.push_back(Event::Connected);
         Ok(())
     }
@@ -524,6 +547,7 @@ impl Session {
         self.outgoing
             .reset(self.epoch, |event| events.push_back(event));
         self.incoming.reset();
+        self.owes_report = false;
         self.epoch += 1;
     }
 }

@@ -149,9 +149,26 @@ impl Outgoing {
         self.finish == Ending::Sent && self.items.is_empty()
     }
 
+    /// Whether the last item was sent, on a connection that may have lost it.
+    pub(crate) fn has_sent_last(&self) -> bool {
+        self.finish == Ending::Sent && self.highest == self.acknowledged + self.items.len() as u64
+    }
+
     /// Whether there is room for one more item.
     pub(crate) fn has_room(&self) -> bool {
-        self.finish != Ending::Sent && self.items.len() < MOST_ITEMS
+        self.is_open() && self.items.len() < MOST_ITEMS
+    }
+
+    /// Whether items can be appended, now or when the peer has acknowledged others.
+    pub(crate) fn is_open(&self) -> bool {
+        self.finish != Ending::Sent
+    }
+
+    /// Whether there is an item to send on the current connection.
+    pub(crate) fn has_next(&self) -> bool {
+        let has_new =
+            || self.finish == Ending::Requested || self.channels.iter().any(OutChannel::has_next);
+        self.sent < self.items.len() || (self.has_room() && has_new())
     }
 
     /// Appends an item that is no part of a message.
@@ -312,6 +329,11 @@ impl OutChannel {
     /// How many messages are wholly among the items.
     fn given(&self) -> u64 {
         self.accepted - self.queue.len() as u64
+    }
+
+    /// Whether there is a part of its queue, or its end, to send.
+    fn has_next(&self) -> bool {
+        !self.queue.is_empty() || self.end == Ending::Requested
     }
 
     /// The next part of its queue, or its end.

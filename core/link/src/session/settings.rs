@@ -21,6 +21,9 @@ pub struct Timing {
     pub ping_ns: i64,
     /// A connection on which nothing arrives for so long is closed.
     pub silence_ns: i64,
+    /// What has arrived, and which messages are finished, is reported with what is sent anyway. If that is nothing, it is
+    /// reported at once, but not more often than this.
+    pub report_ns: i64,
 }
 
 /// What a session is created with.
@@ -54,6 +57,7 @@ impl Default for Timing {
         Self {
             ping_ns: 500_000_000,
             silence_ns: 3_000_000_000,
+            report_ns: 1_000_000,
         }
     }
 }

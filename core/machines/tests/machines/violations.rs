@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use flowpipe_link::link::Link;
 use flowpipe_link::session::{Event, Settings};
+use flowpipe_link::transport::Received;
 
 use super::*;
 
@@ -50,7 +51,7 @@ impl Connection for ForgingConnection {
         self.inner.flush()
     }
 
-    fn receive(&self, packet: &mut Vec<u8>) -> io::Result<bool> {
+    fn receive(&self, packet: &mut Vec<u8>) -> io::Result<Received> {
         self.inner.receive(packet)
     }
 

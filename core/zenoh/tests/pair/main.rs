@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use flowpipe_link::MAX_PACKET;
 use flowpipe_link::library::{Certificates, Endpoint, MachineCertificate, NamedMachine};
-use flowpipe_link::transport::{Connection, Transport};
+use flowpipe_link::transport::{Connection, Received, Transport};
 use flowpipe_zenoh::acceptor::Acceptor;
 use flowpipe_zenoh::certificates;
 use flowpipe_zenoh::dialer::Dialer;
@@ -103,7 +103,8 @@ fn connect(desk: &mut Acceptor, rack: &mut Dialer) -> [Arc<dyn Connection>; 2] {
 
 fn received(connection: &Arc<dyn Connection>) -> Option<Vec<u8>> {
     let mut packet = Vec::new();
-    connection.receive(&mut packet).unwrap().then_some(packet)
+    let received = connection.receive(&mut packet).unwrap();
+    (received != Received::Closed).then_some(packet)
 }
 
 #[test]
