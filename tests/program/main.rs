@@ -141,6 +141,7 @@ mod machines_silence;
 mod machines_three;
 mod machines_tls;
 mod machines_unreported;
+mod machines_versions;
 #[cfg(unix)]
 mod machines_workers;
 #[cfg(target_os = "linux")]
