@@ -451,3 +451,88 @@ impl WorkerMachine for PeerWorkers {
         WorkerProxy::instance(Box::new(connection), host)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::{Ipv4Addr, SocketAddr};
+
+    use flowpipe_link::session::Settings;
+    use flowpipe_link::tcp::TcpAcceptor;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    const AHEAD: Offset = Offset {
+        offset_ns: 1_000,
+        error_ns: 0,
+    };
+    const INSTANCE: u64 = 3;
+
+    /// The workers of a machine that never connects.
+    fn distributor() -> Arc<Distributor> {
+        let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let acceptor = TcpAcceptor::listen(any, &["desk"]).unwrap().remove(0);
+        let settings = Settings::new(false, 1);
+        let link = Link::start(settings, Box::new(acceptor), Arc::new(|| 0_i64));
+        let link = Arc::new(link.unwrap());
+        let calls = PacketSender::new(&link, 0, None);
+        Distributor::new("rack", &link, calls)
+    }
+
+    /// What the thread that calls an instance receives when the instance sends this.
+    fn received(what: &Value) -> WorkerReply {
+        let distributor = distributor();
+        let (sender, replies) = crossbeam_channel::bounded(1);
+        let entry = Entry {
+            place: WorkerPlace {
+                stage: 1,
+                worker: 0,
+                plugin: 0,
+            },
+            is_created: true,
+            is_called: true,
+            replies: sender,
+            is_waiting: false,
+            pool: Pool::new(1),
+            owner: 0,
+        };
+        lock(&distributor.instances).insert(INSTANCE, entry);
+        let what = json!({ "instance": INSTANCE, "polls": 0, "cancelled": null, "what": what });
+        let head = json!({ "what": what, "json": 0, "frame": null }).to_string();
+        let length = (head.len() as u32).to_le_bytes();
+        let bytes = [&length[..], head.as_bytes()].concat();
+        let sharing = distributor.calls.sharing();
+        let packet = Packet::<FromWorker>::decode(&bytes, &mut FrameDecoder::default(), sharing);
+        assert_eq!(distributor.accept(packet.unwrap(), AHEAD), Ok(()));
+        match replies.try_recv().unwrap() {
+            Received::Reply(reply, _) => reply,
+            Received::Died(death) => panic!("{}", death.text),
+        }
+    }
+
+    /// When the frame of an emission was captured, for a plugin that states this time.
+    fn captured(captured_ns: i64) -> i64 {
+        let emit = json!({
+            "is_whole": true, "port": 0, "schema": null, "has_json": false, "captured_ns": captured_ns,
+        });
+        match received(&json!({ "Emit": emit })) {
+            WorkerReply::Emit(Some(output)) => output.captured_ns,
+            _ => panic!("it emits"),
+        }
+    }
+
+    #[test]
+    fn times_of_a_worker_are_converted_to_those_of_this_machine() {
+        match received(&json!({ "Wait": { "deadline_ns": 5_000 } })) {
+            WorkerReply::Wait { deadline_ns } => assert_eq!(deadline_ns, 4_000),
+            _ => panic!("it waits"),
+        }
+        match received(&json!({ "Mark": { "name": "action", "at_ns": 6_000 } })) {
+            WorkerReply::Mark { name, at_ns } => assert_eq!((&*name, at_ns), ("action", 5_000)),
+            _ => panic!("it marks"),
+        }
+        assert_eq!(captured(7_000), 6_000);
+        // It states none.
+        assert_eq!(captured(0), 0);
+    }
+}

@@ -282,3 +282,44 @@ pub(super) fn place(stage: usize, worker: usize, plugin: usize) -> WorkerPlace {
         plugin,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AHEAD: Offset = Offset {
+        offset_ns: 1_000,
+        error_ns: 0,
+    };
+
+    /// What arrives of a message that descends from the frame with this number.
+    fn arrived(frame_sequence: u64) -> WorkerMessage {
+        let message = WorkerMessage {
+            port: 0,
+            schema: "test/1".to_owned(),
+            json: b"{}".to_vec(),
+            frame: None,
+            sequence: 7,
+            frame_sequence,
+            captured_ns: 5_000,
+            hops: vec![abi::Hop {
+                stage: 2,
+                reserved: 0,
+                taken_ns: 6_000,
+                emitted_ns: 7_000,
+            }],
+        };
+        MessageHead::new(&message).message(message.json.clone(), None, AHEAD)
+    }
+
+    #[test]
+    fn times_of_a_message_are_converted_to_those_of_this_machine() {
+        let message = arrived(3);
+        assert_eq!((message.sequence, message.frame_sequence), (7, 3));
+        assert_eq!(message.captured_ns, 4_000);
+        let hop = message.hops[0];
+        assert_eq!((hop.stage, hop.taken_ns, hop.emitted_ns), (2, 5_000, 6_000));
+        // Without a frame there is no time at which it was captured.
+        assert_eq!(arrived(0).captured_ns, 0);
+    }
+}
