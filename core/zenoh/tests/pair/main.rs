@@ -7,6 +7,7 @@ mod hostile;
 mod link;
 #[path = "../../../link/tests/processes/proxy.rs"]
 mod proxy;
+mod violations;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;

@@ -1,0 +1,159 @@
+//! A machine with a valid certificate that sends on a channel that is not its own.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use flowpipe_link::link::Link;
+use flowpipe_link::session::{Event, Settings};
+use flowpipe_link::transport::{Connection, Transport};
+use flowpipe_link::violation::Violation;
+
+use super::{LONG, address, certificates, pair};
+
+/// The channel of an edge from a stage of `rack`.
+const OWN: u32 = 1;
+/// That of an edge from a stage of another machine: `desk` receives nothing on it from `rack`.
+const OTHER: u32 = 2;
+const CHANNELS: u32 = 3;
+/// How many messages arrive before one is sent on the wrong channel.
+const GOOD: u64 = 20;
+/// Where an item has its channel: behind its kind, its number, the last one that has arrived, and its tag.
+const CHANNEL_PLACE: std::ops::Range<usize> = 18..22;
+
+/// What changes packets with messages on their way out, from some time on.
+#[derive(Clone)]
+struct Forger {
+    /// The channel that they get.
+    channel: u32,
+    has_begun: Arc<AtomicBool>,
+}
+
+struct Forging<T> {
+    inner: T,
+    forger: Forger,
+}
+
+struct ForgingConnection {
+    inner: Arc<dyn Connection>,
+    forger: Forger,
+}
+
+impl<T: Transport> Transport for Forging<T> {
+    fn connect(&mut self, wait: Duration) -> io::Result<Option<Arc<dyn Connection>>> {
+        let connection = self.inner.connect(wait)?;
+        Ok(connection.map(|inner| -> Arc<dyn Connection> {
+            let forger = self.forger.clone();
+            Arc::new(ForgingConnection { inner, forger })
+        }))
+    }
+}
+
+impl Connection for ForgingConnection {
+    fn send(&self, packet: &[u8]) -> io::Result<()> {
+        let mut packet = packet.to_vec();
+        // An item that is a part of a message.
+        let is_part = packet.first() == Some(&3) && packet.get(17).is_some_and(|tag| *tag <= 1);
+        if is_part && self.forger.has_begun.load(Ordering::SeqCst) {
+            packet[CHANNEL_PLACE].copy_from_slice(&self.forger.channel.to_le_bytes());
+        }
+        self.inner.send(&packet)
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        self.inner.flush()
+    }
+
+    fn receive(&self, packet: &mut Vec<u8>) -> io::Result<bool> {
+        self.inner.receive(packet)
+    }
+
+    fn close(&self) {
+        self.inner.close();
+    }
+}
+
+fn link(opens: bool, transport: impl Transport + 'static) -> Link {
+    let began = Instant::now();
+    let now = Arc::new(move || i64::try_from(began.elapsed().as_nanos()).unwrap());
+    // As in a run: a program that counts as dead learns that.
+    let settings = Settings {
+        keeps_peer: true,
+        ..Settings::new(opens, CHANNELS)
+    };
+    Link::start(settings, Box::new(transport), now).unwrap()
+}
+
+/// Sends messages on the own channel until the other end counts this one as dead.
+fn send_until_given_up(rack: &Link) {
+    let deadline = Instant::now() + LONG;
+    let mut number = 0_u64;
+    while Instant::now() < deadline {
+        let body = number.to_le_bytes().to_vec().into();
+        if rack.send(OWN, &body, Duration::from_millis(20)).is_ok() {
+            number += 1;
+        }
+        while let Some(event) = rack.next_event(Duration::ZERO) {
+            if event == Event::GivenUp {
+                return;
+            }
+        }
+    }
+    panic!("it is not given up");
+}
+
+/// Receives messages of `rack` until it counts as dead, and returns why. `forge` is set once some have come.
+fn receive_until_violation(desk: &Link, forge: &AtomicBool) -> Violation {
+    let deadline = Instant::now() + LONG;
+    let mut number = 0_u64;
+    while Instant::now() < deadline {
+        match desk.next_event(Duration::from_millis(100)) {
+            Some(Event::Message { id, body }) => {
+                assert_eq!((id.channel, &body[..]), (OWN, &number.to_le_bytes()[..]));
+                desk.take(OWN);
+                desk.done(id);
+                number += 1;
+                if number == GOOD {
+                    forge.store(true, Ordering::SeqCst);
+                }
+            }
+            Some(Event::Disconnected(Some(violation))) if violation.is_final() => {
+                let lost = desk.next_event(Duration::ZERO);
+                assert_eq!(lost, Some(Event::PeerLost));
+                assert!(number >= GOOD, "{number}: {violation}");
+                return violation;
+            }
+            _ => {}
+        }
+    }
+    panic!("it does not count as dead");
+}
+
+#[test]
+fn a_machine_that_sends_on_the_channel_of_another_one_counts_as_dead() {
+    for (channel, expected) in [
+        // Nothing was granted to it there.
+        (OTHER, Violation::Credit(OTHER)),
+        (1_000, Violation::Channel(1_000)),
+    ] {
+        let (created, address) = (certificates(), address());
+        let (desk, rack) = pair(&created, &address);
+        let has_begun: Arc<AtomicBool> = Arc::default();
+        let forger = Forger {
+            channel,
+            has_begun: has_begun.clone(),
+        };
+        let forging = Forging {
+            inner: rack,
+            forger,
+        };
+        let (desk, rack) = (link(false, desk), link(true, forging));
+        desk.receive_on(OWN, 64);
+        std::thread::scope(|scope| {
+            let sending = scope.spawn(|| send_until_given_up(&rack));
+            assert_eq!(receive_until_violation(&desk, &has_begun), expected);
+            sending.join().unwrap();
+        });
+    }
+}
