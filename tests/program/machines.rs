@@ -16,7 +16,19 @@ const LONGEST_END: Duration = Duration::from_secs(150);
 
 /// An address that nobody listens on.
 pub fn address() -> String {
-    format!("tcp/{}", free_address())
+    address_of("tcp")
+}
+
+/// The same, for this transport.
+pub fn address_of(transport: &str) -> String {
+    format!("{transport}/{}", free_address())
+}
+
+/// Creates the certificates of the machines of a file, if this transport needs them.
+pub fn create_certificates(file: &str, transport: &str) {
+    if transport == "tls" {
+        run(&["machine", "init", file]).expect(0);
+    }
 }
 
 /// The pipeline `pipelines/replay.toml` on two machines: `rack` runs these stages, and `desk` the others.

@@ -9,7 +9,7 @@ use flowpipe_tests::signals::send_signal;
 use flowpipe_tests::{Ran, flowpipe, pipeline, ready, run};
 use serde_json::Value;
 
-use crate::machines::{Machine, address};
+use crate::machines::{Machine, address, address_of, create_certificates};
 use crate::machines_silence::DEATH;
 use crate::screen::wait_for;
 
@@ -91,7 +91,13 @@ impl Numbers {
 
     /// Starts the three machines.
     fn start(&self) -> [Machine; 3] {
-        let file = self.file(Some(&address()));
+        self.start_over("tcp")
+    }
+
+    /// The same, connected by this transport.
+    fn start_over(&self, transport: &str) -> [Machine; 3] {
+        let file = self.file(Some(&address_of(transport)));
+        create_certificates(&file, transport);
         ["desk", "rack1", "rack2"].map(|machine| Machine::start(&file, machine))
     }
 
@@ -189,9 +195,10 @@ fn workers_on_other_machines_run_in_processes() {
 }
 
 /// One of two machines with workers is killed after so many messages. Returns how many it had.
-fn kill_after(messages: usize) -> usize {
+/// `transport`: what connects them.
+fn kill_after(transport: &str, messages: usize) -> usize {
     let numbers = Numbers::new(600, 0.004, "");
-    let [desk, mut rack1, rack2] = numbers.start();
+    let [desk, mut rack1, rack2] = numbers.start_over(transport);
     wait_for("messages", || {
         (numbers.written().len() >= messages).then_some(())
     });
@@ -224,14 +231,22 @@ fn kill_after(messages: usize) -> usize {
 
 #[test]
 fn a_machine_that_dies_loses_what_its_workers_have() {
-    assert!(kill_after(50) >= 1, "each of its workers has a message");
+    let lost = kill_after("tcp", 50);
+    assert!(lost >= 1, "each of its workers has a message");
+}
+
+#[test]
+fn a_machine_that_dies_loses_what_its_workers_have_over_tls_too() {
+    let lost = kill_after("tls", 50);
+    assert!(lost >= 1, "each of its workers has a message");
 }
 
 #[test]
 #[ignore = "takes minutes: `./x test full` runs it"]
 fn twenty_kills_of_machines_with_workers_lose_what_these_have() {
     let mut random = fastrand::Rng::with_seed(24);
-    let lost: usize = (0..20).map(|_| kill_after(random.usize(1..400))).sum();
+    let kills = (0..20).map(|_| kill_after("tcp", random.usize(1..400)));
+    let lost: usize = kills.sum();
     println!("20 kills lost {lost} messages");
     assert!(lost >= 20, "{lost} messages");
 }
