@@ -1,7 +1,7 @@
 //! A run on two machines is observed as one.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,10 @@ use flowpipe_recording::{Entry, Recording};
 use flowpipe_tests::{Ran, flowpipe, run};
 use serde_json::Value;
 
-use crate::machines::{Machine, free_address, on_two, without_end};
+use crate::browser::Browser;
+use crate::machines::{
+    Machine, address_of, create_certificates, free_address, on_two, without_end,
+};
 
 /// Starts a machine. `more`: more arguments.
 pub fn start(file: &str, machine: &str, more: &[&str]) -> Machine {
@@ -190,83 +193,133 @@ fn the_table_has_a_column_for_the_machine() {
     }
 }
 
-#[test]
-fn a_recording_of_one_machine_has_the_whole_run() {
-    let folder = tempfile::tempdir().unwrap();
-    let at = |name: &str| folder.path().join(name);
-    let alone = at("alone.mcap");
+/// Records a run on two machines, connected by this transport, of which `rack` runs these stages. `desk` observes it.
+/// `is_ahead`: whether its clock is ahead of that of `rack`, or behind. Returns the recording.
+fn record(folder: &Path, transport: &str, rack: &[&str], is_ahead: bool) -> PathBuf {
+    let file = on_two(folder, &address_of(transport), rack);
+    create_certificates(&file, transport);
+    let path = folder.join("run.mcap");
+    let args = ["-q", "--record", path.to_str().unwrap()];
+    let number = usize::from(!is_ahead);
+    let mut machines = [("desk", &args[..]), ("rack", &[])];
+    machines.rotate_left(number);
+    let mut started = machines.map(|(machine, more)| {
+        let started = start(&file, machine, more);
+        std::thread::sleep(LATER);
+        started
+    });
+    started.rotate_left(number);
+    let [desk, rack_ran] = started.map(|it| it.end().expect(0));
+    assert!(
+        desk.stderr.contains("recorded 55 messages, 11 pictures"),
+        "{desk:#?}"
+    );
+    let counts = "\non this machine: ";
+    assert!(desk.stdout.contains(counts), "{desk:#?}");
+    let set = "the clock is set to that of machine desk ± ";
+    let set = rack_ran.stderr.lines().find_map(|it| it.strip_prefix(set));
+    let error_ns = nanoseconds(set.unwrap_or_else(|| panic!("{rack_ran:#?}")));
+    assert!(error_ns < 100_000_000, "{rack_ran:#?}");
+    has_one_time_axis(&Recording::open(&path).unwrap(), error_ns);
+    path
+}
+
+/// Checks that no call began before the message that it took was emitted, up to the error of the clock.
+fn has_one_time_axis(recording: &Recording, error_ns: i64) {
+    let mut emitted = BTreeMap::new();
+    for call in recording.calls() {
+        for it in &call.emitted {
+            emitted.insert((call.stage.clone(), it.port.clone(), it.sequence), it.at_ns);
+        }
+    }
+    let mut taken = 0;
+    for call in recording.calls() {
+        let Some(took) = &call.took else { continue };
+        let key = (took.from.clone(), took.output.clone(), took.sequence);
+        let early = emitted[&key] - call.taken_ns;
+        assert!(early <= error_ns + SLACK_NS, "{early} {error_ns}: {call:?}");
+        taken += 1;
+    }
+    assert_eq!(taken, 44);
+}
+
+/// Checks a recording of such a run against one of a single machine, and its replay.
+fn has_the_whole_run(path: &Path, rack: &[&str]) {
+    let alone = path.with_file_name("alone.mcap");
     let ready = "pipelines/replay.toml";
     run(&["run", ready, "-q", "--record", alone.to_str().unwrap()]).expect(0);
     let alone = messages(&Recording::open(&alone).unwrap());
-    for (number, rack) in [vec!["vision", "solver"], vec!["frames", "planner"]]
-        .iter()
-        .enumerate()
-    {
-        let file = pipeline_with(folder.path(), rack);
-        let path = at(&format!("{number}.mcap"));
-        // The clock of the observer is ahead, or behind.
-        let args = ["-q", "--record", path.to_str().unwrap()];
-        let mut machines = [("desk", &args[..]), ("rack", &[])];
-        machines.rotate_left(number);
-        let mut started = machines.map(|(machine, more)| {
-            let started = start(&file, machine, more);
-            std::thread::sleep(LATER);
-            started
-        });
-        started.rotate_left(number);
-        let [desk, rack_ran] = started.map(|it| it.end().expect(0));
-        assert!(
-            desk.stderr.contains("recorded 55 messages, 11 pictures"),
-            "{desk:#?}"
-        );
-        let counts = "\non this machine: ";
-        assert!(desk.stdout.contains(counts), "{desk:#?}");
-        let set = "the clock is set to that of machine desk ± ";
-        let set = rack_ran.stderr.lines().find_map(|it| it.strip_prefix(set));
-        let error_ns = nanoseconds(set.unwrap_or_else(|| panic!("{rack_ran:#?}")));
-        assert!(error_ns < 100_000_000, "{rack_ran:#?}");
-        let recording = Recording::open(&path).unwrap();
-        assert!(!recording.is_cut_off());
-        assert_eq!(messages(&recording), alone, "{rack:?}");
-        for stage in &recording.about().stages {
-            let machine = match rack.contains(&stage.name.as_str()) {
-                true => "rack",
-                false => "desk",
-            };
-            assert_eq!(stage.machine.as_deref(), Some(machine), "{stage:?}");
-        }
-        // One time axis: no call began before the message that it took was emitted, up to the error of the clock.
-        let mut emitted = BTreeMap::new();
-        for call in recording.calls() {
-            for it in &call.emitted {
-                emitted.insert((call.stage.clone(), it.port.clone(), it.sequence), it.at_ns);
-            }
-        }
-        let mut taken = 0;
-        for call in recording.calls() {
-            let Some(took) = &call.took else { continue };
-            let key = (took.from.clone(), took.output.clone(), took.sequence);
-            let early = emitted[&key] - call.taken_ns;
-            assert!(early <= error_ns + SLACK_NS, "{early} {error_ns}: {call:?}");
-            taken += 1;
-        }
-        assert_eq!(taken, 44);
-        let text = path.to_str().unwrap();
-        let report = run(&["replay", text, "--json"]).expect(0).json();
-        let first = &report["report"]["stages"][0];
-        let machine = if number == 0 { "desk" } else { "rack" };
-        assert_eq!(
-            (&first["name"], &first["machine"]),
-            (&"frames".into(), &machine.into())
-        );
-        let replayed = run(&["replay", text, "--verify", "-q"]).expect(0);
-        assert!(
-            replayed
-                .stdout
-                .contains("44 messages: the same, byte for byte"),
-            "{replayed:#?}"
-        );
+    let recording = Recording::open(path).unwrap();
+    assert!(!recording.is_cut_off());
+    assert_eq!(messages(&recording), alone, "{rack:?}");
+    for stage in &recording.about().stages {
+        let machine = machine_of(&stage.name, rack);
+        assert_eq!(stage.machine.as_deref(), Some(machine), "{stage:?}");
     }
+    let text = path.to_str().unwrap();
+    let report = run(&["replay", text, "--json"]).expect(0).json();
+    let first = &report["report"]["stages"][0];
+    let machine = machine_of("frames", rack);
+    assert_eq!(
+        (&first["name"], &first["machine"]),
+        (&"frames".into(), &machine.into())
+    );
+    let replayed = run(&["replay", text, "--verify", "-q"]).expect(0);
+    assert!(
+        replayed
+            .stdout
+            .contains("44 messages: the same, byte for byte"),
+        "{replayed:#?}"
+    );
+}
+
+/// The machine of a stage, where `rack` runs these.
+fn machine_of(stage: &str, rack: &[&str]) -> &'static str {
+    match rack.contains(&stage) {
+        true => "rack",
+        false => "desk",
+    }
+}
+
+/// Checks that the page of a recording of such a run names the machine of each stage.
+fn page_names_machines(browser: &mut Browser, path: &Path, rack: &[&str]) {
+    run(&["report", path.to_str().unwrap()]).expect(0);
+    browser.open(&path.with_extension("html"));
+    browser.wait_for("document.documentElement.dataset.ready === 'true'");
+    let texts = |browser: &mut Browser, selector: &str| -> Vec<String> {
+        let all =
+            format!("[...document.querySelectorAll('{selector}')].map((it) => it.textContent)");
+        serde_json::from_value(browser.value(&all)).unwrap()
+    };
+    // Each line begins with the name of its stage.
+    for selector in ["#stages-body th[scope=row]", "#pipeline-body .head"] {
+        let lines = texts(browser, selector);
+        for stage in ["frames", "vision", "solver", "planner", "actuator"] {
+            let line = lines.iter().find(|line| line.starts_with(stage));
+            let line = line.unwrap_or_else(|| panic!("{stage}: {lines:?}"));
+            let machine = machine_of(stage, rack);
+            assert!(line.contains(&format!(" on {machine}")), "{line}");
+        }
+    }
+}
+
+#[test]
+fn a_recording_of_one_machine_has_the_whole_run() {
+    let mut browser = Browser::start();
+    for (rack, is_ahead) in [(["vision", "solver"], true), (["frames", "planner"], false)] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = record(folder.path(), "tcp", &rack, is_ahead);
+        has_the_whole_run(&path, &rack);
+        page_names_machines(&mut browser, &path, &rack);
+    }
+}
+
+#[test]
+fn a_recording_of_one_machine_has_the_whole_run_over_tls_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let rack = ["vision", "solver"];
+    let path = record(folder.path(), "tls", &rack, true);
+    has_the_whole_run(&path, &rack);
 }
 
 #[test]
