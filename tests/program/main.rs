@@ -66,6 +66,8 @@ mod any_schema;
 #[cfg(unix)]
 mod batches;
 #[cfg(unix)]
+mod batches_generated;
+#[cfg(unix)]
 mod batches_hostile;
 #[cfg(target_os = "linux")]
 mod batches_hostile_chunks;
