@@ -50,8 +50,6 @@ use crate::{installed_facts, transports};
 const START_TIMEOUT: Duration = Duration::from_secs(600);
 /// How often a caller is called back while the connections to the others are closed, which takes a moment.
 const END_INTERVAL: Duration = Duration::from_millis(1);
-/// A machine that is apart from this one for so long counts as dead.
-const RECONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The other machines of a run, which are ready to start.
 pub struct OtherMachines {
@@ -362,7 +360,8 @@ impl OtherMachines {
                 idle: cycles.idle_machines(),
                 observations: self.observations.clone(),
             });
-            let bridge = Bridge::start(link, own_ends, RECONNECT_TIMEOUT, notice);
+            let timeout = machines.reconnect_timeout(self.own, peer);
+            let bridge = Bridge::start(link, own_ends, timeout, notice);
             bridges.insert(peer, bridge.map_err(Failure::from)?);
         }
         Ok(Bridges {

@@ -180,6 +180,7 @@ mod tests {
             listen: None,
             connect: None,
             certificates: "keys".to_owned(),
+            reconnect_timeout: Machine::DEFAULT_RECONNECT_TIMEOUT,
         };
         for error in [
             io::Error::from(io::ErrorKind::AddrInUse),
@@ -200,6 +201,7 @@ mod tests {
             listen: None,
             connect: None,
             certificates: "keys".to_owned(),
+            reconnect_timeout: Machine::DEFAULT_RECONNECT_TIMEOUT,
         };
         for (_, reason) in abi::REASONS {
             let failure = failed(&machine, None, TransportError::of(reason, "it is wrong"));

@@ -69,6 +69,9 @@ pub struct Machine {
     pub connect: Option<Address>,
     /// The folder with its certificate, for encrypted connections.
     pub certificates: String,
+    /// For how long a broken connection with it is waited for, before it counts as dead:
+    /// [`Machines::reconnect_timeout`].
+    pub reconnect_timeout: Duration,
 }
 
 /// An address of a machine.
@@ -224,6 +227,8 @@ pub enum OnStop {
 impl Machine {
     /// The default of [`Self::certificates`].
     pub const DEFAULT_CERTIFICATES: &str = "certificates";
+    /// The default of [`Self::reconnect_timeout`].
+    pub const DEFAULT_RECONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 }
 
 impl fmt::Display for Address {
@@ -244,6 +249,15 @@ impl Machines {
     #[must_use]
     pub fn find(&self, name: &str) -> Option<usize> {
         self.all.iter().position(|machine| machine.name == name)
+    }
+
+    /// For how long two machines wait for a broken connection between them, before each counts as dead for the other one:
+    /// the longer time of both.
+    #[must_use]
+    pub fn reconnect_timeout(&self, one: usize, other: usize) -> Duration {
+        let both = [one, other].into_iter();
+        let times = both.filter_map(|it| Some(self.all.get(it)?.reconnect_timeout));
+        times.max().unwrap_or(Machine::DEFAULT_RECONNECT_TIMEOUT)
     }
 
     /// Whether the first of two machines opens their connections; the other one listens. `None`: neither listens.

@@ -40,6 +40,14 @@ pub fn read(path_name: &str, text: &str) -> Result<BatchMachines, Vec<ConfigErro
     keys.keys.retain(|key| key.row.name == MACHINES);
     let mut written = Written::default();
     keys.read(&mut written, "a file of machines", &root, &mut findings);
+    // Batches have limits of their own, and lose nothing with a worker.
+    for time in written
+        .machines
+        .iter()
+        .filter_map(|it| it.reconnect_timeout.as_ref())
+    {
+        findings.report(&time.span(), Problem::ReconnectWithoutPipeline);
+    }
     let machines = written.machines.iter();
     let machines = Machines {
         all: machines
@@ -132,6 +140,13 @@ mod tests {
             (
                 format!("{listens}[machines.ca]\n"),
                 vec!["4:11: no machine can have the name of the authority of certificates"],
+            ),
+            (
+                format!("{listens}reconnect_ms = 60000\n[machines.b]\nreconnect_ms = 0\n"),
+                vec![
+                    "4:16: `reconnect_ms` is for pipelines, and a file of machines has none",
+                    "6:16: a connection is waited for 1000 to 86400000 milliseconds, not 0",
+                ],
             ),
             (
                 "[machines.a]\nlisten = \"tcp/1.2.3.4:5\"\n[machines.b]\nlisen = 1\n".to_owned(),

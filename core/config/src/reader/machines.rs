@@ -167,11 +167,14 @@ pub(super) fn machine(written: &WrittenMachine, findings: &mut Findings) -> Mach
     let connect = address(written.connect.as_ref(), findings);
     check_ends(written, listen.as_ref(), connect.as_ref(), findings);
     let certificates = written.certificates.clone();
+    let reconnect_timeout = written.reconnect_timeout.as_ref();
     Machine {
         name: written.name.get_ref().clone(),
         connect: connect.or_else(|| listen.clone()),
         listen,
         certificates: certificates.unwrap_or_else(|| Machine::DEFAULT_CERTIFICATES.to_owned()),
+        reconnect_timeout: reconnect_timeout
+            .map_or(Machine::DEFAULT_RECONNECT_TIMEOUT, |it| *it.get_ref()),
     }
 }
 

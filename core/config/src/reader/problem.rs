@@ -18,6 +18,10 @@ pub const MAX_CAPACITY: usize = 65_536;
 pub const MAX_TESTS: usize = 1_000;
 /// The most restarts of a stage in a row.
 pub const MAX_RESTARTS: u32 = 1_000_000;
+/// The shortest time for which a broken connection with a machine is waited for, in milliseconds.
+pub const MIN_RECONNECT_MS: u64 = 1_000;
+/// The longest such time: a day.
+pub const MAX_RECONNECT_MS: u64 = 86_400_000;
 
 /// An error. `Display` is the message; [`Problem::help`] is the advice.
 ///
@@ -130,6 +134,12 @@ pub enum Problem {
     BadMachineName { name: String },
     #[error("no machine can have the name of the authority of certificates")]
     MachineOfAuthority,
+    #[error(
+        "a connection is waited for {MIN_RECONNECT_MS} to {MAX_RECONNECT_MS} milliseconds, not {found}"
+    )]
+    BadReconnect { found: String },
+    #[error("`reconnect_ms` is for pipelines, and a file of machines has none")]
+    ReconnectWithoutPipeline,
     #[error("{address:?} is no address of a machine")]
     BadAddress { address: String },
     #[error("a machine listens and is reached by one protocol")]
@@ -369,6 +379,9 @@ impl Problem {
                 "letters of ASCII, digits, `-` and `_` make a name, at most 128 bytes of them"
             }
             Self::MachineOfAuthority => "its files would be ca.pem and ca.key: choose another name",
+            Self::ReconnectWithoutPipeline => {
+                "leave it out: what a disconnected worker has is given to others, and it may come back"
+            }
             Self::BadAddress { .. } => {
                 "between machines \"tls/HOST:PORT\", on one machine also \"tcp/127.0.0.1:7447\""
             }

@@ -204,6 +204,44 @@ fn distributed_stages_belong_to_the_machine_that_they_receive_from() {
 }
 
 #[test]
+fn of_two_machines_the_longer_time_for_a_connection_counts() {
+    let file = |time: &str| {
+        let stage = |name: &str, rest: &str| {
+            format!("[stages.{name}]\nmachine = \"{name}\"\nplugin = {rest}\n")
+        };
+        [
+            "[machines.a]\nlisten = \"tcp/127.0.0.1:7447\"\n".to_owned(),
+            format!("[machines.b]\nreconnect_ms = {time}\n[machines.c]\nreconnect_ms = 1000\n"),
+            stage("a", "\"capture-screen\""),
+            stage("b", "\"vision-opencv\"\nfrom = \"a\""),
+            stage("c", "\"vision-opencv\"\nfrom = \"a\""),
+        ]
+        .concat()
+    };
+    for (time, of_both) in [
+        ("1000", Duration::from_secs(10)),
+        ("9_999", Duration::from_secs(10)),
+        ("10_001", Duration::from_millis(10_001)),
+        ("86400000", Duration::from_secs(24 * 60 * 60)),
+    ] {
+        let machines = read("x.toml", &file(time), &plugins()).unwrap().machines;
+        assert_eq!(machines.reconnect_timeout(0, 1), of_both, "{time}");
+        assert_eq!(machines.reconnect_timeout(1, 0), of_both, "{time}");
+        // The default is longer than what the other one has.
+        assert_eq!(machines.reconnect_timeout(0, 2), Duration::from_secs(10));
+    }
+    for time in ["0", "999", "86400001", "-1000", "99999999999999999999"] {
+        let errors = read("x.toml", &file(time), &plugins()).unwrap_err();
+        let errors: Vec<_> = errors.iter().map(ToString::to_string).collect();
+        let expected = format!(
+            "x.toml:4:16: a connection is waited for 1000 to 86400000 milliseconds, not {time}"
+        );
+        assert!(errors[0].starts_with(&expected), "{errors:?}");
+        assert_eq!(errors.len(), 1, "{errors:?}");
+    }
+}
+
+#[test]
 fn errors_in_groups() {
     check("syntax", cases::SYNTAX);
     check("keys_and_values", cases::KEYS_AND_VALUES);

@@ -18,6 +18,7 @@ fn pipeline(count: u64) -> Builder {
         listen: None,
         connect: None,
         certificates: String::new(),
+        reconnect_timeout: LONG,
     };
     pipeline.0.machines = Machines {
         all: vec![machine("desk"), machine("rack")],

@@ -422,6 +422,19 @@ machine = "desk"
 plugin = "vision-opencv"
 from = "screen"
 machine = "rack"
+#:: times for which connections are waited for
+[machines.desk]
+listen = "tcp/127.0.0.1:7447"
+reconnect_ms = 999
+[machines.rack]
+reconnect_ms = "1m"
+[stages.screen]
+plugin = "capture-screen"
+machine = "desk"
+[stages.vision]
+plugin = "vision-opencv"
+from = "screen"
+machine = "rack"
 #:: nobody listens
 [machines.desk]
 [machines.rack]

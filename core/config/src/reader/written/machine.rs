@@ -1,15 +1,17 @@
 //! `[machines.NAME]`.
 
+use std::time::Duration;
+
 use serde_json::json;
 use toml::Spanned;
 use toml::de::DeValue;
 
 use crate::pipeline::Machine;
 use crate::reader::error::Findings;
-use crate::reader::problem::{LONGEST_STAGE_NAME, Problem};
+use crate::reader::problem::{LONGEST_STAGE_NAME, MAX_RECONNECT_MS, MIN_RECONNECT_MS, Problem};
 use crate::reader::source::Span;
 use crate::reader::table::{DefaultValue, Key, Row, Table, a_text};
-use crate::reader::values::{table, text};
+use crate::reader::values::{reconnect_ms, table, text};
 
 /// A machine.
 pub(crate) struct WrittenMachine {
@@ -17,6 +19,7 @@ pub(crate) struct WrittenMachine {
     pub listen: Option<Spanned<String>>,
     pub connect: Option<Spanned<String>>,
     pub certificates: Option<String>,
+    pub reconnect_timeout: Option<Spanned<Duration>>,
 }
 
 /// The keys.
@@ -58,6 +61,25 @@ pub(crate) fn keys<'a, 't>() -> Table<'a, 't, WrittenMachine> {
                     machine.certificates = folder.map(Spanned::into_inner);
                 },
             },
+            Key {
+                row: Row {
+                    name: "reconnect_ms",
+                    doc: "For how many milliseconds a broken connection with the machine is waited for, before it counts as dead. Of two machines, the longer time counts.",
+                    default: DefaultValue::Value(json!(
+                        Machine::DEFAULT_RECONNECT_TIMEOUT.as_millis() as u64
+                    )),
+                    schema: || {
+                        json!({
+                            "type": "integer",
+                            "minimum": MIN_RECONNECT_MS,
+                            "maximum": MAX_RECONNECT_MS,
+                        })
+                    },
+                },
+                read: |machine, entry, findings| {
+                    machine.reconnect_timeout = reconnect_ms(entry.value, findings);
+                },
+            },
         ],
     }
 }
@@ -83,6 +105,7 @@ pub(super) fn read(
         listen: None,
         connect: None,
         certificates: None,
+        reconnect_timeout: None,
     };
     let place = format!("machine `{name}`");
     keys().read(&mut machine, &place, entries, findings);
