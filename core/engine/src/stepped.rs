@@ -22,6 +22,7 @@ use flowpipe_sync::lock;
 
 use crate::check::Judgement;
 use crate::edge::Item;
+use crate::edge::held_receipt::HeldReceipt;
 use crate::run::journal::Journal;
 use crate::run::outcome::{Done, Outcome};
 use crate::run::plan::Plan;
@@ -521,9 +522,9 @@ fn race(stage: &Stage, workers: &mut [Worker], work: Work) -> Option<String> {
     }
     let winner = race.winner();
     if let Some(weak) = race.close() {
-        let watch = Watch::default();
+        let (watch, none) = (Watch::default(), HeldReceipt::default());
         for (port, message) in weak.answers {
-            stage.send(&watch, port, message, None, None, &Journal::default());
+            stage.send(&watch, port, message, &none, None, &Journal::default());
         }
         return None;
     }

@@ -1,13 +1,16 @@
 //! The current call of one worker, as the watchdog sees it.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use flowpipe_config::pipeline::PortRef;
 use flowpipe_host::message::Message;
 use flowpipe_host::run::StageProcess;
 use flowpipe_sync::calls::{CallNumber, Calls};
+use flowpipe_sync::lock;
+
+use crate::edge::held_receipt::{HeldReceipt, ReceiptReleaser};
 
 /// The state of a worker: one plugin instance on one thread. The thread writes it around each `process` call, the
 /// control thread reads it. Both may end the call: the thread by returning, the control thread by abandoning the
@@ -30,6 +33,8 @@ pub(crate) struct Watch {
     frame: AtomicU64,
     /// The processes of isolated plugins, to which cancellations are passed.
     processes: OnceLock<Vec<Arc<dyn StageProcess>>>,
+    /// Of the last call that held a receipt.
+    receipt: Mutex<ReceiptReleaser>,
 }
 
 /// The bits of a reason in [`Watch::cancelled`].
@@ -112,6 +117,20 @@ impl Watch {
     /// Abandons the worker. False: its call has returned meanwhile.
     pub(crate) fn abandon(&self, call: CallNumber) -> bool {
         self.calls.abandon(call)
+    }
+
+    /// The next call holds this receipt, which an abandoned worker would keep for ever.
+    pub(crate) fn note_receipt(&self, receipt: &HeldReceipt) {
+        // Most messages have none, and calls are many. The receipt of an earlier call is gone.
+        if let Some(releaser) = receipt.releaser() {
+            *lock(&self.receipt) = releaser;
+        }
+    }
+
+    /// Releases the receipt of the call in which the worker was abandoned. No lock may be held.
+    pub(crate) fn release_receipt(&self) {
+        let releaser = std::mem::take(&mut *lock(&self.receipt));
+        releaser.release();
     }
 
     pub(crate) fn is_abandoned(&self) -> bool {

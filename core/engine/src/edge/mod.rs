@@ -11,6 +11,7 @@ pub(crate) mod counters;
 pub(crate) mod cycle;
 pub(crate) mod fed_input;
 pub(crate) mod gate;
+pub(crate) mod held_receipt;
 pub(crate) mod inputs;
 pub(crate) mod outputs;
 

@@ -18,7 +18,7 @@ use flowpipe_recording::{LATEST_TIME, entry};
 use flowpipe_sync::calls::CallNumber;
 
 use crate::check::Judgement;
-use crate::edge::Receipt;
+use crate::edge::held_receipt::HeldReceipt;
 use crate::run::journal;
 use crate::run::journal::Journal;
 use crate::run::order::Turn;
@@ -37,7 +37,7 @@ pub(crate) struct Context<'a> {
     /// The message being processed.
     pub parent: Option<&'a Message>,
     /// What its answers keep.
-    pub receipt: Option<&'a Receipt>,
+    pub receipt: &'a HeldReceipt,
     /// The frame being processed; at the end of the stream, that of the last message.
     pub descent: &'a Descent,
     /// When the message was taken, or the call started.

@@ -329,6 +329,8 @@ impl Control {
             can_create,
             problem,
         });
+        // After the report that its message is lost. In a race this releases nothing: the driver does.
+        watch.release_receipt();
     }
 
     /// Handles that the thread that requested a pause has panicked.

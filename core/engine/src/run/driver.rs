@@ -185,7 +185,10 @@ impl Driver {
                 other => self.report_late(other),
             }
         }
-        self.conclude(&race, outcomes)
+        let control = self.conclude(&race, outcomes);
+        // A contestant that hangs keeps the race, and emits nothing more for it.
+        race.work.receipt.release();
+        control
     }
 
     /// Reports the call of a contestant that finished after its race was over.
@@ -349,7 +352,7 @@ impl Driver {
                         &self.watch,
                         port,
                         message,
-                        race.work.receipt.as_ref(),
+                        &race.work.receipt,
                         None,
                         &journal,
                     );

@@ -11,6 +11,7 @@ use flowpipe_host::run::Mode;
 use flowpipe_recording::entry::Event;
 
 use crate::edge::fed_input::InputPort;
+use crate::edge::held_receipt::HeldReceipt;
 use crate::run::exit::WorkerExit;
 use crate::run::outcome::Outcome;
 use crate::run::replay::{CallGuard, Fetched, Replay};
@@ -93,7 +94,7 @@ pub(crate) fn run(
         let work = Work {
             event,
             message: message.map(|message| (port, message)),
-            receipt: None,
+            receipt: HeldReceipt::default(),
             descent,
             taken_ns: call.taken_ns,
             ticket: None,

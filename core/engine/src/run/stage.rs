@@ -18,11 +18,12 @@ use flowpipe_sync::lock;
 use flowpipe_sync::tickets::Ticket;
 
 use crate::check::SchemaChecks;
+use crate::edge::Item;
 use crate::edge::fed_input::{self, FedInputs, InputPort};
 use crate::edge::gate::Gate;
+use crate::edge::held_receipt::HeldReceipt;
 use crate::edge::inputs::Inputs;
 use crate::edge::outputs::{OutPort, Outputs, Sending};
-use crate::edge::{Item, Receipt};
 use crate::report::times::Times;
 use crate::run::counts::{ContestantCounts, StageCounts};
 use crate::run::distributed::RemoteWorkers;
@@ -305,7 +306,7 @@ impl Stage {
         watch: &Watch,
         port: usize,
         mut message: Message,
-        receipt: Option<&Receipt>,
+        receipt: &HeldReceipt,
         number: Option<u64>,
         journal: &Journal,
     ) -> abi::Status {
@@ -314,6 +315,10 @@ impl Stage {
         if watch.is_abandoned() {
             return abi::STOPPED;
         }
+        // A race that is decided has released it. Its winner may have been abandoned since the check above.
+        let Ok(receipt) = receipt.share() else {
+            return abi::STOPPED;
+        };
         let Some(output) = outputs.port(port) else {
             return abi::STOPPED;
         };
@@ -332,7 +337,6 @@ impl Stage {
             replay.keep(message);
             return abi::OK;
         }
-        let receipt = receipt.cloned();
         let item = Item { message, receipt };
         if output.send(item, &TimedSender { stage: self, watch }) {
             abi::OK

@@ -8,7 +8,8 @@ use flowpipe_host::problem::MessageId;
 use flowpipe_recording::entry::Event;
 use flowpipe_sync::tickets::Ticket;
 
-use crate::edge::{Item, Receipt};
+use crate::edge::Item;
+use crate::edge::held_receipt::HeldReceipt;
 use crate::run::stage::Stage;
 
 /// The work of one call.
@@ -18,7 +19,7 @@ pub(crate) struct Work {
     /// The message and its input port.
     pub message: Option<(usize, Arc<Message>)>,
     /// What its answers keep.
-    pub receipt: Option<Receipt>,
+    pub receipt: HeldReceipt,
     /// The frame that the work descends from.
     pub descent: Descent,
     /// When it was taken from the queue.
@@ -34,7 +35,7 @@ impl Work {
         Self {
             event: abi::EVENT_MESSAGE,
             message: Some((port, message)),
-            receipt,
+            receipt: HeldReceipt::new(receipt),
             descent,
             taken_ns: now,
             ticket: None,
@@ -46,7 +47,7 @@ impl Work {
         Self {
             event,
             message: None,
-            receipt: None,
+            receipt: HeldReceipt::default(),
             descent,
             taken_ns: now,
             ticket: None,

@@ -138,6 +138,10 @@ impl Worker {
             Some(_) => stage.run.now(),
             None => work.taken_ns,
         };
+        // In a race, the other contestants may still need it: the driver releases it.
+        if entrant.is_none() {
+            self.watch.note_receipt(&work.receipt);
+        }
         let call = self.watch.begin(since, parent);
         let context = Context {
             stage,
@@ -145,7 +149,7 @@ impl Worker {
             watch: &self.watch,
             call,
             parent: parent.map(|(_, message)| message),
-            receipt: work.receipt.as_ref(),
+            receipt: &work.receipt,
             descent: &work.descent,
             taken_ns: work.taken_ns,
             turn: stage.turn(work),

@@ -2,17 +2,18 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use flowpipe_abi as abi;
-use flowpipe_config::pipeline::{PortRef, WhenFull};
+use flowpipe_config::pipeline::{OnError, PortRef, WhenFull};
 use flowpipe_engine::report::Report;
 use flowpipe_engine::run::remote::{
-    ArrivedMessage, Delivery, IncomingEdge, OutgoingEdge, RemoteEnds, Taken,
+    ArrivedMessage, Delivery, IncomingEdge, OutgoingEdge, Receipt, RemoteEnds, Taken,
 };
 use flowpipe_engine::run::{ChangeError, Options, Run, RunHandle};
 use flowpipe_host::frame::Shape;
 use flowpipe_host::message::Message;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::common::{Builder, Watcher, catalogue, edges_add_up, finish, queue, seen, until};
 
@@ -328,4 +329,55 @@ fn unknown_stages_are_refused_and_runs_stay_as_they_are() {
     let (run, _ends, _) = start(&pipeline, &[0]);
     let refused = run.change(pipeline.0, catalogue());
     assert!(matches!(refused, Err(ChangeError::Machines)), "{refused:?}");
+}
+
+/// A stage of which a plugin hangs gets messages of another machine, one after the other: each when the one before is
+/// finished.
+fn all_are_finished(plugins: &[(&str, Value)]) -> Report {
+    const COUNT: u64 = 3;
+    const SHORT: Duration = Duration::from_millis(300);
+    let mut pipeline = Builder::new();
+    let source = pipeline.stage("source", json!({ "count": COUNT }));
+    let stage = pipeline.race(plugins);
+    pipeline.join(source, stage);
+    let it = &mut pipeline.0.stages[stage];
+    it.on_error = OnError::Skip;
+    it.watchdog = SHORT;
+    // A race abandons those that do not notice that another one has answered.
+    it.timeout = (plugins.len() == 1).then_some(SHORT);
+    let (run, ends, _) = start(&pipeline, &[source]);
+    let take = || match ends.outgoing[0].take() {
+        Taken::Message(message, _) => arrived(&message),
+        other => panic!("{other:?}"),
+    };
+    let messages: Vec<_> = (0..COUNT).map(|_| take()).collect();
+    drop(ends);
+    drop(finish(run));
+    let (run, mut ends, _) = start(&pipeline, &[stage]);
+    let mut edge = ends.incoming.remove(0);
+    for message in messages {
+        let receipt: Receipt = Arc::new(());
+        let unfinished = Arc::downgrade(&receipt);
+        assert_eq!(edge.accept(message, Some(receipt)), Ok(Delivery::Queued));
+        until("it is finished", || unfinished.strong_count() == 0);
+    }
+    drop((edge, ends));
+    finish(run)
+}
+
+#[test]
+fn the_message_of_a_call_that_is_abandoned_is_finished() {
+    let report = all_are_finished(&[("act", json!({ "do": "hang", "on": 2 }))]);
+    assert_eq!(report.failure, None);
+    assert_eq!(report.stages[1].abandoned, 1);
+}
+
+#[test]
+fn a_loser_that_hangs_does_not_keep_the_message_of_its_race() {
+    // Slow, so that the other one takes a message too, also on a busy machine.
+    let answers = ("pass", json!({ "delay_us": 100_000 }));
+    let report = all_are_finished(&[("act", json!({ "do": "hang" })), answers]);
+    assert_eq!(report.failure, None);
+    assert_eq!(report.stages[1].contestants[1].won, 3);
+    assert!(report.stages[1].abandoned >= 1);
 }

@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 use super::Shared;
 use crate::control;
 
-/// How long a machine whose run is over waits until what it has received is finished. A plugin that hangs keeps its message.
+/// How long a machine whose run is over waits until what it has received is finished. What descends from it may wait for a
+/// broken connection.
 const FINISH_TIMEOUT: Duration = Duration::from_secs(2);
 /// How often it checks that.
 const FINISH_CHECK: Duration = Duration::from_millis(1);

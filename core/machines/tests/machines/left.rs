@@ -145,7 +145,7 @@ fn a_machine_whose_plugin_hangs_leaves_nothing() {
     stage.timeout = Some(short);
     stage.watchdog = short;
     stage.on_error = OnError::Skip;
-    // The call that never returns keeps its message, which this machine reports itself.
+    // The call that never returns loses its message, which its machine reports itself.
     let report = without_events(&pipeline);
     assert_eq!(report.stages[1].abandoned, 1);
     assert_eq!(report.stages[2].received, COUNT - 1);

@@ -1,23 +1,27 @@
 //! Cycles whose stages are on two machines end when all their messages are processed.
 
+use flowpipe_config::pipeline::OnError;
 use flowpipe_engine::run::Stopper;
+use serde_json::Value;
 
 use super::*;
 
 /// The machines of the stages: the source, the one that counts down, the one on the way back, the sink.
 const DIVISIONS: [[usize; 4]; 4] = [[0, 0, 1, 0], [0, 1, 0, 0], [0, 1, 1, 0], [1, 0, 1, 0]];
 pub const COUNT: u64 = 40;
+/// How many numbers go round where a plugin hangs.
+const FEW: u64 = 6;
 
 pub fn cycle(when_full: WhenFull) -> Builder {
-    cycle_of(json!({ "count": COUNT }), when_full)
+    cycle_of(json!({ "count": COUNT }), &[("pass", json!({}))], when_full)
 }
 
-/// `source`: the config of its source.
-fn cycle_of(source: serde_json::Value, when_full: WhenFull) -> Builder {
+/// `source`: the config of its source. `way_back`: the plugins of its way back.
+fn cycle_of(source: Value, way_back: &[(&str, Value)], when_full: WhenFull) -> Builder {
     let mut pipeline = Builder::new();
     let source = pipeline.stage("source", source);
     let counter = pipeline.stage("count-down", json!({}));
-    let way_back = pipeline.stage("pass", json!({}));
+    let way_back = pipeline.race(way_back);
     let sink = pipeline.stage("pass", json!({}));
     pipeline.join(source, counter);
     let large = queue(1000, WhenFull::DropOldest);
@@ -32,7 +36,13 @@ impl Running {
     /// the connection was lost.
     fn end_with_cycles(self) -> (Report, Arc<Watcher>, usize) {
         let mut has_sent = false;
+        let began = Instant::now();
         while !self.run.is_over() {
+            assert!(
+                began.elapsed() < 4 * LONG,
+                "stuck: {:#?}",
+                self.run.progress()
+            );
             for cycle in &self.cycles {
                 has_sent = has_sent || cycle.is_idle() && self.bridge.send_idle(cycle.index());
                 let other = BridgeEvent::Idle {
@@ -55,6 +65,7 @@ fn ends(division: [usize; 4], when_full: WhenFull, cuts: usize) {
         // Until all cuts are done: each number goes round more often.
         _ => cycle_of(
             json!({ "count": WITHOUT_END, "delay_us": 5_000 }),
+            &[("pass", json!({}))],
             when_full,
         ),
     };
@@ -111,4 +122,46 @@ fn cuts_do_not_end_a_cycle() {
     for division in DIVISIONS {
         ends(division, WhenFull::Block, 5);
     }
+}
+
+/// Runs a cycle whose way back is on another machine, where a plugin hangs. Returns how many numbers went round until
+/// nothing was left, and how many plugins were abandoned.
+fn end_despite_hang(way_back: &[(&str, Value)]) -> (usize, u64) {
+    const SHORT: Duration = Duration::from_millis(500);
+    let source = json!({ "count": FEW });
+    let mut pipeline = cycle_of(source, way_back, WhenFull::Block);
+    let stage = &mut pipeline.0.stages[2];
+    stage.on_error = OnError::Skip;
+    stage.watchdog = SHORT;
+    // A race abandons those that do not notice that another one has answered.
+    stage.timeout = (way_back.len() == 1).then_some(SHORT);
+    let machines = machines(4, None);
+    for agreed in agree(&machines, [facts(), facts()]) {
+        agreed.unwrap();
+    }
+    let [desk, rack] = machines;
+    let desk = desk.start(&pipeline, &[0, 1, 3], LONG);
+    let rack = rack.start(&pipeline, &[2], LONG);
+    let rack = std::thread::spawn(move || rack.end_with_cycles());
+    let (report, watcher, _) = desk.end_with_cycles();
+    let (other_report, ..) = rack.join().unwrap();
+    assert_eq!((&report.failure, &other_report.failure), (&None, &None));
+    (watcher.from(3).len(), other_report.stages[2].abandoned)
+}
+
+#[test]
+fn a_cycle_ends_although_a_plugin_hangs_on_the_other_machine() {
+    let hangs = ("act", json!({ "do": "hang", "on": 5 }));
+    // One number is lost.
+    assert_eq!(end_despite_hang(&[hangs]), (FEW as usize - 1, 1));
+}
+
+#[test]
+fn a_cycle_ends_although_a_plugin_hangs_in_a_race_on_the_other_machine() {
+    // Slow, so that the other one takes a message too, also on a busy machine.
+    let answers = ("pass", json!({ "delay_us": 50_000 }));
+    let hangs = ("act", json!({ "do": "hang" }));
+    let (numbers, abandoned) = end_despite_hang(&[hangs, answers]);
+    assert_eq!(numbers, FEW as usize);
+    assert!(abandoned >= 1);
 }
