@@ -16,7 +16,7 @@ use crate::screen::wait_for;
 const SILENCE: Duration = Duration::from_secs(4);
 /// After ten seconds without a connection, which is closed after three seconds of silence, a machine counts as dead.
 pub const DEATH: Duration = Duration::from_secs(15);
-/// Longer than silence closes a connection, and shorter than a machine without a `reconnect_ms` is waited for.
+/// Longer than silence closes a connection, and shorter than a machine without a `reconnect_timeout` is waited for.
 const SHORTER_THAN_DEATH: Duration = Duration::from_secs(8);
 
 /// Numbers from `desk` to `rack` and back; `desk` connects to this address.
@@ -29,11 +29,11 @@ fn through(folder: &Path, log: &Path, listen: SocketAddr, connect: SocketAddr) -
 }
 
 /// Gives the machine of a file the key.
-fn set_reconnect_ms(file: &str, machine: &str, time: u64) {
+fn set_reconnect_timeout(file: &str, machine: &str, time: &str) {
     let text = std::fs::read_to_string(file).unwrap();
     let table = format!("[machines.{machine}]\n");
     assert!(text.contains(&table), "{text}");
-    let with_key = format!("{table}reconnect_ms = {time}\n");
+    let with_key = format!("{table}reconnect_timeout = {time:?}\n");
     std::fs::write(file, text.replace(&table, &with_key)).unwrap();
 }
 
@@ -88,7 +88,7 @@ fn a_machine_with_a_long_time_to_reconnect_comes_back() {
     let proxy = Proxy::start(listen);
     let file = through(folder.path(), &log, listen, proxy.address);
     // The other one has the default: the longer time counts.
-    set_reconnect_ms(&file, "desk", 60_000);
+    set_reconnect_timeout(&file, "desk", "1m");
     let (desk, rack) = (Machine::start(&file, "desk"), Machine::start(&file, "rack"));
     more_arrive(&log);
     // Neither can connect while one direction is silent, for about twelve seconds after the connection is closed.
@@ -105,7 +105,7 @@ fn a_machine_with_a_short_time_to_reconnect_is_given_up() {
     let proxy = Proxy::start(listen);
     let file = through(folder.path(), &log, listen, proxy.address);
     for machine in ["desk", "rack"] {
-        set_reconnect_ms(&file, machine, 1_000);
+        set_reconnect_timeout(&file, machine, "1s");
     }
     let (desk, rack) = (Machine::start(&file, "desk"), Machine::start(&file, "rack"));
     more_arrive(&log);

@@ -229,6 +229,8 @@ impl Machine {
     pub const DEFAULT_CERTIFICATES: &str = "certificates";
     /// The default of [`Self::reconnect_timeout`].
     pub const DEFAULT_RECONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+    /// The shortest [`Self::reconnect_timeout`].
+    pub const SHORTEST_RECONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 }
 
 impl fmt::Display for Address {

@@ -142,10 +142,12 @@ mod tests {
                 vec!["4:11: no machine can have the name of the authority of certificates"],
             ),
             (
-                format!("{listens}reconnect_ms = 60000\n[machines.b]\nreconnect_ms = 0\n"),
+                format!(
+                    "{listens}reconnect_timeout = \"1m\"\n[machines.b]\nreconnect_timeout = \"0s\"\n"
+                ),
                 vec![
-                    "4:16: `reconnect_ms` is for pipelines, and a file of machines has none",
-                    "6:16: a connection is waited for 1000 to 86400000 milliseconds, not 0",
+                    "4:21: `reconnect_timeout` is for pipelines, and a file of machines has none",
+                    "6:21: \"0s\" is not a duration: it must be longer than zero",
                 ],
             ),
             (

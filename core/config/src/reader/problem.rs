@@ -18,10 +18,6 @@ pub const MAX_CAPACITY: usize = 65_536;
 pub const MAX_TESTS: usize = 1_000;
 /// The most restarts of a stage in a row.
 pub const MAX_RESTARTS: u32 = 1_000_000;
-/// The shortest time for which a broken connection with a machine is waited for, in milliseconds.
-pub const MIN_RECONNECT_MS: u64 = 1_000;
-/// The longest such time: a day.
-pub const MAX_RECONNECT_MS: u64 = 86_400_000;
 
 /// An error. `Display` is the message; [`Problem::help`] is the advice.
 ///
@@ -134,11 +130,9 @@ pub enum Problem {
     BadMachineName { name: String },
     #[error("no machine can have the name of the authority of certificates")]
     MachineOfAuthority,
-    #[error(
-        "a connection is waited for {MIN_RECONNECT_MS} to {MAX_RECONNECT_MS} milliseconds, not {found}"
-    )]
-    BadReconnect { found: String },
-    #[error("`reconnect_ms` is for pipelines, and a file of machines has none")]
+    #[error("a broken connection is waited for at least a second")]
+    ShortReconnect,
+    #[error("`reconnect_timeout` is for pipelines, and a file of machines has none")]
     ReconnectWithoutPipeline,
     #[error("{address:?} is no address of a machine")]
     BadAddress { address: String },

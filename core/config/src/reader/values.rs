@@ -7,7 +7,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::error::Findings;
 use super::keywords::Keyword;
-use super::problem::{MAX_CAPACITY, MAX_RECONNECT_MS, MAX_RESTARTS, MIN_RECONNECT_MS, Problem};
+use super::problem::{MAX_CAPACITY, MAX_RESTARTS, Problem};
 use super::source::Span;
 use super::syntax::kind;
 use super::{duration, suggest};
@@ -59,29 +59,6 @@ pub(super) fn workers(
         _ => {
             let found = findings.file().slice(&value.span()).to_owned();
             findings.report(&value.span(), Problem::BadWorkers { found });
-            None
-        }
-    }
-}
-
-/// For how long a broken connection with a machine is waited for, with the span of the number.
-pub(super) fn reconnect_ms(
-    value: &Spanned<DeValue<'_>>,
-    findings: &mut Findings,
-) -> Option<Spanned<Duration>> {
-    let DeValue::Integer(number) = value.get_ref() else {
-        let is_text = matches!(value.get_ref(), DeValue::String(_));
-        let hint = is_text.then(|| "write whole milliseconds, without quotes: 60000".to_owned());
-        wrong_type("reconnect_ms", value, "an integer", hint, findings);
-        return None;
-    };
-    match u64::from_str_radix(number.as_str(), number.radix()) {
-        Ok(time @ MIN_RECONNECT_MS..=MAX_RECONNECT_MS) => {
-            Some(Spanned::new(value.span(), Duration::from_millis(time)))
-        }
-        _ => {
-            let found = findings.file().slice(&value.span()).to_owned();
-            findings.report(&value.span(), Problem::BadReconnect { found });
             None
         }
     }

@@ -425,9 +425,9 @@ machine = "rack"
 #:: times for which connections are waited for
 [machines.desk]
 listen = "tcp/127.0.0.1:7447"
-reconnect_ms = 999
+reconnect_timeout = "999ms"
 [machines.rack]
-reconnect_ms = "1m"
+reconnect_timeout = 60
 [stages.screen]
 plugin = "capture-screen"
 machine = "desk"

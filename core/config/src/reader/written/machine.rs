@@ -8,10 +8,10 @@ use toml::de::DeValue;
 
 use crate::pipeline::Machine;
 use crate::reader::error::Findings;
-use crate::reader::problem::{LONGEST_STAGE_NAME, MAX_RECONNECT_MS, MIN_RECONNECT_MS, Problem};
+use crate::reader::problem::{LONGEST_STAGE_NAME, Problem};
 use crate::reader::source::Span;
-use crate::reader::table::{DefaultValue, Key, Row, Table, a_text};
-use crate::reader::values::{reconnect_ms, table, text};
+use crate::reader::table::{DefaultValue, Key, Row, Table, a_text, a_time};
+use crate::reader::values::{table, text, time};
 
 /// A machine.
 pub(crate) struct WrittenMachine {
@@ -63,21 +63,18 @@ pub(crate) fn keys<'a, 't>() -> Table<'a, 't, WrittenMachine> {
             },
             Key {
                 row: Row {
-                    name: "reconnect_ms",
-                    doc: "For how many milliseconds a broken connection with the machine is waited for, before it counts as dead. Of two machines, the longer time counts.",
-                    default: DefaultValue::Value(json!(
-                        Machine::DEFAULT_RECONNECT_TIMEOUT.as_millis() as u64
-                    )),
-                    schema: || {
-                        json!({
-                            "type": "integer",
-                            "minimum": MIN_RECONNECT_MS,
-                            "maximum": MAX_RECONNECT_MS,
-                        })
-                    },
+                    name: "reconnect_timeout",
+                    doc: "For how long a broken connection with the machine is waited for, at least a second, before it counts as dead. Of two machines, the longer time counts.",
+                    default: DefaultValue::time(Machine::DEFAULT_RECONNECT_TIMEOUT),
+                    schema: a_time,
                 },
                 read: |machine, entry, findings| {
-                    machine.reconnect_timeout = reconnect_ms(entry.value, findings);
+                    let timeout = time(entry.name, entry.value, findings);
+                    if timeout.is_some_and(|it| it < Machine::SHORTEST_RECONNECT_TIMEOUT) {
+                        findings.report(&entry.value.span(), Problem::ShortReconnect);
+                    }
+                    let span = entry.value.span();
+                    machine.reconnect_timeout = timeout.map(|it| Spanned::new(span, it));
                 },
             },
         ],
