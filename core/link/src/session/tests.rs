@@ -6,7 +6,9 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::packet::MAX_FRAGMENT;
+use crate::session::tests::end::{End, body};
 
+mod end;
 mod violations;
 
 const CHANNELS: u32 = 3;
@@ -19,20 +21,6 @@ struct Wire {
     packets: [VecDeque<Vec<u8>>; 2],
     /// It delivers what is on the way to an end, and then that end learns that it is closed.
     is_cut: bool,
-}
-
-/// One end with its program.
-struct End {
-    session: Session,
-    /// The next number to send on each channel.
-    next: [u64; CHANNELS as usize],
-    /// The number that each channel delivers next.
-    expected: [u64; CHANNELS as usize],
-    /// Messages that were delivered and not finished.
-    held: VecDeque<MessageId>,
-    /// What the peer has finished: channel and number.
-    finished: BTreeSet<(u32, u64)>,
-    events: Vec<Event>,
 }
 
 struct Network {
@@ -59,78 +47,14 @@ fn settings(opens: bool, incarnation: u128) -> Settings {
     }
 }
 
-impl End {
-    fn new(opens: bool, incarnation: u128) -> Self {
-        let mut session = Session::new(settings(opens, incarnation), incarnation as u64);
-        (0..CHANNELS).for_each(|channel| session.receive_on(channel, CAPACITY));
-        Self {
-            session,
-            next: [1; CHANNELS as usize],
-            expected: [1; CHANNELS as usize],
-            held: VecDeque::new(),
-            finished: BTreeSet::new(),
-            events: Vec::new(),
-        }
-    }
-
-    /// Sends the next message of a channel, if it is accepted. Its body has its number and a length that depends on it.
-    fn send(&mut self, channel: u32, longest: usize) -> bool {
-        let number = &mut self.next[channel as usize];
-        let sent = self.session.send(channel, body(*number, longest));
-        if let Ok(id) = sent {
-            assert_eq!((id.channel, id.number), (channel, *number));
-            *number += 1;
-        }
-        sent.is_ok()
-    }
-
-    /// Takes what has arrived, and checks that it is what was sent, in its order.
-    fn take(&mut self, longest: usize) {
-        while let Some(event) = self.session.next_event() {
-            match &event {
-                Event::Message { id, body: got } => {
-                    let expected = &mut self.expected[id.channel as usize];
-                    assert_eq!(id.number, *expected, "channel {}", id.channel);
-                    assert!(got[..] == body(*expected, longest)[..], "{id:?}");
-                    *expected += 1;
-                    self.held.push_back(*id);
-                }
-                Event::Done { first, last } => {
-                    for number in first.number..=*last {
-                        assert!(self.finished.insert((first.channel, number)));
-                    }
-                }
-                _ => self.events.push(event),
-            }
-        }
-    }
-
-    /// Finishes one of the messages that it has.
-    fn finish_one(&mut self, choice: usize) {
-        if !self.held.is_empty() {
-            let index = choice % self.held.len();
-            if let Some(id) = self.held.remove(index) {
-                self.session.take(id.channel);
-                self.session.done(id);
-            }
-        }
-    }
-}
-
-fn body(number: u64, longest: usize) -> Arc<[u8]> {
-    let mut body = number.to_le_bytes().to_vec();
-    // Every seventh one is long.
-    if longest > 0 && number.is_multiple_of(7) {
-        body.resize(8 + (number as usize * 7919) % longest, number as u8);
-    }
-    body.into()
-}
-
 impl Network {
-    fn new(seed: u64, is_lossy: bool) -> Self {
+    fn new(seed: u64, is_lossy: bool, keeps_peer: bool) -> Self {
         Self {
             random: fastrand::Rng::with_seed(seed),
-            ends: [End::new(true, 1), End::new(false, 2)],
+            ends: [
+                End::new(true, 1, keeps_peer),
+                End::new(false, 2, keeps_peer),
+            ],
             wires: Vec::new(),
             now_ns: 0,
             cuts: 0,
@@ -166,10 +90,14 @@ impl Network {
         };
         let mut packet = Vec::new();
         for sent in 0..count {
-            let session = &mut self.ends[end].session;
-            match session.transmit(id, self.now_ns, &mut packet) {
-                Transmit::Packet if wire.is_cut => {}
-                Transmit::Packet => wire.packets[1 - end].push_back(packet.clone()),
+            let sender = &mut self.ends[end];
+            match sender.session.transmit(id, self.now_ns, &mut packet) {
+                Transmit::Packet => {
+                    sender.check_sent(&packet);
+                    if !wire.is_cut {
+                        wire.packets[1 - end].push_back(packet.clone());
+                    }
+                }
                 Transmit::Nothing => return sent > 0,
                 Transmit::Close => {
                     wire.ids[end] = None;
@@ -207,6 +135,15 @@ impl Network {
         true
     }
 
+    /// One end takes what has arrived.
+    fn take(&mut self, end: usize, longest: usize) {
+        let [first, second] = &mut self.ends;
+        match end {
+            0 => first.take(second, longest),
+            _ => second.take(first, longest),
+        }
+    }
+
     /// Something happens.
     fn step(&mut self, longest: usize) {
         self.now_ns += self.random.i64(0..2_000_000);
@@ -229,8 +166,13 @@ impl Network {
                 (0..count).all(|_| self.ends[end].send(channel, longest));
             }
             85..=98 => {
-                self.ends[end].take(longest);
+                self.take(end, longest);
                 (0..count).for_each(|at| self.ends[end].finish_one(at));
+            }
+            // Seldom: most channels stay open for long.
+            99 if self.random.u32(0..10) == 0 => {
+                let channel = self.random.u32(0..CHANNELS);
+                self.ends[end].end(channel);
             }
             _ => {
                 self.ends[end].session.tick(self.now_ns);
@@ -239,9 +181,8 @@ impl Network {
         self.wires.retain(|wire| wire.ids != [None, None]);
     }
 
-    /// No more faults: everything that is on the way arrives.
+    /// Without further faults: everything that is on the way arrives.
     fn settle(&mut self, longest: usize) {
-        self.is_lossy = false;
         (0..self.wires.len()).for_each(|wire| self.cut(wire));
         for _ in 0..10_000 {
             self.now_ns += 1_000_000;
@@ -258,9 +199,10 @@ impl Network {
                 }
             }
             self.wires.retain(|wire| wire.ids != [None, None]);
-            for end in &mut self.ends {
-                end.session.tick(self.now_ns);
-                end.take(longest);
+            for end in 0..2 {
+                self.ends[end].session.tick(self.now_ns);
+                self.take(end, longest);
+                let end = &mut self.ends[end];
                 is_busy |= !end.held.is_empty();
                 (0..end.held.len()).for_each(|_| end.finish_one(0));
             }
@@ -271,39 +213,94 @@ impl Network {
         panic!("it does not come to rest");
     }
 
-    /// All that one end has sent has arrived at the other and is finished, once.
-    fn check_complete(&mut self) {
+    /// Both ends send nothing more, one after the other, and faults go on. Then everything that is on the way arrives.
+    fn finish(&mut self, longest: usize) {
+        let first = self.random.usize(0..2);
+        for end in [first, 1 - first] {
+            (0..self.random.u32(0..100)).for_each(|_| self.step(longest));
+            self.ends[end].finish();
+        }
+        (0..self.random.u32(0..300)).for_each(|_| self.step(longest));
+        self.settle(longest);
+    }
+
+    /// All that one end has sent has arrived at the other, once, and it knows that.
+    fn check_arrived(&mut self) {
         for (end, other) in [(0, 1), (1, 0)] {
             let (sender, receiver) = (&self.ends[end], &self.ends[other]);
             assert_eq!(sender.next, receiver.expected);
-            let sent = |channel: u32| 1..sender.next[channel as usize];
-            let sent = (0..CHANNELS).flat_map(|it| sent(it).map(move |number| (it, number)));
-            assert!(sent.eq(sender.finished.iter().copied()));
+            assert_eq!(sender.next, sender.arrived.map(|last| last + 1));
+            assert_eq!(sender.ended, receiver.peer_ended);
             let rest = self.ends[end].session.outgoing.next_item(0);
             assert!(rest.is_none(), "{rest:?}");
         }
+    }
+
+    /// All that one end has sent has arrived at the other and is finished, once.
+    fn check_complete(&mut self) {
+        self.check_arrived();
+        for sender in &self.ends {
+            let sent = |channel: u32| 1..sender.next[channel as usize];
+            let sent = (0..CHANNELS).flat_map(|it| sent(it).map(move |number| (it, number)));
+            assert!(sent.eq(sender.finished.iter().copied()));
+        }
+    }
+
+    /// Both ends have sent and received everything, and only measure their connection.
+    fn check_finished(&mut self) {
+        self.check_arrived();
+        for end in &self.ends {
+            assert!(end.peer_has_finished && end.session.is_finished());
+        }
+        let mut pings = 0;
+        for _ in 0..10 {
+            self.now_ns += Timing::default().ping_ns;
+            for (wire, end) in (0..self.wires.len()).flat_map(|wire| [(wire, 0), (wire, 1)]) {
+                self.transmit(wire, end, 999);
+                for packet in &self.wires[wire].packets[1 - end] {
+                    match Packet::decode(packet).unwrap() {
+                        Packet::Ping { .. } => pings += 1,
+                        Packet::Pong { .. } => {}
+                        packet => panic!("{packet:?}"),
+                    }
+                }
+                self.deliver(wire, 1 - end, 999);
+            }
+        }
+        assert!(pings > 0);
     }
 }
 
 proptest! {
     #[test]
-    fn nothing_is_lost_or_repeated(seed in any::<u64>(), is_lossy in any::<bool>()) {
-        let mut network = Network::new(seed, is_lossy);
-        (0..3000).for_each(|_| network.step(2 * MAX_FRAGMENT));
-        network.settle(2 * MAX_FRAGMENT);
+    fn nothing_is_lost_or_repeated(
+        seed in any::<u64>(),
+        is_lossy in any::<bool>(),
+        keeps_peer in any::<bool>(),
+    ) {
+        let longest = 2 * MAX_FRAGMENT;
+        let mut network = Network::new(seed, is_lossy, keeps_peer);
+        (0..3000).for_each(|_| network.step(longest));
+        network.settle(longest);
         network.check_complete();
+        network.finish(longest);
+        network.check_finished();
     }
 
     #[test]
-    fn a_death_loses_what_the_dead_had(seed in any::<u64>(), steps in 1usize..2000, died in 0usize..2) {
+    fn a_death_loses_what_the_dead_had(
+        seed in any::<u64>(),
+        steps in 1usize..2000,
+        died in 0usize..2,
+        keeps_peer in any::<bool>(),
+    ) {
         let longest = 2 * MAX_FRAGMENT;
-        let mut network = Network::new(seed, false);
+        let mut network = Network::new(seed, false, keeps_peer);
         (0..steps).for_each(|_| network.step(longest));
-        for end in &mut network.ends {
-            end.take(longest);
-        }
+        (0..2).for_each(|end| network.take(end, longest));
         // The program dies and is started again. What it had sent may still arrive.
-        let dead = std::mem::replace(&mut network.ends[died], End::new(died == 0, 3));
+        let restarted = End::new(died == 0, 3, keeps_peer);
+        let dead = std::mem::replace(&mut network.ends[died], restarted);
         for wire in 0..network.wires.len() {
             if network.wires[wire].ids[died].take().is_some() {
                 network.cut(wire);
@@ -316,7 +313,7 @@ proptest! {
             for wire in 0..network.wires.len() {
                 network.deliver(wire, survivor, 999);
             }
-            network.ends[survivor].take(longest);
+            network.ends[survivor].take(&dead, longest);
         }
         let arrived = network.ends[survivor].expected;
         for (arrived, sent) in arrived.iter().zip(dead.next) {
@@ -367,6 +364,8 @@ proptest! {
         }
         network.settle(longest);
         network.check_complete();
+        network.finish(longest);
+        network.check_finished();
     }
 
     #[test]
@@ -374,7 +373,7 @@ proptest! {
         packets in prop::collection::vec((0u8..8, prop::collection::vec(any::<u8>(), 0..40)), 1..60),
         small in any::<bool>(),
     ) {
-        let mut network = Network::new(1, false);
+        let mut network = Network::new(1, false, false);
         network.settle(0);
         while network.ends[0].send(1, 0) {}
         network.settle(0);
@@ -398,7 +397,7 @@ proptest! {
 
 #[test]
 fn a_million_messages_survive_a_hundred_cuts() {
-    let mut network = Network::new(20, false);
+    let mut network = Network::new(20, false, false);
     for end in &mut network.ends {
         (0..CHANNELS).for_each(|channel| end.session.receive_on(channel, 64));
     }
@@ -424,8 +423,9 @@ fn a_million_messages_survive_a_hundred_cuts() {
             }
         }
         network.wires.retain(|wire| wire.ids != [None, None]);
-        for end in &mut network.ends {
-            end.take(0);
+        for end in 0..2 {
+            network.take(end, 0);
+            let end = &mut network.ends[end];
             (0..end.held.len()).for_each(|_| end.finish_one(0));
         }
     }
@@ -438,7 +438,7 @@ fn a_million_messages_survive_a_hundred_cuts() {
 /// Messages that arrived before the death are taken after it: their times are of the dead peer's clock.
 #[test]
 fn the_clock_of_a_dead_peer_is_known_for_what_it_has_sent() {
-    let mut network = Network::new(1, false);
+    let mut network = Network::new(1, false, false);
     network.settle(0);
     let of = |epoch| MessageId {
         epoch,
@@ -455,7 +455,7 @@ fn the_clock_of_a_dead_peer_is_known_for_what_it_has_sent() {
     assert_eq!(end.session.clock_of(of(0), now), clock);
     // Nothing is known of the clock of its successor.
     assert_eq!(end.session.clock_of(of(1), now), None);
-    network.ends[1] = End::new(false, 3);
+    network.ends[1] = End::new(false, 3, false);
     network.wires.clear();
     network.settle(0);
     let session = &mut network.ends[0].session;

@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn the_messages_of_one_channel_can_be_shorter_than_those_of_others() {
-    let mut network = Network::new(1, false);
+    let mut network = Network::new(1, false, false);
     network.ends[1].session.limit_messages(1, 100);
     network.settle(0);
     let send = |network: &mut Network, channel, length| {
@@ -23,7 +23,7 @@ fn the_messages_of_one_channel_can_be_shorter_than_those_of_others() {
 #[test]
 fn a_message_without_credit_breaks_the_protocol() {
     const CLOSED: u32 = 1;
-    let mut network = Network::new(1, false);
+    let mut network = Network::new(1, false, false);
     let mut session = Session::new(settings(false, 2), 2);
     (0..CHANNELS)
         .filter(|channel| *channel != CLOSED)
@@ -109,7 +109,7 @@ fn reconnect([one, other]: [&mut Session; 2], now_ns: i64) -> Vec<Violation> {
 /// Not the other program has done that, but what is between both.
 #[test]
 fn what_is_lost_on_a_connection_loses_no_peer() {
-    let mut network = Network::new(1, false);
+    let mut network = Network::new(1, false, false);
     network.settle(0);
     let sender = &mut network.ends[0].session;
     for _ in 0..2 {
@@ -134,7 +134,7 @@ fn what_is_lost_on_a_connection_loses_no_peer() {
 
 #[test]
 fn a_ping_that_names_an_item_that_has_not_arrived_says_so() {
-    let mut network = Network::new(1, false);
+    let mut network = Network::new(1, false, false);
     network.settle(0);
     let id = network.wires[0].ids[1].unwrap();
     let session = &mut network.ends[1].session;
