@@ -9,6 +9,7 @@ use crate::packet::MAX_FRAGMENT;
 use crate::session::tests::end::{End, body};
 
 mod end;
+mod reports;
 mod violations;
 
 const CHANNELS: u32 = 3;
