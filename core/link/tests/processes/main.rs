@@ -74,10 +74,9 @@ fn line(output: &mut impl BufRead, word: &str) -> String {
     found.unwrap_or_else(|| panic!("no line with {word}"))
 }
 
-#[test]
-fn messages_survive_cuts_between_processes() {
-    const MESSAGES: u64 = 100_000;
-    const CUTS: usize = 100;
+/// Sends so many messages to a process that sends them back, while something is done to the connections. Checks that each
+/// message comes back once and in order.
+fn come_back(messages: u64, disturb: impl FnOnce(&Proxy) + Send) {
     let mut process = Process::start("echo", LOOPBACK);
     let mut output = process.output();
     let address = line(&mut output, "address").parse().unwrap();
@@ -85,23 +84,23 @@ fn messages_survive_cuts_between_processes() {
     let transport = TcpDialer::new(proxy.address, "worker").unwrap();
     let link = Link::start(Settings::new(true, 1), Box::new(transport), clock()).unwrap();
     link.receive_on(0, 64);
-    let (cuts, received) = std::thread::scope(|scope| {
+    let received = std::thread::scope(|scope| {
         scope.spawn(|| {
-            for number in 0..MESSAGES {
+            for number in 0..messages {
                 link.send(0, &body(number), LONG).unwrap();
             }
             link.end(0);
         });
-        let cutting = scope.spawn(|| proxy.cut_often(CUTS));
+        let disturbing = scope.spawn(|| disturb(&proxy));
         let mut received = 0;
         loop {
             match link.next_event(LONG).expect("an event") {
                 Event::Message { id, body: got } => {
                     assert!(got[..] == body(received)[..], "message {received}");
                     received += 1;
-                    // It comes to its end after the last cut.
-                    if received + 1_000 == MESSAGES {
-                        while !cutting.is_finished() {
+                    // It comes to its end after all that is done.
+                    if received + 1_000 == messages {
+                        while !disturbing.is_finished() {
                             std::thread::sleep(Duration::from_millis(1));
                         }
                     }
@@ -113,14 +112,39 @@ fn messages_survive_cuts_between_processes() {
                 _ => {}
             }
         }
-        (cutting.join().unwrap(), received)
+        disturbing.join().unwrap();
+        received
     });
-    assert_eq!((cuts, received), (CUTS, MESSAGES));
+    assert_eq!(received, messages);
     let clock = link.peer_clock().unwrap();
     assert!(clock.error_ns < 1_000_000_000, "{clock:?}");
     assert!(link.finish(LONG));
     drop(link);
-    assert_eq!(line(&mut output, "finished"), MESSAGES.to_string());
+    assert_eq!(line(&mut output, "finished"), messages.to_string());
+}
+
+#[test]
+fn messages_survive_cuts_between_processes() {
+    const CUTS: usize = 100;
+    come_back(100_000, |proxy| assert!(proxy.cut_often(CUTS) >= CUTS));
+}
+
+#[test]
+fn messages_survive_connections_that_later_ones_overtake() {
+    const OVERTAKINGS: usize = 3;
+    const CUTS: usize = 5;
+    come_back(20_000, |proxy| {
+        for overtakings in 1..=OVERTAKINGS {
+            proxy.hold_back_next();
+            assert!(proxy.cut_often(CUTS) >= CUTS);
+            let began = Instant::now();
+            while proxy.overtakings() < overtakings {
+                assert!(began.elapsed() < LONG, "no connection was overtaken");
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+        assert_eq!(proxy.overtakings(), OVERTAKINGS);
+    });
 }
 
 /// What the sender knows of its messages.
