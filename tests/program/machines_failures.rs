@@ -12,6 +12,9 @@ const COUNT: u64 = 60;
 /// The number at which the stage does something else than to pass it on.
 const ODD: u64 = 30;
 
+/// How long the stage hangs unless it is cancelled, in seconds. No test waits so long for the end of a program.
+const HANG: u64 = 600;
+
 const WORK: &str = "
 import json, sys, time
 how = sys.argv[1]
@@ -24,7 +27,7 @@ for line in sys.stdin:
         if number == ODD and how == 'fail':
             answer = {'id': asked['id'], 'error': 'made to fail'}
         if number == ODD and how == 'hang':
-            time.sleep(60)
+            time.sleep(HANG)
     print(json.dumps(answer), flush=True)
 ";
 
@@ -55,7 +58,8 @@ impl Work {
     fn file(&self, folder: &Path, log: &Path) -> String {
         std::fs::write(
             folder.join("work.py"),
-            WORK.replace("ODD", &ODD.to_string()),
+            WORK.replace("ODD", &ODD.to_string())
+                .replace("HANG", &HANG.to_string()),
         )
         .unwrap();
         let Self {
