@@ -1,6 +1,7 @@
 //! What is lost when a machine of a run is killed: each message that it had, and it is reported.
 
 use std::collections::BTreeSet;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
@@ -20,6 +21,15 @@ pub fn there_and_back(folder: &Path, log: &Path, address: &str) -> String {
          [machines.desk]\nlisten = \"{address}\"\n[machines.rack]\n"
     );
     pipeline(folder, &text)
+}
+
+/// The same; `rack` listens at an address, and `desk` connects to another one, such as that of a proxy.
+pub fn through(folder: &Path, log: &Path, listen: SocketAddr, connect: SocketAddr) -> String {
+    let file = there_and_back(folder, log, "tcp/ADDRESS");
+    let text = std::fs::read_to_string(file).unwrap();
+    let rack = format!("[machines.rack]\nlisten = \"tcp/{listen}\"\nconnect = \"tcp/{connect}\"\n");
+    let text = text.replace("listen = \"tcp/ADDRESS\"\n", "");
+    pipeline(folder, &text.replace("[machines.rack]\n", &rack))
 }
 
 /// What is written.

@@ -13,6 +13,9 @@ use crate::browser::Browser;
 use crate::machines::{
     Machine, address_of, create_certificates, free_address, on_two, without_end,
 };
+use crate::machines_death::{numbers, through};
+use crate::proxy::Proxy;
+use crate::screen::wait_for;
 
 /// Starts a machine. `more`: more arguments.
 pub fn start(file: &str, machine: &str, more: &[&str]) -> Machine {
@@ -320,6 +323,42 @@ fn a_recording_of_one_machine_has_the_whole_run_over_tls_too() {
     let rack = ["vision", "solver"];
     let path = record(folder.path(), "tls", &rack, true);
     has_the_whole_run(&path, &rack);
+}
+
+#[test]
+fn a_recording_has_the_whole_run_although_connections_are_cut() {
+    const COUNT: usize = 2_000;
+    const CUTS: usize = 10;
+    /// More numbers than come between a wait and its cut, so that most connections bring some.
+    const BETWEEN: usize = 100;
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("numbers.txt");
+    let listen = free_address();
+    let proxy = Proxy::start(listen);
+    let file = through(folder.path(), &log, listen, proxy.address);
+    let text = std::fs::read_to_string(&file).unwrap();
+    let text = text.replace("count = 1000000", &format!("count = {COUNT}"));
+    let file = flowpipe_tests::pipeline(folder.path(), &text);
+    let path = folder.path().join("a.mcap");
+    let recorded = path.to_str().unwrap();
+    let desk = start(&file, "desk", &["-q", "--record", recorded]);
+    let rack = start(&file, "rack", &["-q"]);
+    for cut in 1..=CUTS {
+        wait_for("numbers", || {
+            (numbers(&log).len() >= cut * BETWEEN).then_some(())
+        });
+        assert!(proxy.cut_often(1) > 0, "there is nothing to cut");
+    }
+    let (desk, _) = (desk.end().expect(0), rack.end().expect(0));
+    let lost = "the connection to machine rack is lost";
+    assert!(desk.stderr.matches(lost).count() >= CUTS / 2, "{desk:#?}");
+    let recording = Recording::open(&path).unwrap();
+    assert!(!recording.is_cut_off());
+    let all = ["/numbers/out", "/pass/out"].map(|topic| (topic.to_owned(), COUNT));
+    assert_eq!(messages(&recording), BTreeMap::from(all));
+    let replayed = run(&["replay", recorded, "--verify", "-q"]).expect(0);
+    let same = format!("{COUNT} messages: the same, byte for byte");
+    assert!(replayed.stdout.contains(&same), "{replayed:#?}");
 }
 
 #[test]

@@ -1,14 +1,11 @@
 //! Machines that hear nothing of each other for a while: for less time than after which one is dead, and for more.
 
-use std::net::SocketAddr;
-use std::path::Path;
 use std::time::Duration;
 
-use flowpipe_tests::pipeline;
 use flowpipe_tests::signals::send_signal;
 
 use crate::machines::{Machine, address, free_address};
-use crate::machines_death::{lost, numbers, there_and_back};
+use crate::machines_death::{lost, numbers, there_and_back, through};
 use crate::proxy::Proxy;
 use crate::screen::wait_for;
 
@@ -18,15 +15,6 @@ const SILENCE: Duration = Duration::from_secs(4);
 pub const DEATH: Duration = Duration::from_secs(15);
 /// Longer than silence closes a connection, and shorter than a machine without a `reconnect_timeout` is waited for.
 const SHORTER_THAN_DEATH: Duration = Duration::from_secs(8);
-
-/// Numbers from `desk` to `rack` and back; `desk` connects to this address.
-fn through(folder: &Path, log: &Path, listen: SocketAddr, connect: SocketAddr) -> String {
-    let file = there_and_back(folder, log, "tcp/ADDRESS");
-    let text = std::fs::read_to_string(file).unwrap();
-    let rack = format!("[machines.rack]\nlisten = \"tcp/{listen}\"\nconnect = \"tcp/{connect}\"\n");
-    let text = text.replace("listen = \"tcp/ADDRESS\"\n", "");
-    pipeline(folder, &text.replace("[machines.rack]\n", &rack))
-}
 
 /// Gives the machine of a file the key.
 fn set_reconnect_timeout(file: &str, machine: &str, time: &str) {
