@@ -102,7 +102,7 @@ pub fn check_losses(desk: &Ran, log: &Path, capacity: usize) -> usize {
 }
 
 /// How many numbers a machine that passes them on can have in hand, at most.
-fn most_in_hand(capacity: usize) -> usize {
+pub fn most_in_hand(capacity: usize) -> usize {
     // To it: as many as it has granted, one that its sender has taken, one in the queue of the stage, and one in the stage.
     let there = capacity + 3;
     // From it: one in the queue of the edge, one that was taken from there, and as many as the receiver has granted, which
@@ -130,7 +130,7 @@ fn kill_after(count: usize) {
 }
 
 /// The capacity of a queue whose pipeline names none.
-const CAPACITY: usize = 16;
+pub const CAPACITY: usize = 16;
 /// How many messages may be reported as lost that arrived right before the death.
 const MOST_UNCERTAIN: usize = 4;
 

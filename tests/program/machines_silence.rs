@@ -10,7 +10,7 @@ use crate::proxy::Proxy;
 use crate::screen::wait_for;
 
 /// A connection on which nothing arrives for three seconds is closed.
-const SILENCE: Duration = Duration::from_secs(4);
+pub const SILENCE: Duration = Duration::from_secs(4);
 /// After ten seconds without a connection, which is closed after three seconds of silence, a machine counts as dead.
 pub const DEATH: Duration = Duration::from_secs(15);
 /// Longer than silence closes a connection, and shorter than a machine without a `reconnect_timeout` is waited for.
