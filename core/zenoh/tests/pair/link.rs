@@ -69,6 +69,8 @@ fn a_link_loses_and_repeats_nothing_however_often_its_connection_is_cut() {
     let through = format!("tls/{}", proxy.address);
     let links = [link(false, desk), link(true, dialer(&created, &through))];
     let losses = AtomicUsize::new(0);
+    // One connection arrives after rack has given it up and opened another one.
+    proxy.hold_back_next();
     let are_enough = || losses.load(Ordering::Relaxed) >= LOSSES;
     std::thread::scope(|scope| {
         for link in &links {
@@ -91,6 +93,11 @@ fn a_link_loses_and_repeats_nothing_however_often_its_connection_is_cut() {
             std::thread::sleep(Duration::from_millis(100));
         }
     });
+    let deadline = Instant::now() + LONG;
+    while proxy.overtakings() == 0 {
+        assert!(Instant::now() < deadline, "no connection was overtaken");
+        std::thread::sleep(Duration::from_millis(1));
+    }
     let [desk, rack] = links;
     let other = std::thread::spawn(move || rack.finish(LONG));
     assert!(desk.finish(LONG));
