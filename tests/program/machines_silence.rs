@@ -1,5 +1,6 @@
 //! Machines that hear nothing of each other for a while: for less time than after which one is dead, and for more.
 
+use std::path::Path;
 use std::time::Duration;
 
 use flowpipe_tests::signals::send_signal;

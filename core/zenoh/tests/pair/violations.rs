@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use flowpipe_link::link::Link;
 use flowpipe_link::session::{Event, Settings};
-use flowpipe_link::transport::{Connection, Transport};
+use flowpipe_link::transport::{Connection, Received, Transport};
 use flowpipe_link::violation::Violation;
 
 use super::{LONG, address, certificates, pair};
@@ -65,7 +65,7 @@ impl Connection for ForgingConnection {
         self.inner.flush()
     }
 
-    fn receive(&self, packet: &mut Vec<u8>) -> io::Result<bool> {
+    fn receive(&self, packet: &mut Vec<u8>) -> io::Result<Received> {
         self.inner.receive(packet)
     }
 
