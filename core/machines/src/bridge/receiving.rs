@@ -224,37 +224,58 @@ pub(super) fn receive(shared: &Shared, early: Vec<Event>, mut arrivals: HashMap<
                 shared.has_peer_finished.store(true, Ordering::SeqCst);
             }
             Some(Event::PeerLost) => {
-                shared.note_death();
-                // What it loses follows at once.
-                let mut lost: BTreeMap<usize, Vec<u64>> = BTreeMap::new();
-                while let Some(event) = shared.link.next_event(Duration::ZERO) {
-                    let of_edge = match event {
-                        Event::Lost { first, last } => shared.note_lost(first, last),
-                        Event::Unsent { id, .. } => {
-                            shared.uncount_frame(id);
-                            shared.note_lost(id, id.number)
-                        }
-                        _ => break,
-                    };
-                    if let Some((edge, sequences)) = of_edge {
-                        lost.entry(edge).or_default().extend(sequences);
-                    }
-                }
-                shared.report_lost(lost);
-                shared.workers.close();
+                let later = report_death(shared, early);
                 // Streams to the stages here end.
                 arrivals.clear();
-                return refuse_successors(shared);
+                return refuse_successors(shared, later);
             }
         }
     }
 }
 
-/// Takes what programs send that were started in place of the dead one, and lets them know that they are late.
-fn refuse_successors(shared: &Shared) {
+/// The other machine is dead: reports what it loses. `early`: what has come since, before this one has started. Returns the
+/// part of that which is of its successors.
+fn report_death(
+    shared: &Shared,
+    mut early: impl Iterator<Item = Event>,
+) -> impl Iterator<Item = Event> {
+    shared.note_death();
+    // What it loses follows at once.
+    let mut lost: BTreeMap<usize, Vec<u64>> = BTreeMap::new();
+    let mut later = None;
+    let mut next = || {
+        early
+            .next()
+            .or_else(|| shared.link.next_event(Duration::ZERO))
+    };
+    while let Some(event) = next() {
+        let of_edge = match event {
+            Event::Lost { first, last } => shared.note_lost(first, last),
+            Event::Unsent { id, .. } => {
+                shared.uncount_frame(id);
+                shared.note_lost(id, id.number)
+            }
+            event => {
+                later = Some(event);
+                break;
+            }
+        };
+        if let Some((edge, sequences)) = of_edge {
+            lost.entry(edge).or_default().extend(sequences);
+        }
+    }
+    shared.report_lost(lost);
+    shared.workers.close();
+    later.into_iter().chain(early)
+}
+
+/// Takes what programs send that were started in place of the dead one, and lets them know that they are late. `known`: what
+/// has come of them already.
+fn refuse_successors(shared: &Shared, mut known: impl Iterator<Item = Event>) {
     let started: Arc<[u8]> = Control::Started.encode().into();
     while !shared.is_closing() {
-        if let Some(Event::Message { id, body }) = shared.link.next_event(STEP) {
+        let next = known.next().or_else(|| shared.link.next_event(STEP));
+        if let Some(Event::Message { id, body }) = next {
             shared.link.take(id.channel);
             shared.link.done(id);
             let is_introduction = id.channel == CHANNEL

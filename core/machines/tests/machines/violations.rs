@@ -1,5 +1,5 @@
-//! A machine whose link breaks the protocol takes part no longer, one that is restarted before the start costs no room,
-//! and one that counts as dead before the start ends.
+//! A machine whose link breaks the protocol takes part no longer, one that is restarted before the start costs no room, one
+//! that is restarted later learns that, and one that counts as dead before the start ends.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -257,6 +257,42 @@ fn what_is_kept_for_the_run_takes_no_room_of_a_restarted_machine() {
         });
     }
     assert!(!starting.is_finished());
+}
+
+#[test]
+fn a_program_that_is_restarted_while_clocks_are_measured_learns_that_the_run_has_started() {
+    let acceptor = TcpAcceptor::listen(LOOPBACK, &["desk"]).unwrap().remove(0);
+    let dialer = TcpDialer::new(acceptor.address().unwrap(), "desk").unwrap();
+    let pair = [
+        machine(["desk", "rack"], 2, true, dialer.clone()),
+        machine(["rack", "desk"], 2, false, acceptor),
+    ];
+    for agreed in agree(&pair, [facts(), facts()]) {
+        agreed.unwrap();
+    }
+    let [desk, rack] = pair;
+    drop(desk);
+    // The second program sends a clock, too: then all of it has come once the clock is known.
+    let clock = Clock::start();
+    let now = Arc::new(move || clock.now());
+    let link = Link::start(Settings::new(true, 6), Box::new(dialer), now).unwrap();
+    link.receive_on(0, 4);
+    for message in [
+        json!({ "Introduction": { "machine": "desk", "facts": facts() } }),
+        json!({ "Clock": { "ahead_ns": 0, "error_ns": 0 } }),
+    ] {
+        let sent = link.send(0, &message.to_string().into_bytes().into(), LONG);
+        assert!(sent.is_ok(), "{message}: {sent:?}");
+    }
+    let peers = [&rack.peer];
+    flowpipe_machines::observer_clock(&rack.topology, &peers, 0, Duration::ZERO, LONG).unwrap();
+    let rack = rack.start(&line(WITHOUT_END), &[1], LONG);
+    common::until("it learns that", || {
+        let event = link.next_event(Duration::ZERO);
+        matches!(event, Some(Event::Message { body, .. }) if body == br#""Started""#)
+    });
+    rack.run.abort();
+    let _ = finish(rack.run);
 }
 
 #[test]
