@@ -8,13 +8,14 @@
 //! - `protocol`: what both ends send each other. `schedule`: which worker gets which items, and the order of the results,
 //!   as a state machine without threads and clocks.
 //! - [`coordinator`]: runs jobs on workers; `remote`: one of them, as the coordinator sees it. `stalls`: when this machine
-//!   stood still. [`worker`]: the other end.
+//!   stood still; `take_watch`: whether a worker takes chunks. [`worker`]: the other end.
 
 pub mod coordinator;
 mod protocol;
 mod remote;
 mod schedule;
 mod stalls;
+mod take_watch;
 #[cfg(test)]
 mod tests;
 pub mod worker;

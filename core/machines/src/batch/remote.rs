@@ -18,6 +18,7 @@ use crate::batch::protocol::{
 };
 use crate::batch::schedule::{ChunkAnswer, Overdue, TimeLimit, WorkerId};
 use crate::batch::stalls::StallWatch;
+use crate::batch::take_watch::{TAKE_TIMEOUT, TakeWatch};
 
 /// How long a worker waits for an event before it looks for chunks to give.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
@@ -25,8 +26,6 @@ const POLL_INTERVAL: Duration = Duration::from_millis(10);
 const RELEASE_AFTER: Duration = Duration::from_secs(1);
 /// A worker that is disconnected for so long is connected as if its program had died.
 const RECONNECT_AFTER: Duration = Duration::from_secs(10);
-/// A worker that has no chunk, and has room for none for so long, is not used any more.
-const TAKE_TIMEOUT: Duration = Duration::from_secs(60);
 /// A worker whose program has ended so often in a row, with chunks and without an answer, is not used any more.
 const MOST_DEATHS: u32 = 5;
 /// The most characters of a reason.
@@ -52,8 +51,7 @@ struct Part<'a, R> {
     progress: Progress,
     /// How often in a row its program has ended, or was taken for dead, with chunks and without an answer.
     deaths: u32,
-    /// Since when it has no chunk, and room for none.
-    unwilling_since: Option<Instant>,
+    takes: TakeWatch,
     stalls: StallWatch,
 }
 
@@ -146,7 +144,7 @@ pub(crate) fn drive<R>(
         shared,
         progress: Progress::Unknown,
         deaths: 0,
-        unwilling_since: None,
+        takes: TakeWatch::default(),
         stalls: StallWatch::new(Instant::now()),
     };
     if remote.link.is_none() {
@@ -190,7 +188,7 @@ impl<R> Part<'_, R> {
     /// Checks that the worker works. Nothing is judged right after a stall of this machine.
     fn judge(&mut self, link: &Link) -> Result<(), Offence> {
         if self.stalls.turn(Instant::now()) {
-            self.unwilling_since = None;
+            self.takes.restart();
             return Ok(());
         }
         if link.is_connected() {
@@ -259,17 +257,13 @@ impl<R> Part<'_, R> {
     }
 
     fn check_takes(&mut self, link: &Link) -> Result<(), Offence> {
-        let takes = !matches!(self.progress, Progress::Accepted(_))
-            || link.refusal(CHUNKS, 0, Duration::ZERO).is_none()
-            || self.shared.lock().schedule.has_chunks(self.id);
-        if takes {
-            self.unwilling_since = None;
-            return Ok(());
-        }
-        let since = *self.unwilling_since.get_or_insert_with(Instant::now);
-        match since.elapsed() < TAKE_TIMEOUT {
-            true => Ok(()),
-            false => {
+        let takes = matches!(self.progress, Progress::Accepted(_)).then(|| {
+            link.refusal(CHUNKS, 0, Duration::ZERO).is_none()
+                || self.shared.lock().schedule.has_chunks(self.id)
+        });
+        match self.takes.turn(takes, Instant::now()) {
+            false => Ok(()),
+            true => {
                 let seconds = TAKE_TIMEOUT.as_secs();
                 Err(Offence(format!("has taken nothing for {seconds} s")))
             }
