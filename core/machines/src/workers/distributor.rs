@@ -259,19 +259,12 @@ impl Distributor {
         Ok(())
     }
 
-    fn accept(&self, packet: Packet<FromWorker>, clock: Offset) -> Result<(), &'static str> {
-        let Packet { what, json, pixels } = packet;
-        if !what.is_in_range() {
-            return Err("an answer of a worker is out of range");
-        }
-        let (instance, polls) = (what.instance, what.polls());
-        if let WorkerAnswer::End { stage, how, reason } = what.what {
-            return self.end_run(stage, how, reason);
-        }
+    /// Checks that somebody waits for an answer. Returns the memory for its frame, and the owner of that, if it may have one.
+    fn admit(&self, what: &FromWorker) -> Result<Option<(Arc<Pool>, u32)>, &'static str> {
         let mut instances = lock(&self.instances);
-        let Some(entry) = instances.get_mut(&instance) else {
+        let Some(entry) = instances.get_mut(&what.instance) else {
             // It was given up.
-            return Ok(());
+            return Ok(None);
         };
         let is_reply = matches!(
             &what.what,
@@ -293,10 +286,31 @@ impl Distributor {
             return Err("a worker does not wait for its answer");
         }
         // At most one frame waits: that of the emission that it waits for.
-        let frame = match asks {
-            true => pixels.frame(&entry.pool, entry.owner),
-            false => Ok(None),
+        Ok(asks.then(|| (entry.pool.clone(), entry.owner)))
+    }
+
+    fn accept(&self, packet: Packet<FromWorker>, clock: Offset) -> Result<(), &'static str> {
+        let Packet { what, json, pixels } = packet;
+        if !what.is_in_range() {
+            return Err("an answer of a worker is out of range");
+        }
+        let (instance, polls) = (what.instance, what.polls());
+        if let WorkerAnswer::End { stage, how, reason } = what.what {
+            return self.end_run(stage, how, reason);
+        }
+        let memory = self.admit(&what)?;
+        // Without the lock: the control thread takes it, and a frame may be large.
+        let frame = match memory {
+            Some((pool, owner)) => pixels.frame(&pool, owner),
+            None => Ok(None),
         };
+        let mut instances = lock(&self.instances);
+        // A number is that of one instance.
+        let Some(entry) = instances.get_mut(&instance) else {
+            // It was given up.
+            return Ok(());
+        };
+        let has_died = matches!(&what.what, WorkerAnswer::Done { death: Some(_), .. });
         let died = |hung, text: String| Received::Died(Death { hung, text });
         let received = match what.what {
             WorkerAnswer::Created { clock } if !entry.is_created => {
