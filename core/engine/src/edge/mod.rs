@@ -19,6 +19,7 @@ use std::any::Any;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Select, Sender, TryRecvError};
 use crossbeam_queue::ArrayQueue;
@@ -163,6 +164,16 @@ impl Tail {
             self.queued();
         }
         is_queued
+    }
+
+    /// Waits until the queue is empty. Returns false if the receiver is gone, or after `most` in which it has not emptied the
+    /// queue.
+    pub(crate) fn wait_until_empty(&self, most: Duration) -> bool {
+        let ring = &*self.ring;
+        // The queue, not the counters: the receiver changes them later, and rings only for what it has popped.
+        let check = |()| ring.queue.is_empty().then_some(()).ok_or(());
+        let sleep = || self.room.recv_timeout(most).is_ok();
+        ring.wake_up.wait_to_push((), check, sleep)
     }
 
     /// Updates the counters after a push, and wakes the receiver if it sleeps.
@@ -323,6 +334,8 @@ impl Drop for Head {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use flowpipe_config::pipeline::PortRef;
     use flowpipe_host::message::{Lineage, Message};
 
@@ -481,6 +494,33 @@ mod tests {
             let counts = counters.snapshot();
             assert_eq!((counts.offered, counts.outstanding()), (6, 0));
         }
+    }
+
+    #[test]
+    fn a_sender_waits_until_its_message_is_taken() {
+        const LONG: Duration = Duration::from_secs(60);
+        let queue = Queue {
+            capacity: 1,
+            when_full: WhenFull::Block,
+        };
+        let (tail, head) = edge(queue);
+        assert!(tail.wait_until_empty(Duration::ZERO), "nothing waits");
+        for number in 1..=100 {
+            assert!(matches!(tail.send(message(number)), Sent::Queued { .. }));
+            assert!(!tail.wait_until_empty(Duration::ZERO), "nobody takes it");
+            std::thread::scope(|scope| {
+                scope.spawn(|| assert!(matches!(head.try_take(), Received::Message(_))));
+                assert!(tail.wait_until_empty(LONG));
+            });
+        }
+        assert!(matches!(tail.send(message(101)), Sent::Queued { .. }));
+        let began = Instant::now();
+        std::thread::scope(|scope| {
+            scope.spawn(move || drop(head));
+            // It may find the queue empty, which the receiver leaves.
+            let _ = tail.wait_until_empty(LONG);
+        });
+        assert!(began.elapsed() < LONG);
     }
 
     #[test]

@@ -3,12 +3,16 @@
 use std::ffi::CStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use flowpipe_config::manifest::Content;
 use flowpipe_host::message::Message;
 
 use crate::edge::fed_input::FedInput;
 use crate::edge::{Item, Sent, Tail};
+
+/// How often it is checked whether a message is taken that a worker has put back: nothing reports that.
+const PUT_BACK_CHECK: Duration = Duration::from_millis(1);
 
 /// The sending ends of a stage's edges, by port.
 #[derive(Default)]
@@ -112,9 +116,25 @@ impl OutEdge {
     }
 
     /// Whether a message waits for its receiver, which has not ended.
-    pub(crate) fn has_waiting(&self) -> bool {
+    fn has_waiting(&self) -> bool {
         let counts = self.tail.counters.snapshot();
         !counts.closed && counts.outstanding() > 0
+    }
+
+    /// Waits until no message waits for its receiver, or that has ended, but not much longer than `most`. Returns whether
+    /// it is so.
+    pub(crate) fn wait_until_taken(&self, most: Duration) -> bool {
+        let began = Instant::now();
+        if self.has_waiting() {
+            self.tail.wait_until_empty(most);
+        }
+        while self.has_waiting() {
+            if began.elapsed() >= most {
+                return false;
+            }
+            std::thread::sleep(PUT_BACK_CHECK);
+        }
+        true
     }
 
     /// Why its receiver does not take messages of a schema with this content. `None`: it takes them.

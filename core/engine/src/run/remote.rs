@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use flowpipe_abi as abi;
 use flowpipe_config::manifest::Content;
@@ -326,10 +327,11 @@ impl IncomingEdge {
         self.edge
     }
 
-    /// Whether a message waits for the stage here, which has not ended.
+    /// Waits until no message waits for the stage here, or that has ended, but not much longer than `most`. Returns whether
+    /// it is so.
     #[must_use]
-    pub fn has_waiting(&self) -> bool {
-        self.sender.has_waiting()
+    pub fn wait_until_taken(&self, most: Duration) -> bool {
+        self.sender.wait_until_taken(most)
     }
 
     /// How many messages may wait before they are passed on here: what the sender is granted. Of a queue that drops, one:

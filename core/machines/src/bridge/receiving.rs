@@ -18,9 +18,6 @@ use crate::shared_memory::Sharing;
 use crate::unfinished::UnfinishedMessage;
 use crate::wire;
 
-/// After how long it is checked whether a stage has taken a message, at least and at most.
-const TAKEN_CHECK: [Duration; 2] = [Duration::from_micros(200), Duration::from_millis(10)];
-
 /// How long there is no connection before it is reported why.
 const FAILURE_AFTER: Duration = Duration::from_secs(2);
 
@@ -63,12 +60,7 @@ pub(super) fn receive_edge(
         accepted.fetch_add(1, Ordering::SeqCst);
         // The next message waits at the sender of a queue that drops, where a newer one replaces it.
         if edge.edge().queue.when_full != WhenFull::Block {
-            let began = Instant::now();
-            while edge.has_waiting() && !shared.is_closing() {
-                // A slow stage is checked less often. It works on the message for about as long as the one before.
-                let [least, most] = TAKEN_CHECK;
-                std::thread::sleep((began.elapsed() / 16).clamp(least, most));
-            }
+            while !shared.is_closing() && !edge.wait_until_taken(STEP) {}
         }
         shared.link.take(id.channel);
         match delivery {
