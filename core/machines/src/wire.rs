@@ -13,6 +13,9 @@ use serde::{Deserialize, Serialize};
 use crate::frame_coding::{FrameDecoder, FrameEncoder, FrameHead, LONGEST_HEAD, split_head};
 use crate::shared_memory::{SharedBlock, Sharing};
 
+/// How the head of a message or packet without a frame ends: the frame is its last key.
+const NO_FRAME: &[u8] = br#""frame":null}"#;
+
 /// What is in front of the parts. Times are of the sender's clock.
 #[derive(Serialize, Deserialize)]
 struct Head {
@@ -28,7 +31,7 @@ struct Head {
     hops: Vec<(u32, i64, i64)>,
     /// Stage, port, number.
     root: Option<(usize, usize, u64)>,
-    /// The frame, whose bytes are the last part.
+    /// The frame, whose bytes are the last part. The last key: see [`has_frame`].
     frame: Option<FrameHead>,
 }
 
@@ -91,6 +94,11 @@ fn joined(parts: &[&[u8]]) -> Arc<[u8]> {
         }
     }
     bytes
+}
+
+/// Whether a message or packet has a frame. The head is not parsed: the result for a malformed one is unspecified.
+pub(crate) fn has_frame(bytes: &[u8]) -> bool {
+    split_head(bytes, LONGEST_HEAD).is_some_and(|(head, _)| !head.ends_with(NO_FRAME))
 }
 
 /// Reads a message, and converts its times to those of this machine. `None`: it is malformed.
@@ -188,6 +196,7 @@ mod tests {
             schema: Arc::from(c"frame/1"),
             body,
         }));
+        assert!(!has_frame(&encode(&message)));
         let arrived = decode(&encode(&message), AHEAD).unwrap();
         assert_eq!((arrived.schema.as_str(), arrived.sequence), ("test/1", 7));
         assert_eq!(arrived.json, br#"{"n": 1}"#);
@@ -214,6 +223,7 @@ mod tests {
         };
         let pixels = [1, 2, 3, 4, 5, 6, 7, 8];
         message.frame = Frame::from_bytes(&Pool::new(1), shape, 0, &pixels);
+        assert!(has_frame(&encode(&message)));
         let arrived = decode(&encode(&message), AHEAD).unwrap();
         assert_eq!(
             arrived.pixels,

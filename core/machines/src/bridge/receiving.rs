@@ -174,9 +174,11 @@ pub(super) fn receive(shared: &Shared, early: Vec<Event>, mut arrivals: HashMap<
             // What it has had is lost, which follows.
             Some(Event::GivenUp) => (shared.report)(BridgeEvent::GivenUp),
             Some(Event::Message { id, body }) => {
+                // One thread receives all messages: what only frames need is not done for the others.
                 if let Some(sharing) = &shared.sharing
-                    && sharing.receives()
                     && id.channel != shared.observations
+                    && wire::has_frame(&body)
+                    && sharing.receives()
                     && let Some(block) = shared_block_in(&body)
                 {
                     sharing.keep(block);

@@ -72,6 +72,7 @@ struct PacketHead<T> {
     what: T,
     /// Bytes of the JSON.
     json: usize,
+    /// The last key: see [`crate::wire::has_frame`].
     frame: Option<FrameHead>,
 }
 
@@ -241,6 +242,7 @@ mod tests {
 
     use super::*;
     use crate::control::LATEST_TIME;
+    use crate::wire::has_frame;
     use crate::workers::protocol::{Command, FromWorker, ToWorker, WorkerAnswer};
 
     /// A packet with a frame, as [`PacketSender::send`] writes it.
@@ -277,6 +279,23 @@ mod tests {
         assert_eq!((decoded.what.instance, &decoded.json[..]), (3, &b"{}"[..]));
         let frame = decoded.pixels.frame(&Pool::new(1), 0).unwrap().unwrap();
         assert_eq!(frame.bytes(), [7; 8]);
+    }
+
+    #[test]
+    fn packets_without_a_frame_are_recognised_by_their_head() {
+        let head = PacketHead {
+            what: ToWorker {
+                instance: 3,
+                what: Command::Reset,
+            },
+            json: 2,
+            frame: None,
+        };
+        let head = serde_json::to_vec(&head).unwrap();
+        let length = (head.len() as u32).to_le_bytes();
+        let without = [&length[..], &head, b"{}"].concat();
+        assert!(decode(&without).is_some());
+        assert!(has_frame(&packet()) && !has_frame(&without));
     }
 
     #[test]
