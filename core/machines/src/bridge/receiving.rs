@@ -267,6 +267,7 @@ fn report_death(
 /// has come of them already.
 fn refuse_successors(shared: &Shared, mut known: impl Iterator<Item = Event>) {
     let started: Arc<[u8]> = Control::Started.encode().into();
+    let mut answered = None;
     while !shared.is_closing() {
         let next = known.next().or_else(|| shared.link.next_event(STEP));
         if let Some(Event::Message { id, body }) = next {
@@ -274,7 +275,8 @@ fn refuse_successors(shared: &Shared, mut known: impl Iterator<Item = Event>) {
             shared.link.done(id);
             let is_introduction = id.channel == CHANNEL
                 && matches!(Control::decode(&body), Some(Control::Introduction { .. }));
-            if is_introduction {
+            // Once: a program may introduce itself again and again, and take no answer.
+            if is_introduction && answered.replace(id.epoch) != Some(id.epoch) {
                 // One that takes nothing learns nothing.
                 let _ = shared.link.send(CHANNEL, &started, STEP);
             }

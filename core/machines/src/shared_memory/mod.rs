@@ -84,6 +84,10 @@ impl Sharing {
     pub(crate) fn receive(&self, handshake: Handshake) -> Option<Handshake> {
         match handshake {
             Handshake::Offer(place) => {
+                // Each program offers once. Otherwise it could cause any number of answers, and take none.
+                if self.sends() || lock(&self.answered).is_some() {
+                    return None;
+                }
                 let token = system::token_at(place)?;
                 let is_own = |(own, _): &(Token, File)| *own == token;
                 if lock(&self.offered).as_ref().is_some_and(is_own) {
@@ -330,6 +334,16 @@ mod tests {
             descriptor,
         };
         assert_eq!(receiver.receive(Handshake::Offer(place)), None);
+    }
+
+    #[test]
+    fn one_offer_is_answered() {
+        let [sender, one, other] = std::array::from_fn(|_| Sharing::default());
+        let [first, second] = [&one, &other].map(|it| it.offer().unwrap());
+        assert!(matches!(sender.receive(first), Some(Handshake::Answer(..))));
+        assert_eq!(sender.receive(second), None);
+        let [sender, receiver] = ends();
+        assert_eq!(sender.receive(receiver.offer().unwrap()), None);
     }
 
     #[test]
