@@ -303,7 +303,7 @@ impl Start<'_> {
                 machines,
                 observers,
             } if known.agrees && machines.iter().all(|it| *it < self.topology.names.len()) => {
-                // A machine speaks for those behind it.
+                // A machine reports those behind it.
                 let is_behind = |it: &(usize, Wanted)| self.topology.is_behind(it.0, peer.machine);
                 known.reported = Some(KnownPart {
                     missing: machines,

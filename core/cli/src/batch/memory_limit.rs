@@ -1,7 +1,7 @@
 //! How much memory the work for another machine may take here, whatever the config of its solver permits: from reading a
 //! chunk to its results.
 //!
-//! Nothing says which of several chunks takes the memory of a process. So all that are in progress end when it is
+//! Nothing reports which of several chunks takes the memory of a process. So all that are in progress end when it is
 //! exceeded, and what was being worked on is tried again while nothing else is. A puzzle that exceeds it then has failed.
 
 use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -14,7 +14,7 @@ const INTERVAL: Duration = Duration::from_millis(5);
 
 /// The limit, and what is in progress.
 pub struct MemoryLimit {
-    /// In bytes. `None`: the system does not say how much there is.
+    /// In bytes. `None`: the system does not report how much there is.
     most: Option<u64>,
     /// The memory of the process, in bytes.
     measure: Box<dyn Fn() -> u64 + Send + Sync>,
@@ -132,7 +132,7 @@ impl Drop for LimitedWork<'_> {
     }
 }
 
-/// The memory of this process, in bytes. 0: the system does not say.
+/// The memory of this process, in bytes. 0: the system does not report it.
 fn memory() -> u64 {
     resident_bytes(std::process::id()).unwrap_or(0)
 }

@@ -159,7 +159,7 @@ fn cause(notice: &Notice) -> Option<&str> {
     }
 }
 
-/// Whether a notice says what was printed for an earlier job: a worker takes part in each. `joined`: the workers of which
+/// Whether a notice repeats what was printed for an earlier job: a worker takes part in each. `joined`: the workers of which
 /// it was printed.
 fn is_repeated(notice: &Notice, joined: &mut BTreeMap<String, usize>) -> bool {
     match notice {

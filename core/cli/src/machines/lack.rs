@@ -15,7 +15,7 @@ use crate::pipeline_file::PipelineFile;
 /// How long it waits for the others. A name that no plugin has is often an error of the file, which each machine reports.
 const REPORT_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Reports to the other machines which plugins this one lacks, if it lacks some. `file`: what the pipeline file says without
+/// Reports to the other machines which plugins this one lacks, if it lacks some. `file`: the pipeline file without
 /// its plugins; its errors are printed. `machine`: the name of this one. `options`: what was given besides the file.
 pub fn report(file: &PipelineFile, machine: &str, catalogue: &Catalogue, options: &GivenOptions) {
     let Ok(Some(own)) = super::own(&file.pipeline.machines, Some(machine)) else {

@@ -270,7 +270,7 @@ impl<R> Part<'_, R> {
         }
     }
 
-    /// The worker's program knows nothing of the job.
+    /// The worker's program does not know the job.
     fn forget(&mut self) -> Result<(), Offence> {
         let mut state = self.shared.lock();
         self.deaths += u32::from(state.schedule.has_chunks(self.id));

@@ -175,7 +175,7 @@ impl Shared {
         }
     }
 
-    /// These messages are in the hands of the other machine.
+    /// These messages have arrived at the other machine.
     pub(super) fn note_arrived(&self, last: MessageId) {
         let arrived = lock(&self.sent).get_mut(&last.channel).map(|unfinished| {
             unfinished.frames = unfinished.frames.split_off(&(last.number + 1));

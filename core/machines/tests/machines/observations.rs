@@ -203,7 +203,7 @@ fn a_machine_in_between_keeps_little_and_the_sender_waits() {
         }
     });
     std::thread::sleep(Duration::from_secs(1));
-    // Four wait at each of two, and one is in the hands of each.
+    // Four wait at each of two, and each has taken one more.
     let sent = counted.try_iter().count();
     assert!((4..=10).contains(&sent), "{sent}");
     drop(open);
