@@ -70,7 +70,7 @@ mod tests {
     #[test]
     fn a_worker_that_takes_nothing_is_found_although_it_is_restarted() {
         // A new program accepts the job every ten seconds.
-        let restarted = |second: u64| (second % 10 != 0).then_some(false);
+        let restarted = |second: u64| (!second.is_multiple_of(10)).then_some(false);
         assert_eq!(dropped_after(restarted), Some(61));
         // For most of the time there is none.
         let seldom = |second: u64| (second % 40 == 39).then_some(false);
