@@ -147,7 +147,7 @@ mod tests {
                 ),
                 vec![
                     "4:21: `reconnect_timeout` is for pipelines, and a file of machines has none",
-                    "6:21: \"0s\" is not a duration: it must be longer than zero",
+                    "6:21: \"0s\" is no duration: it must be longer than zero",
                 ],
             ),
             (

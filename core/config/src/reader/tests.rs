@@ -233,17 +233,14 @@ fn of_two_machines_the_longer_time_for_a_connection_counts() {
         assert_eq!(machines.reconnect_timeout(0, 2), Duration::from_secs(10));
     }
     for (time, why) in [
-        (
-            "0s",
-            "\"0s\" is not a duration: it must be longer than zero",
-        ),
+        ("0s", "\"0s\" is no duration: it must be longer than zero"),
         (
             "999ms",
             "a broken connection is waited for at least a second",
         ),
         (
             "24h1ms",
-            "\"24h1ms\" is not a duration: it must not be longer than 24h",
+            "\"24h1ms\" is no duration: it must not be longer than 24h",
         ),
     ] {
         let errors = read("x.toml", &file(time), &plugins()).unwrap_err();
