@@ -327,7 +327,7 @@ fn a_recording_of_one_machine_has_the_whole_run_over_tls_too() {
 
 #[test]
 fn a_recording_has_the_whole_run_although_connections_are_cut() {
-    const COUNT: usize = 2_000;
+    const COUNT: usize = 5_000;
     const CUTS: usize = 10;
     /// More numbers than come between a wait and its cut, so that most connections bring some.
     const BETWEEN: usize = 100;

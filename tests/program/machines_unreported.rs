@@ -48,7 +48,7 @@ fn rack_without_report(link: &Link) -> u64 {
             Some(Event::Ended { channel: EDGE }) => {
                 (1..CHANNELS).for_each(|channel| link.end(channel));
                 // The other one ends when it likes.
-                let _ = link.finish(LONG);
+                let _ = link.finish(LONG, LONG);
                 return count;
             }
             _ => {}

@@ -42,7 +42,7 @@ fn rack_of_another_version(link: &Link, what: &str) -> String {
             link.send(CONTROL, &body, LONG).unwrap();
         } else if message.get("Different").is_some() {
             // The other one ends when it likes.
-            let _ = link.finish(LONG);
+            let _ = link.finish(LONG, LONG);
             return own.unwrap();
         }
     }

@@ -16,7 +16,7 @@ use crate::violation::Violation;
 
 /// How long the thread that makes connections waits for one before it checks the time.
 const CONNECT_WAIT: Duration = Duration::from_millis(100);
-/// How often it is looked for another connection while there is one, by an end that does not open it.
+/// How often an end that does not open connections checks for another one while it has one.
 const ACCEPT_INTERVAL: Duration = Duration::from_millis(50);
 /// The pauses after failed attempts to connect: the first one, and the longest.
 const RETRY: [Duration; 2] = [Duration::from_millis(5), Duration::from_millis(250)];
@@ -24,8 +24,6 @@ const RETRY: [Duration; 2] = [Duration::from_millis(5), Duration::from_millis(25
 const BATCH: usize = 64 << 10;
 /// The packets of a closing link are sent within this time.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
-/// A peer that has finished, and is gone for so long, has ended.
-const LINGER: Duration = Duration::from_secs(1);
 
 /// The time of a link, in nanoseconds. It never goes back.
 pub type LinkClock = Arc<dyn Fn() -> i64 + Send + Sync>;
@@ -59,6 +57,8 @@ struct State {
     /// Why the last connection ended, or could not be made.
     failure: Option<io::Error>,
     traffic: Traffic,
+    /// Since when there is no connection to a peer that may have ended, as far as [`Link::finish`] has seen.
+    gone_since: Option<Instant>,
 }
 
 /// Why a connection ended, or could not be made.
@@ -97,6 +97,7 @@ impl Link {
                 is_closing: false,
                 failure: None,
                 traffic: Traffic::default(),
+                gone_since: None,
             }),
             outgoing: Condvar::new(),
             incoming: Condvar::new(),
@@ -218,6 +219,8 @@ impl Link {
     /// As [`Session::end`].
     pub fn end(&self, channel: u32) {
         self.change(|session| session.end(channel));
+        // Who waits to send on it.
+        self.shared.notify_incoming();
     }
 
     /// As [`Session::give_up`].
@@ -263,23 +266,32 @@ impl Link {
         self.shared.lock().traffic
     }
 
+    /// Whether the peer may have everything and have ended. It ends when it has everything, and can't know whether its last
+    /// acknowledgement has arrived.
+    #[must_use]
+    pub fn may_have_ended(&self) -> bool {
+        self.shared.lock().session.may_have_ended()
+    }
+
     /// Sends nothing more, and waits until both ends have everything, at most for this time. Returns whether they have.
+    /// Without a connection, a peer that may have ended counts as one that has after `linger`, also over several calls.
     /// What arrives meanwhile can be read by another thread.
     #[must_use]
-    pub fn finish(&self, timeout: Duration) -> bool {
+    pub fn finish(&self, timeout: Duration, linger: Duration) -> bool {
         let deadline = Instant::now() + timeout;
         self.change(Session::finish);
+        // Who waits to send.
+        self.shared.notify_incoming();
         let mut state = self.shared.lock();
-        let mut gone_since = None;
         loop {
             let now = Instant::now();
             let session = &state.session;
             let is_gone = session.may_have_ended() && !session.is_connected();
-            let since = is_gone.then(|| *gone_since.get_or_insert(now));
-            gone_since = since;
-            // The peer ends when it has everything, and can't know that its last acknowledgement has arrived.
-            let has_ended = since.is_some_and(|since| now.duration_since(since) >= LINGER);
-            if session.is_finished() || has_ended {
+            let is_finished = session.is_finished();
+            let since = is_gone.then(|| *state.gone_since.get_or_insert(now));
+            state.gone_since = since;
+            let has_ended = since.is_some_and(|since| now.duration_since(since) >= linger);
+            if is_finished || has_ended {
                 return true;
             }
             let left = deadline.saturating_duration_since(now);
@@ -302,6 +314,7 @@ impl Drop for Link {
         let deadline = Instant::now() + CLOSE_TIMEOUT;
         let mut state = self.shared.lock();
         state.is_closing = true;
+        state.session.report_now();
         self.shared.outgoing.notify_all();
         self.shared.closed.notify_all();
         while state.senders > 0 {

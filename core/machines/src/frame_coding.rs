@@ -1,8 +1,9 @@
 //! Frames of one edge as bytes: only what has changed since the frame before.
 //!
-//! Both ends keep the last frame of the edge. A link delivers all messages of an edge in order and once, so that both keep
-//! the same. A picture is divided into tiles ([`crate::frame_tiles`]); the last ones of a row and of a column may be
-//! smaller. It is sent whole where that takes no more bytes, before compression, and a buffer always. Bytes are compressed with LZ4 where that makes them smaller and the connection is slower than LZ4.
+//! Both ends keep the last frame of the edge. A link delivers all messages of an edge in order and once, so that both
+//! keep the same. A picture is divided into tiles ([`crate::frame_tiles`]); the last ones of a row and of a column may
+//! be smaller. It is sent whole where that takes no more bytes, before compression, and a buffer always. Bytes are
+//! compressed with LZ4 where that makes them smaller and the connection is slower than LZ4.
 
 use std::borrow::Cow;
 use std::sync::Arc;

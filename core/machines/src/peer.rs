@@ -148,7 +148,7 @@ impl Peer {
         let reason = reason.to_owned();
         if self.send(&Control::NotStarted { reason }) {
             // A machine that has no time for it sees that this one is dead.
-            let _ = self.link.finish(ABANDON_TIMEOUT);
+            let _ = self.link.finish(ABANDON_TIMEOUT, ABANDON_TIMEOUT);
         }
     }
 

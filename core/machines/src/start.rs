@@ -23,6 +23,8 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 const NOTICE_INTERVAL: Duration = Duration::from_secs(5);
 /// How long it may take until the others have what differs.
 const REFUSAL_TIMEOUT: Duration = Duration::from_secs(2);
+/// One that is gone for so long has what was sent to it, or does not come back.
+const REFUSAL_LINGER: Duration = Duration::from_secs(1);
 /// The most differences that a machine reports of others.
 const MOST_DIFFERENCES: usize = 256;
 
@@ -465,7 +467,7 @@ impl Start<'_> {
                     let has_all = (known.has_introduction
                         || send(peer, &introduction(self.topology, self.facts)))
                         && send(peer, refusal);
-                    has_all && peer.link.finish(left())
+                    has_all && peer.link.finish(left(), REFUSAL_LINGER)
                 });
             }
         });

@@ -11,8 +11,9 @@ use flowpipe_host::message::Message;
 use crate::edge::fed_input::FedInput;
 use crate::edge::{Item, Sent, Tail};
 
-/// How often it is checked whether a message is taken that a worker has put back: nothing reports that.
-const PUT_BACK_CHECK: Duration = Duration::from_millis(1);
+/// After how long it is checked whether a message is taken that a worker has put back, at least and at most: nothing reports
+/// that.
+const PUT_BACK_CHECK: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(10)];
 
 /// The sending ends of a stage's edges, by port.
 #[derive(Default)]
@@ -132,7 +133,8 @@ impl OutEdge {
             if began.elapsed() >= most {
                 return false;
             }
-            std::thread::sleep(PUT_BACK_CHECK);
+            let [least, most] = PUT_BACK_CHECK;
+            std::thread::sleep((began.elapsed() / 16).clamp(least, most));
         }
         true
     }

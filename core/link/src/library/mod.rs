@@ -260,12 +260,18 @@ impl Connection for LibraryConnection {
     fn receive(&self, packet: &mut Vec<u8>) -> io::Result<Received> {
         packet.clear();
         packet.reserve(MAX_PACKET);
-        let mut output = Output::of_spare(packet.spare_capacity_mut());
+        let spare = packet.spare_capacity_mut();
+        let most = spare.len().min(MAX_PACKET);
+        let mut output = Output::of_spare(&mut spare[..most]);
         let status = call(|error| {
             // SAFETY: the connection is not released, and the output is valid during the call.
             unsafe { (self.functions.receive)(self.connection, &raw mut output, error) }
         })?;
-        // SAFETY: the ABI demands that the first `length` bytes are written, of at most `capacity`.
+        if output.length > most {
+            let why = "the transport reports a longer packet than there is room for";
+            return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+        }
+        // SAFETY: so many bytes have room, and the ABI demands that they are written.
         unsafe { packet.set_len(output.length) };
         Ok(match status {
             abi::NOTHING => Received::Closed,

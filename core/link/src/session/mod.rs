@@ -163,6 +163,11 @@ impl Session {
         is_new && !std::mem::replace(&mut self.owes_report, true)
     }
 
+    /// What the peer does not know is reported to it without a delay.
+    pub fn report_now(&mut self) {
+        self.reported_ns = i64::MIN;
+    }
+
     /// Sends nothing more on a channel.
     pub fn end(&mut self, channel: u32) {
         self.outgoing.end(channel);

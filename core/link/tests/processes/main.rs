@@ -5,6 +5,7 @@
     reason = "tests end by panicking"
 )]
 
+mod ending;
 mod proxy;
 mod worker;
 
@@ -25,6 +26,8 @@ use proxy::Proxy;
 const LOOPBACK: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 /// No step of a test takes so long.
 const LONG: Duration = Duration::from_secs(60);
+/// After so long without a connection, a peer that may have ended has.
+const LINGER: Duration = Duration::from_secs(1);
 
 fn clock() -> LinkClock {
     let began = Instant::now();
@@ -118,7 +121,7 @@ fn come_back(messages: u64, disturb: impl FnOnce(&Proxy) + Send) {
     assert_eq!(received, messages);
     let clock = link.peer_clock().unwrap();
     assert!(clock.error_ns < 1_000_000_000, "{clock:?}");
-    assert!(link.finish(LONG));
+    assert!(link.finish(LONG, LINGER));
     drop(link);
     assert_eq!(line(&mut output, "finished"), messages.to_string());
 }
@@ -224,7 +227,7 @@ fn kills_lose_what_the_process_had() {
     assert!(losses.len() <= KILLS && !losses.is_empty(), "{losses:?}");
 
     link.end(0);
-    assert!(link.finish(LONG));
+    assert!(link.finish(LONG, LINGER));
     drop(process);
     let mut begun = BTreeSet::new();
     for log in logs {

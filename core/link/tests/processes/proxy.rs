@@ -92,10 +92,14 @@ impl Proxy {
 
     /// Passes nothing on in one direction for so long: `0`, from what connects, or `1`, to it.
     pub fn stall(&self, direction: usize, time: Duration) {
-        let stalled = &self.shared.stalled[direction];
-        stalled.store(true, Ordering::Relaxed);
+        self.set_stalled(direction, true);
         std::thread::sleep(time);
-        stalled.store(false, Ordering::Relaxed);
+        self.set_stalled(direction, false);
+    }
+
+    /// Passes nothing on in one direction from now on, or passes everything on again.
+    pub fn set_stalled(&self, direction: usize, is_stalled: bool) {
+        self.shared.stalled[direction].store(is_stalled, Ordering::SeqCst);
     }
 
     /// Cuts all connections, and passes none on any more.

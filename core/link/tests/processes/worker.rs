@@ -7,7 +7,7 @@ use flowpipe_link::link::Link;
 use flowpipe_link::session::{Event, Settings};
 use flowpipe_link::tcp::{TcpAcceptor, TcpDialer};
 
-use crate::{LONG, clock};
+use crate::{LINGER, LONG, clock};
 
 /// Does the work that the environment names. Without one it is a test that passes.
 #[test]
@@ -51,7 +51,7 @@ fn echo(transport: TcpAcceptor) {
         }
     }
     link.end(0);
-    assert!(link.finish(LONG));
+    assert!(link.finish(LONG, LINGER));
     print(&format!("finished {received}"));
 }
 
@@ -72,5 +72,5 @@ fn process(transport: TcpDialer) {
             _ => {}
         }
     }
-    assert!(link.finish(LONG));
+    assert!(link.finish(LONG, LINGER));
 }

@@ -321,7 +321,11 @@ impl Bridge {
         join(&mut self.outgoing);
         ending::end_incoming(&self.shared);
         while !self.shared.is_dead.load(Ordering::Relaxed) {
-            if self.shared.link.finish(FINISH_STEP) {
+            if self
+                .shared
+                .link
+                .finish(FINISH_STEP, self.shared.reconnect_timeout)
+            {
                 self.wait_for_report();
                 return true;
             }

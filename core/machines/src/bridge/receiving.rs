@@ -18,7 +18,7 @@ use crate::shared_memory::Sharing;
 use crate::unfinished::UnfinishedMessage;
 use crate::wire;
 
-/// How long there is no connection before it is reported why.
+/// How long there is no connection before it is reported why, at most.
 const FAILURE_AFTER: Duration = Duration::from_secs(2);
 
 /// Passes the messages of an edge on to its stage.
@@ -101,8 +101,9 @@ pub(super) fn receive(shared: &Shared, early: Vec<Event>, mut arrivals: HashMap<
     let mut has_finished = false;
     let mut is_given_up = false;
     let mut reported = shared.link.failure();
+    let failure_after = FAILURE_AFTER.min(shared.reconnect_timeout / 2);
     while !shared.is_closing() {
-        if !has_finished && gone_since.is_some_and(|since| since.elapsed() >= FAILURE_AFTER) {
+        if !has_finished && gone_since.is_some_and(|since| since.elapsed() >= failure_after) {
             let failure = shared.link.failure();
             if failure != reported {
                 reported.clone_from(&failure);
@@ -111,8 +112,12 @@ pub(super) fn receive(shared: &Shared, early: Vec<Event>, mut arrivals: HashMap<
                 }
             }
         }
-        // Also one whose run is over: it stays until it has everything, unless its run did not start.
-        if gone_since.is_some_and(|since| since.elapsed() >= shared.reconnect_timeout) {
+        // Also one whose run is over: it stays until it has everything, unless its run did not start. One that may have ended
+        // is waited for by the end of the bridge.
+        if gone_since.is_some_and(|since| since.elapsed() >= shared.reconnect_timeout)
+            && !shared.link.is_connected()
+            && !shared.link.may_have_ended()
+        {
             gone_since = None;
             is_given_up = true;
             shared.link.give_up();

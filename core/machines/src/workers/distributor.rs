@@ -48,6 +48,14 @@ pub(crate) struct Distributor {
     pub(super) processed: AtomicU64,
 }
 
+/// Whether an answer of an instance is taken.
+enum Admission {
+    /// Its instance was given up.
+    GivenUp,
+    /// Somebody waits for it. `memory`: for its frame, with the owner of that, if it may have one.
+    Awaited { memory: Option<(Arc<Pool>, u32)> },
+}
+
 /// What comes from an instance, for the thread that calls it.
 pub(super) enum Received {
     Reply(WorkerReply, Polls),
@@ -259,12 +267,11 @@ impl Distributor {
         Ok(())
     }
 
-    /// Checks that somebody waits for an answer. Returns the memory for its frame, and the owner of that, if it may have one.
-    fn admit(&self, what: &FromWorker) -> Result<Option<(Arc<Pool>, u32)>, &'static str> {
+    /// Checks that somebody waits for an answer, if its instance is there.
+    fn admit(&self, what: &FromWorker) -> Result<Admission, &'static str> {
         let mut instances = lock(&self.instances);
         let Some(entry) = instances.get_mut(&what.instance) else {
-            // It was given up.
-            return Ok(None);
+            return Ok(Admission::GivenUp);
         };
         let is_reply = matches!(
             &what.what,
@@ -286,7 +293,8 @@ impl Distributor {
             return Err("a worker does not wait for its answer");
         }
         // At most one frame waits: that of the emission that it waits for.
-        Ok(asks.then(|| (entry.pool.clone(), entry.owner)))
+        let memory = asks.then(|| (entry.pool.clone(), entry.owner));
+        Ok(Admission::Awaited { memory })
     }
 
     fn accept(&self, packet: Packet<FromWorker>, clock: Offset) -> Result<(), &'static str> {
@@ -298,7 +306,9 @@ impl Distributor {
         if let WorkerAnswer::End { stage, how, reason } = what.what {
             return self.end_run(stage, how, reason);
         }
-        let memory = self.admit(&what)?;
+        let Admission::Awaited { memory } = self.admit(&what)? else {
+            return Ok(());
+        };
         // Without the lock: the control thread takes it, and a frame may be large.
         let frame = match memory {
             Some((pool, owner)) => pixels.frame(&pool, owner),

@@ -44,7 +44,7 @@ fn run_made_up(transport: TcpAcceptor, capacity: u64, finishes: fn(u64) -> bool,
         }
     }
     end(&link);
-    assert!(link.finish(LONG), "the other machine does not end");
+    assert!(link.finish(LONG, LONG), "the other machine does not end");
     arrived
 }
 

@@ -9,7 +9,7 @@ use flowpipe_link::session::{Event, Settings};
 use flowpipe_link::transport::Transport;
 
 use super::proxy::Proxy;
-use super::{LONG, acceptor, address, certificates, dialer};
+use super::{LINGER, LONG, acceptor, address, certificates, dialer};
 
 const CHANNEL: u32 = 0;
 
@@ -99,7 +99,7 @@ fn a_link_loses_and_repeats_nothing_however_often_its_connection_is_cut() {
         std::thread::sleep(Duration::from_millis(1));
     }
     let [desk, rack] = links;
-    let other = std::thread::spawn(move || rack.finish(LONG));
-    assert!(desk.finish(LONG));
+    let other = std::thread::spawn(move || rack.finish(LONG, LINGER));
+    assert!(desk.finish(LONG, LINGER));
     assert!(other.join().unwrap());
 }

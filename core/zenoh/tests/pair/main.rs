@@ -24,6 +24,8 @@ use flowpipe_zenoh::dialer::Dialer;
 const LOOPBACK: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 /// How long something that happens may take. The tests of the workspace run at the same time.
 const LONG: Duration = Duration::from_secs(60);
+/// After so long without a connection, a peer that may have ended has.
+const LINGER: Duration = Duration::from_secs(1);
 
 /// The machines of one authority, in this order.
 const MACHINES: [&str; 3] = ["desk", "rack", "other"];
