@@ -301,7 +301,7 @@ fn join(
         let ends = (is_here(edge.from.stage), is_here(edge.to.stage));
         let (tail, head) = edge::edge(match ends {
             (true, false) => remote::queue_to(edge.queue),
-            (false, true) if !fed.contains(&edge.from.stage) => remote::QUEUE_FROM,
+            (false, true) if !fed.contains(&edge.from.stage) => remote::queue_from(edge.queue),
             _ => edge.queue,
         });
         let (from, to) = names(pipeline, manifests, edge);

@@ -130,23 +130,33 @@ pub(crate) struct FromOther {
     pub sender: OutEdge,
 }
 
-/// The queue at the sender of an edge between machines. If it blocks, messages wait at the receiver; otherwise here, so
-/// that what waits can be dropped.
+/// The queue at the sender of an edge between machines. If it blocks, most messages wait at the receiver; otherwise here,
+/// so that what waits can be dropped.
 pub(crate) fn queue_to(queue: Queue) -> Queue {
-    match queue.when_full {
-        WhenFull::Block => Queue {
-            capacity: 1,
-            ..queue
-        },
-        _ => queue,
+    let capacity = match queue.when_full {
+        WhenFull::Block => share(queue.capacity),
+        _ => queue.capacity,
+    };
+    Queue { capacity, ..queue }
+}
+
+/// The queue at the receiver. Other messages wait in front of it, as many as [`IncomingEdge::capacity`].
+pub(crate) fn queue_from(queue: Queue) -> Queue {
+    let capacity = match queue.when_full {
+        WhenFull::Block => share(queue.capacity),
+        _ => 1,
+    };
+    Queue {
+        capacity,
+        when_full: WhenFull::Block,
     }
 }
 
-/// The queue at the receiver. Messages wait in front of it, as many as [`IncomingEdge::capacity`].
-pub(crate) const QUEUE_FROM: Queue = Queue {
-    capacity: 1,
-    when_full: WhenFull::Block,
-};
+/// How much of the capacity of a queue that blocks is in the stages' own queues at each end. With one place, two threads
+/// would wait for each other at each message.
+fn share(capacity: usize) -> usize {
+    (capacity / 4).max(1)
+}
 
 /// Checks that the stages of a pipeline can be on several machines.
 pub(crate) fn check(pipeline: &Pipeline, options: &Options) -> Result<(), StartError> {
@@ -339,7 +349,11 @@ impl IncomingEdge {
     #[must_use]
     pub fn capacity(&self) -> usize {
         match self.edge.queue.when_full {
-            WhenFull::Block => self.edge.queue.capacity.max(1),
+            // One place of each of both other queues is beyond the capacity, as if that were 1.
+            WhenFull::Block => {
+                let capacity = self.edge.queue.capacity;
+                (capacity + 2).saturating_sub(2 * share(capacity)).max(1)
+            }
             _ => 1,
         }
     }
