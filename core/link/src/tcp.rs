@@ -111,11 +111,19 @@ impl Transport for TcpDialer {
                 error.kind(),
                 io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
             );
-            match is_late {
-                true => {
+            let is_closed = matches!(
+                error.kind(),
+                io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset
+            );
+            match (is_late, is_closed) {
+                (true, _) => {
                     io::Error::new(io::ErrorKind::TimedOut, "what listens there did not answer")
                 }
-                false => error,
+                (_, true) => {
+                    let why = "what listens there closed the connection";
+                    io::Error::new(io::ErrorKind::ConnectionReset, why)
+                }
+                _ => error,
             }
         })?;
         if answer != [greeting::EXPECTED] {
@@ -331,6 +339,29 @@ mod tests {
         let error = dialer.connect(LONG).err().unwrap();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
         assert_eq!(error.to_string(), "what listens there did not answer");
+    }
+
+    #[test]
+    fn an_end_in_place_of_an_answer_is_named() {
+        let closing = std::net::TcpListener::bind(LOOPBACK).unwrap();
+        let mut dialer = TcpDialer::new(closing.local_addr().unwrap(), "one").unwrap();
+        let length = greeting::encode("one").len();
+        // What is read before the end: all of the greeting, or nothing, which resets the connection on most systems.
+        for read in [length, 0] {
+            let listening = closing.try_clone().unwrap();
+            let accepting = std::thread::spawn(move || {
+                let (mut stream, _) = listening.accept().unwrap();
+                // All of it has arrived.
+                while stream.peek(&mut vec![0; length]).unwrap() < length {}
+                stream.read_exact(&mut vec![0; read]).unwrap();
+            });
+            let error = dialer.connect(LONG).err().unwrap();
+            accepting.join().unwrap();
+            assert_eq!(
+                error.to_string(),
+                "what listens there closed the connection"
+            );
+        }
     }
 
     #[test]
