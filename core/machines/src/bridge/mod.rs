@@ -10,7 +10,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crossbeam_channel::Sender;
 use flowpipe_engine::run::remote::{IncomingEdge, OutgoingEdge, RemoteEnds};
@@ -33,6 +33,13 @@ use crate::workers::PacketSender;
 const STEP: Duration = Duration::from_millis(50);
 /// How often a bridge that finishes checks whether the other machine is dead. Longer than a link lingers.
 const FINISH_STEP: Duration = Duration::from_secs(2);
+
+/// For how long a machine that is connected may leave its clock unmeasured. A measurement takes one round trip.
+const CLOCK_TIMEOUT: Duration = Duration::from_secs(10);
+/// How often a thread that waits for a clock checks whether it is measured.
+const CLOCK_CHECK: Duration = Duration::from_millis(1);
+/// Why a machine is given up whose clock is not measured by then.
+const WITHOUT_CLOCK: &str = "it has answered no ping for 10 s";
 
 /// What happens on a bridge.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -131,6 +138,8 @@ struct Shared {
     have_observations_ended: AtomicBool,
     /// The other clock shows the same time as the one here.
     has_same_clock: bool,
+    /// The other machine was given up because its clock was not measured.
+    is_without_clock: AtomicBool,
     /// The other machine is given up after so long without a connection.
     reconnect_timeout: Duration,
     /// `None`: the machines are two.
@@ -179,6 +188,7 @@ impl Bridge {
             observations: peer.observations,
             have_observations_ended: AtomicBool::new(false),
             has_same_clock: peer.has_same_clock,
+            is_without_clock: AtomicBool::new(false),
             reconnect_timeout,
             sharing: peer.sharing,
             traffic: Mutex::default(),
@@ -390,8 +400,9 @@ impl Shared {
     }
 
     /// The clock of the machine that has sent a message, once it is known. `None`: the machine is dead, or the bridge
-    /// closes, before.
+    /// closes, before. A machine that leaves it unknown for too long is given up.
     fn clock_of(&self, message: MessageId) -> Option<Offset> {
+        let (mut connected, mut last) = (Duration::ZERO, Instant::now());
         loop {
             // Read first: a clock that is not known after the death is never known.
             let is_over = self.is_closing() || self.is_dead.load(Ordering::SeqCst);
@@ -400,7 +411,18 @@ impl Shared {
                 Some(clock) => return Some(clock),
                 None if is_over => return None,
                 // The first connection measures it.
-                None => std::thread::sleep(Duration::from_millis(1)),
+                None => std::thread::sleep(CLOCK_CHECK),
+            }
+            let passed = last.elapsed();
+            last += passed;
+            if self.link.is_connected() {
+                // While this program stands still, it reads no answer.
+                connected += passed.min(STEP);
+            }
+            let is_late = connected >= CLOCK_TIMEOUT;
+            if is_late && !self.is_without_clock.swap(true, Ordering::SeqCst) {
+                self.refuse(None, WITHOUT_CLOCK);
+                self.link.give_up();
             }
         }
     }

@@ -20,6 +20,12 @@ use crate::wire;
 
 /// How long there is no connection before it is reported why, at most.
 const FAILURE_AFTER: Duration = Duration::from_secs(2);
+/// The most failures of an outage that are compared with the next ones.
+const MOST_FAILURES: usize = 20;
+
+/// Why a machine is given up that introduces itself in the run.
+const INTRODUCED_AGAIN: &str =
+    "it has introduced itself again: it was restarted, or breaks the protocol";
 
 /// Passes the messages of an edge on to its stage.
 pub(super) fn receive_edge(
@@ -100,16 +106,17 @@ pub(super) fn receive(shared: &Shared, early: Vec<Event>, mut arrivals: HashMap<
     let mut gone_since = (!shared.link.is_connected()).then(Instant::now);
     let mut has_finished = false;
     let mut is_given_up = false;
-    let mut reported = shared.link.failure();
+    // The failures that are known in this outage. Several can alternate.
+    let mut reported: Vec<_> = shared.link.failure().into_iter().collect();
     let failure_after = FAILURE_AFTER.min(shared.reconnect_timeout / 2);
     while !shared.is_closing() {
         if !has_finished && gone_since.is_some_and(|since| since.elapsed() >= failure_after) {
             let failure = shared.link.failure();
-            if failure != reported {
-                reported.clone_from(&failure);
-                if let Some(failure) = failure {
-                    (shared.report)(BridgeEvent::NotReconnected(failure));
+            if let Some(failure) = failure.filter(|it| !reported.contains(it)) {
+                if reported.len() < MOST_FAILURES {
+                    reported.push(failure.clone());
                 }
+                (shared.report)(BridgeEvent::NotReconnected(failure));
             }
         }
         // Also one whose run is over: it stays until it has everything, unless its run did not start. One that may have ended
@@ -132,10 +139,11 @@ pub(super) fn receive(shared: &Shared, early: Vec<Event>, mut arrivals: HashMap<
             }
             Some(Event::Disconnected(violation)) => {
                 gone_since = Some(Instant::now());
-                reported = shared.link.failure();
+                let failure = shared.link.failure();
+                reported = failure.iter().cloned().collect();
                 if !has_finished {
                     let reason = violation.map(|it| format!("the other machine {it}"));
-                    let reason = reason.or_else(|| Some(shared.link.failure()?.text));
+                    let reason = reason.or_else(|| Some(failure?.text));
                     (shared.report)(BridgeEvent::Disconnected { reason });
                 }
             }
@@ -154,8 +162,11 @@ pub(super) fn receive(shared: &Shared, early: Vec<Event>, mut arrivals: HashMap<
                     }
                     // It may learn later that all have started.
                     Some(Control::Missing { .. }) => {}
-                    // It was restarted while this machine started.
+                    // A program that was restarted while this machine started, or one that breaks the protocol.
                     Some(Control::Introduction { .. }) => {
+                        if !is_given_up {
+                            shared.refuse(None, INTRODUCED_AGAIN);
+                        }
                         is_given_up = true;
                         shared.link.give_up();
                     }
@@ -221,6 +232,8 @@ pub(super) fn receive(shared: &Shared, early: Vec<Event>, mut arrivals: HashMap<
                     false => shared.note_finish(),
                 }
                 shared.has_peer_finished.store(true, Ordering::SeqCst);
+                // Nothing comes after it: streams to the stages here end, also those whose ends it has not sent.
+                arrivals.clear();
             }
             Some(Event::PeerLost) => {
                 let later = report_death(shared, early);

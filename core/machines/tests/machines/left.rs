@@ -93,6 +93,22 @@ fn a_machine_that_finishes_all_leaves_nothing() {
 }
 
 #[test]
+fn the_streams_from_a_machine_end_with_it() {
+    let acceptor = TcpAcceptor::listen(LOOPBACK, &["desk"]).unwrap().remove(0);
+    let dialer = TcpDialer::new(acceptor.address().unwrap(), "desk").unwrap();
+    let desk = machine(["desk", "rack"], 2, true, Remote(dialer));
+    // It never ends the channel of the edge from its stage.
+    let rack = std::thread::spawn(move || run_made_up(acceptor, 2 * COUNT, |_| true, nothing));
+    let pipeline = Builder::line(COUNT, "pass", json!({}));
+    let desk = desk.start(&pipeline, &[0, 2], LONG);
+    let report = finish(desk.run);
+    assert_eq!(report.failure, None);
+    assert_eq!(report.stages[2].received, 0);
+    assert!(desk.bridge.finish());
+    assert_eq!(rack.join().unwrap(), COUNT);
+}
+
+#[test]
 fn a_stage_that_has_ended_early_leaves_nothing() {
     let end_channel: End = |link| link.end(CHANNEL);
     let lost = lost_at_made_up(2 * COUNT, |number| number < 5, end_channel);

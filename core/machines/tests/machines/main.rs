@@ -14,6 +14,7 @@ mod left;
 mod lent;
 mod loops;
 mod observations;
+mod outages;
 #[path = "../../../link/tests/processes/proxy.rs"]
 mod proxy;
 mod report;

@@ -223,6 +223,72 @@ fn a_machine_that_sends_what_its_stage_can_not_emit_counts_as_dead() {
     }
 }
 
+/// Changes an answer to a ping: it is that to none.
+fn spoil_answer(packet: &mut [u8]) {
+    if let [6, time, ..] = packet {
+        *time ^= 1;
+    }
+}
+
+#[test]
+fn a_machine_whose_clock_is_never_measured_counts_as_dead() {
+    let acceptor = TcpAcceptor::listen(LOOPBACK, &["desk"]).unwrap().remove(0);
+    let dialer = Remote(TcpDialer::new(acceptor.address().unwrap(), "desk").unwrap());
+    let forging = Forging {
+        inner: acceptor,
+        change: spoil_answer,
+        has_begun: Arc::new(AtomicBool::new(true)),
+    };
+    let machines = [
+        machine(["desk", "rack"], 2, true, dialer),
+        machine(["rack", "desk"], 2, false, forging),
+    ];
+    for agreed in agree(&machines, [facts(), facts()]) {
+        agreed.unwrap();
+    }
+    let pipeline = line(WITHOUT_END);
+    let [desk, rack] = machines;
+    let desk = desk.start(&pipeline, &[0, 2], LONG);
+    let rack = rack.start(&pipeline, &[1], Duration::from_secs(1));
+    let events = || desk.events.lock().unwrap().clone();
+    common::until("it is given up", || events().contains(&BridgeEvent::Died));
+    let refused = BridgeEvent::Refused {
+        edge: None,
+        reason: "it has answered no ping for 10 s".to_owned(),
+    };
+    assert!(events().contains(&refused), "{:?}", events());
+    assert!(desk.watcher.from(1).is_empty());
+    desk.run.stop();
+    let _ = finish(desk.run);
+    assert!(!desk.bridge.finish());
+    rack.run.abort();
+    let _ = finish(rack.run);
+}
+
+#[test]
+fn a_program_that_introduces_itself_in_the_run_counts_as_dead() {
+    let acceptor = TcpAcceptor::listen(LOOPBACK, &["desk"]).unwrap().remove(0);
+    let dialer = TcpDialer::new(acceptor.address().unwrap(), "desk").unwrap();
+    let rack = machine(["rack", "desk"], 2, false, acceptor);
+    let rack = rack.start(&line(WITHOUT_END), &[1], LONG);
+    let clock = Clock::start();
+    let now = Arc::new(move || clock.now());
+    let link = Link::start(Settings::new(true, 6), Box::new(dialer), now).unwrap();
+    let introduction = json!({ "Introduction": { "machine": "desk", "facts": facts() } });
+    let body = introduction.to_string().into_bytes().into();
+    link.send(0, &body, LONG).unwrap();
+    let events = || rack.events.lock().unwrap().clone();
+    common::until("it is given up", || events().contains(&BridgeEvent::Died));
+    let refused = BridgeEvent::Refused {
+        edge: None,
+        reason: "it has introduced itself again: it was restarted, or breaks the protocol"
+            .to_owned(),
+    };
+    assert!(events().contains(&refused), "{:?}", events());
+    rack.run.abort();
+    let _ = finish(rack.run);
+}
+
 /// How many messages a program sends for the run: just more than half of the control messages that may wait. A link grants
 /// credit by halves, so that it grants none while these keep their places.
 const EARLY: u64 = 64 / 2 + 1;
