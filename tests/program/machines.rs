@@ -493,7 +493,7 @@ fn a_machine_whose_part_is_done_prints_for_whom_it_waits() {
     let (desk, rack) = (Machine::start(&file, "desk"), Machine::start(&file, "rack"));
     let (desk, rack) = (desk.end().expect(0), rack.end().expect(0));
     let notice = "the run on this machine has ended: waiting for machine";
-    let named = format!("{notice} rack\n");
+    let named = format!("{notice} rack (Ctrl-C stops the run there, too, ");
     assert_eq!(desk.stderr.matches(&named).count(), 1, "{desk:#?}");
     assert!(!rack.stderr.contains(notice), "{rack:#?}");
     assert_eq!(numbers(&log).len(), 20);

@@ -1,5 +1,6 @@
-//! A machine that ends without a report of its stages.
+//! A machine that ends without a report of its stages, and one that takes none.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -19,8 +20,8 @@ const OBSERVATIONS: u32 = 2;
 const CHANNELS: u32 = 5;
 const LONG: Duration = Duration::from_secs(60);
 
-/// Takes part in the run as `rack`, which takes all messages, and ends without a report. Returns how many came.
-fn rack_without_report(link: &Link) -> u64 {
+/// Takes part in the run as `rack`, which takes all messages, until the last one. Returns how many came.
+fn take_part(link: &Link) -> u64 {
     let began = Instant::now();
     let control = |control: Value| {
         let body = control.to_string().into_bytes().into();
@@ -45,28 +46,29 @@ fn rack_without_report(link: &Link) -> u64 {
                     control(json!({ "Missing": { "machines": [], "observers": {} } }));
                 }
             }
-            Some(Event::Ended { channel: EDGE }) => {
-                (1..CHANNELS).for_each(|channel| link.end(channel));
-                // The other one ends when it likes.
-                let _ = link.finish(LONG, LONG);
-                return count;
-            }
+            Some(Event::Ended { channel: EDGE }) => return count,
             _ => {}
         }
     }
     panic!("the run does not end");
 }
 
-#[test]
-fn a_machine_without_a_report_makes_the_exit_code_1() {
-    let folder = tempfile::tempdir().unwrap();
-    let (address, log) = (free_address(), folder.path().join("numbers.txt"));
+/// Ends without a report.
+fn end(link: &Link) {
+    (1..CHANNELS).for_each(|channel| link.end(channel));
+    // The other one ends when it likes.
+    let _ = link.finish(LONG, LONG);
+}
+
+/// Starts `desk`, which has twenty numbers for `rack`, and the link of `rack`, which receives on these channels.
+fn start(folder: &Path, channels: &[u32]) -> (Machine, Link) {
+    let (address, log) = (free_address(), folder.join("numbers.txt"));
     let text = format!(
         "[stages.numbers]\nplugin = \"numbers\"\nconfig = {{ count = 20 }}\nmachine = \"desk\"\n\
          [stages.log]\nplugin = \"numbers-log\"\nfrom = \"numbers\"\nmachine = \"rack\"\nconfig = {{ file = {log:?} }}\n\
          [machines.desk]\nlisten = \"tcp/{address}\"\n[machines.rack]\n"
     );
-    let desk = Machine::start(&pipeline(folder.path(), &text), "desk");
+    let desk = Machine::start(&pipeline(folder, &text), "desk");
     let dialer = TcpDialer::new(address, "rack").unwrap();
     let began = Instant::now();
     let clock = move || i64::try_from(began.elapsed().as_nanos()).unwrap();
@@ -76,14 +78,58 @@ fn a_machine_without_a_report_makes_the_exit_code_1() {
         Arc::new(clock),
     );
     let link = link.unwrap();
-    for channel in [CONTROL, EDGE, OBSERVATIONS] {
-        link.receive_on(channel, 64);
+    for channel in channels {
+        link.receive_on(*channel, 64);
     }
-    assert_eq!(rack_without_report(&link), 20);
+    (desk, link)
+}
+
+#[test]
+fn a_machine_without_a_report_makes_the_exit_code_1() {
+    let folder = tempfile::tempdir().unwrap();
+    let (desk, link) = start(folder.path(), &[CONTROL, EDGE, OBSERVATIONS]);
+    assert_eq!(take_part(&link), 20);
+    end(&link);
     let ran = desk.end().expect(1);
     let machines = &ran.json()["machines"];
     assert_eq!(machines[0]["reported"], true, "{ran:#?}");
     assert_eq!(machines[1]["reported"], false, "{ran:#?}");
     assert_eq!(ran.json()["report"]["stages"][0]["out"], 20);
     assert!(!ran.stderr.contains("is dead"), "{ran:#?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_machine_that_takes_no_report_is_named_and_stopped() {
+    use std::io::{BufRead as _, BufReader};
+
+    use flowpipe_tests::signals::send_signal;
+
+    let folder = tempfile::tempdir().unwrap();
+    let (mut desk, link) = start(folder.path(), &[CONTROL, EDGE]);
+    assert_eq!(take_part(&link), 20);
+    let (sender, lines) = std::sync::mpsc::channel();
+    let stderr = BufReader::new(desk.0.stderr.take().unwrap());
+    std::thread::spawn(move || {
+        let lines = stderr.lines().map_while(Result::ok);
+        // Nobody reads what is printed later.
+        lines.for_each(|line| drop(sender.send(line)));
+    });
+    let notice = "the run on this machine has ended: waiting for machine rack";
+    while !lines.recv_timeout(LONG).unwrap().starts_with(notice) {}
+    send_signal("INT", desk.0.id());
+    let began = Instant::now();
+    let is_stop = |event: Option<Event>| {
+        let Some(Event::Message { id, body }) = event else {
+            return false;
+        };
+        let message: Value = serde_json::from_slice(&body).unwrap_or_default();
+        id.channel == CONTROL && message.get("Stop").is_some()
+    };
+    while !is_stop(link.next_event(Duration::from_millis(100))) {
+        assert!(began.elapsed() < LONG, "the run is not stopped");
+    }
+    link.receive_on(OBSERVATIONS, 64);
+    end(&link);
+    desk.end().expect(130);
 }

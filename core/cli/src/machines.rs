@@ -42,9 +42,9 @@ pub use crate::machines::given_options::GivenOptions;
 use crate::machines::notices::NoticeScope;
 use crate::machines::observed::{Observations, RecordedMachine};
 use crate::machines::progress::{LinkProgress, OtherProgress, ProgressClock};
-use crate::machines::waiting::{WaitNotice, wait_for_others};
+use crate::machines::waiting::{WaitNotice, wait_for_others, wait_for_sending};
 use crate::record::{LossMode, RecordedRun};
-use crate::{installed_facts, transports};
+use crate::{installed_facts, signals, transports};
 
 /// How long a machine waits for the others at the start.
 const START_TIMEOUT: Duration = Duration::from_secs(600);
@@ -382,6 +382,24 @@ impl OtherMachines {
     }
 }
 
+impl Ending {
+    /// Reports to the other machines that the run is ending. It is tried again where it was not taken. `own`: this machine.
+    fn stop_others(
+        &self,
+        bridges: &BTreeMap<usize, Bridge>,
+        stopped: &mut BTreeSet<usize>,
+        own: usize,
+    ) {
+        let ended_by = self.machine.get().copied().unwrap_or(own);
+        for (&machine, bridge) in bridges {
+            let reason = self.reason.get().cloned();
+            if !stopped.contains(&machine) && bridge.stop(ended_by, reason) {
+                stopped.insert(machine);
+            }
+        }
+    }
+}
+
 impl Drop for StartingPeers {
     fn drop(&mut self) {
         for (_, peer) in &self.0 {
@@ -416,14 +434,8 @@ impl Bridges {
             }
         }
         if run.is_ending() {
-            let reason = self.ending.reason.get();
-            let ended_by = self.ending.machine.get().copied().unwrap_or(self.own);
-            for (&machine, bridge) in &self.bridges {
-                // It is tried again where it was not taken.
-                if !self.stopped.contains(&machine) && bridge.stop(ended_by, reason.cloned()) {
-                    self.stopped.insert(machine);
-                }
-            }
+            self.ending
+                .stop_others(&self.bridges, &mut self.stopped, self.own);
         }
     }
 
@@ -434,16 +446,35 @@ impl Bridges {
 
     /// After the end of the run: waits until the others have everything and have ended too. `report`: that of the stages
     /// here. `update` is called again and again while it waits.
-    pub fn finish(self, report: Report, mut update: impl FnMut()) -> EndedMachines {
+    pub fn finish(mut self, report: Report, mut update: impl FnMut()) -> EndedMachines {
         let all = &self.pipeline.machines.all;
-        self.bridges.values().for_each(Bridge::end_workers);
-        for recording in self.sent {
-            // An error has been printed, and the recording lacks its end.
-            let _ = recording.finish();
-        }
-        observed::send_last(&self.router.sender(), &report);
         let mut notice = WaitNotice::new();
-        wait_for_others(all, &self.observations, &mut notice, &mut update);
+        self.bridges.values().for_each(Bridge::end_workers);
+        let mut update_others = || {
+            update();
+            // The run of the others may go on for long.
+            if signals::was_asked() || self.ending.machine.get().is_some() {
+                self.ending
+                    .stop_others(&self.bridges, &mut self.stopped, self.own);
+            }
+        };
+        let (sent, sender, last) = (self.sent, self.router.sender(), &report);
+        let send = move || {
+            for recording in sent {
+                // An error has been printed, and the recording lacks its end.
+                let _ = recording.finish();
+            }
+            observed::send_last(&sender, last);
+        };
+        wait_for_sending(send, || {
+            update_others();
+            notice.update(all, || {
+                let mut active = waiting::active(&self.observations);
+                active.extend(self.router.awaited());
+                active
+            });
+        });
+        wait_for_others(all, &self.observations, &mut notice, &mut update_others);
         let observations = self.observations.iter();
         let others: BTreeMap<_, _> = observations
             .filter_map(|(machine, observations)| Some((*machine, observations.wait()?)))

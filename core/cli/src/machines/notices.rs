@@ -19,6 +19,7 @@ use crate::line_budget::{LimitedNotices, shortened};
 use crate::machines::Ending;
 use crate::machines::cycles::IdleMachines;
 use crate::machines::observed::Observations;
+use crate::signals;
 
 /// When it is printed why another machine is not there yet.
 const NOTICE_AFTER: Duration = Duration::from_secs(4);
@@ -82,7 +83,11 @@ pub(super) fn active(machines: &[&str]) {
     if !machines.is_empty() {
         let names: Vec<_> = machines.iter().map(|it| escape(it)).collect();
         let names = names.join(", ");
-        eprintln!("the run on this machine has ended: waiting for machine {names}");
+        let then = match signals::was_asked() {
+            true => "Ctrl-C again ends this program",
+            false => "Ctrl-C stops the run there, too, and pressed again ends this program",
+        };
+        eprintln!("the run on this machine has ended: waiting for machine {names} ({then})");
     }
 }
 

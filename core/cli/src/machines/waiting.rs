@@ -14,6 +14,9 @@ const NOTICE_AFTER: Duration = Duration::from_secs(5);
 /// How often a caller is called back while this machine waits.
 const UPDATE_INTERVAL: Duration = Duration::from_millis(20);
 
+/// How often it is called back while this machine sends the last, which takes a moment.
+const SENDING_INTERVAL: Duration = Duration::from_millis(1);
+
 /// What is printed of the machines that this one waits for.
 pub(super) struct WaitNotice {
     since: Instant,
@@ -56,8 +59,9 @@ impl WaitNotice {
         if self.is_printed || now.saturating_duration_since(self.since) < NOTICE_AFTER {
             return None;
         }
-        self.is_printed = true;
         let active = active();
+        // Nobody is waited for yet, or any more.
+        self.is_printed = !active.is_empty();
         let is_new = !active.is_subset(&self.named);
         self.named.extend(&active);
         is_new.then_some(active)
@@ -71,17 +75,32 @@ pub(super) fn wait_for_others(
     notice: &mut WaitNotice,
     mut update: impl FnMut(),
 ) {
-    let active = || {
-        let active = others.iter();
-        let active = active.filter(|(_, it)| !it.wait_until_over(Duration::ZERO));
-        active.map(|(machine, _)| *machine).collect::<BTreeSet<_>>()
-    };
     for observations in others.values() {
         while !observations.wait_until_over(UPDATE_INTERVAL) {
             update();
-            notice.update(all, active);
+            notice.update(all, || active(others));
         }
     }
+}
+
+/// The machines that have neither sent everything nor died.
+pub(super) fn active(others: &BTreeMap<usize, Arc<Observations>>) -> BTreeSet<usize> {
+    let active = others.iter();
+    let active = active.filter(|(_, it)| !it.wait_until_over(Duration::ZERO));
+    active.map(|(machine, _)| *machine).collect()
+}
+
+/// Sends the last on a thread of its own: a machine that has no room for it lets it wait. Calls `update` meanwhile.
+pub(super) fn wait_for_sending(send: impl FnOnce() + Send, mut update: impl FnMut()) {
+    std::thread::scope(|scope| {
+        let sending = scope.spawn(send);
+        while !sending.is_finished() {
+            std::thread::sleep(SENDING_INTERVAL);
+            update();
+        }
+        // A panic has been printed.
+        let _ = sending.join();
+    });
 }
 
 #[cfg(test)]
@@ -113,5 +132,15 @@ mod tests {
         notice.restart();
         let now = notice.since + NOTICE_AFTER / 2;
         assert_eq!(notice.next(now, || BTreeSet::from([1])), None);
+    }
+
+    #[test]
+    fn a_wait_in_which_nobody_is_waited_for_at_first_is_printed_later() {
+        let mut notice = WaitNotice::new();
+        let late = notice.since + NOTICE_AFTER;
+        assert_eq!(notice.next(late, BTreeSet::new), None);
+        let machines = BTreeSet::from([1]);
+        let printed = notice.next(late, || machines.clone());
+        assert_eq!(printed, Some(machines));
     }
 }

@@ -6,7 +6,7 @@
 mod router;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use crossbeam_channel::Receiver;
@@ -83,6 +83,8 @@ struct ChannelSender {
     link: Arc<Link>,
     channel: u32,
     is_dead: Arc<AtomicBool>,
+    /// How many messages wait for room.
+    waiting: AtomicUsize,
 }
 
 impl ChannelSender {
@@ -91,11 +93,24 @@ impl ChannelSender {
             link: peer.link.clone(),
             channel: peer.observations,
             is_dead: peer.is_dead.clone(),
+            waiting: AtomicUsize::new(0),
         }
     }
 
     /// Sends a message once the other machine has room for it. Returns false if it takes no more, or if it is too long.
     fn send(&self, message: &Arc<[u8]>, is_closing: &AtomicBool) -> bool {
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        let is_sent = self.send_when_accepted(message, is_closing);
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
+        is_sent
+    }
+
+    /// Whether a message waits for room.
+    fn is_waiting(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) > 0
+    }
+
+    fn send_when_accepted(&self, message: &Arc<[u8]>, is_closing: &AtomicBool) -> bool {
         let is_over = || self.is_dead.load(Ordering::Relaxed) || is_closing.load(Ordering::Relaxed);
         while message.len() <= MESSAGE_BYTES && !is_over() {
             match self.link.send(self.channel, message, STEP) {

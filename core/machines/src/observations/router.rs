@@ -3,7 +3,7 @@
 //! A message that arrives is passed on before the next one is taken, so that a machine in between keeps at most the
 //! messages that it has granted. In a tree, no two machines wait for each other.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -81,6 +81,14 @@ impl ObservationRouter {
     #[must_use]
     pub fn sender(&self) -> ObservationSender {
         ObservationSender(self.0.clone())
+    }
+
+    /// The machines that something is to be sent to, and that have no room for it now.
+    #[must_use]
+    pub fn awaited(&self) -> BTreeSet<usize> {
+        let links = self.0.links.iter();
+        let awaited = links.filter(|(_, link)| link.sender.is_waiting());
+        awaited.map(|(peer, _)| *peer).collect()
     }
 }
 
