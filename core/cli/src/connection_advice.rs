@@ -22,7 +22,7 @@ pub fn advice(reason: Option<FailureReason>, own: &str) -> String {
                 .to_owned()
         }
         Some(FailureReason::WrongCertificate) => {
-            "its certificate is wrong; copy its files again from where `flowpipe machine init` has created them, or \
+            "its certificate is missing or wrong; copy its files again from where `flowpipe machine init` has created them, or \
              remove the folder and run it again"
                 .to_owned()
         }
@@ -82,7 +82,10 @@ mod tests {
                 FailureReason::OtherHost,
                 "names another host than `connect`",
             ),
-            (FailureReason::WrongCertificate, "its certificate is wrong"),
+            (
+                FailureReason::WrongCertificate,
+                "its certificate is missing or wrong",
+            ),
             (
                 FailureReason::RefusedCertificate,
                 "it refuses the certificate of machine desk",

@@ -12,6 +12,8 @@ use zenoh_link_tls::failures::{self, Failure, Noted, Watch};
 
 /// What zenoh reports when a connection, with its handshake, has taken too long.
 const TIMED_OUT: &str = "deadline has elapsed";
+/// What the TLS library reports of the other end of a connection that it has accepted.
+const NO_CERTIFICATE: &str = "peer sent no certificates";
 /// The most bytes of a warning that are kept.
 const LONGEST: usize = 600;
 
@@ -59,6 +61,7 @@ fn error(failure: Option<Failure>, text: String) -> io::Error {
     let reason = match failure {
         // zenoh has only a text for it.
         None if text.contains(TIMED_OUT) => FailureReason::NoAnswer,
+        None if text.contains(NO_CERTIFICATE) => FailureReason::WrongCertificate,
         None => return io::Error::other(text),
         Some(Failure::Unreachable) => {
             let text = last_cause(&text).to_owned();
@@ -218,6 +221,8 @@ mod tests {
         let of_text = |text: &str| TransportError::reason(&error(None, text.to_owned()));
         let late = "Unable to connect to tls/a:1! deadline has elapsed";
         assert_eq!(of_text(late), Some(FailureReason::NoAnswer));
+        let without = "peer sent no certificates";
+        assert_eq!(of_text(without), Some(FailureReason::WrongCertificate));
         assert_eq!(of_text("Unable to connect to tls/a:1! refused"), None);
     }
 
