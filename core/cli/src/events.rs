@@ -16,7 +16,7 @@ use flowpipe_sync::lock;
 use flowpipe_terminal::{counted, escape, was};
 
 use crate::frame_sources::FrameSources;
-use crate::line_budget::LineBudget;
+use crate::line_budget::{LineBudget, shortened};
 use crate::mouse_driver::MouseDriver;
 use crate::visibility;
 
@@ -163,6 +163,8 @@ impl Observer for EventForwarder {
         if is_shown {
             let mut problem = problem.clone();
             self.name_frame(&mut problem);
+            // The plugin may be on another machine, and each of its errors may be 64 KiB long.
+            problem.text = shortened(&problem.text);
             let _ = self.events.send(RunEvent::Problem(problem));
         }
     }
@@ -216,5 +218,22 @@ mod tests {
         let notice =
             "problem: stage \"log\\u001b\" has more, which are counted; one is printed every 10 s";
         assert_eq!(notices, [notice]);
+    }
+
+    #[test]
+    fn a_long_text_of_a_problem_is_shortened() {
+        let (sender, events) = crossbeam_channel::unbounded();
+        let problem = Problem {
+            kind: ProblemKind::Failed,
+            stage: "work".to_owned(),
+            plugin: "work".to_owned(),
+            message: None,
+            text: "x".repeat(60_000),
+        };
+        EventForwarder::new(sender, Vec::new()).problem(&problem, 0);
+        let Ok(RunEvent::Problem(printed)) = events.try_recv() else {
+            panic!("it is not printed");
+        };
+        assert!((4_000..4_010).contains(&printed.text.len()));
     }
 }

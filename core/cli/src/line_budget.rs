@@ -11,7 +11,7 @@ const MOST: u64 = 20;
 /// After how long there may be one more.
 const INTERVAL: Duration = Duration::from_secs(10);
 
-/// The most characters of a text that another machine has sent.
+/// The most characters of a text that another machine or a plugin has sent.
 const LONGEST_TEXT: usize = 4_000;
 
 /// What is printed of another machine, which may cause it as often as it likes.
@@ -44,7 +44,7 @@ impl LimitedNotices {
     }
 }
 
-/// The start of what another machine has sent, as far as it is printed.
+/// The start of what another machine or a plugin has sent, as far as it is printed.
 pub fn shortened(text: &str) -> String {
     match text.char_indices().nth(LONGEST_TEXT) {
         Some((end, _)) => format!("{} …", text.get(..end).unwrap_or_default()),

@@ -5,6 +5,7 @@ use comfy_table::{CellAlignment, Table};
 use flowpipe_engine::report::{Distribution, Report};
 use flowpipe_terminal::{counted, escape, escape_indented};
 
+use crate::line_budget::shortened;
 use crate::show::colour::{BAD, HEADING, QUIET, paint};
 
 /// The mark that actuators set at the first press.
@@ -68,7 +69,7 @@ fn text(report: &Report, action: Option<&str>, colours: bool) -> String {
         text += &format!(
             "{} {}\n",
             paint("failed:", BAD, colours),
-            escape_indented(&failure.to_string())
+            escape_indented(&shortened(&failure.to_string()))
         );
     }
     text
