@@ -424,3 +424,18 @@ fn one_machine_records() {
         "{ran:#?}"
     );
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_others_learn_why_a_recording_can_t_be_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = pipeline_with(folder.path(), &["solver"]);
+    let [desk, rack] = on_both(&file, &["--record", "/dev/full"]);
+    let (desk, rack) = (desk.expect(1), rack.expect(1));
+    let why = "can't write the recording: No space left on device";
+    assert!(desk.stderr.contains(why), "{desk:#?}");
+    let ends = format!("machine desk ends the run: it could not start: {why}");
+    assert!(rack.stderr.contains(&ends), "{rack:#?}");
+    let gone = "the machine that observes the run is gone";
+    assert!(!rack.stderr.contains(gone), "{rack:#?}");
+}

@@ -69,7 +69,7 @@ pub fn run(
 ) -> Result<CompletedRun, Failure> {
     let Attached {
         reload,
-        others,
+        mut others,
         mut supervision,
         scrapes,
         otlp,
@@ -78,7 +78,11 @@ pub fn run(
     let facts = RunFacts::of(&pipeline, &options);
     let machine = others.as_ref().map(OtherMachines::own_name);
     let mut publisher = Publisher::prepare(&pipeline, machine, console.tally(), &mut options);
-    let mut handle = Run::start(pipeline, catalogue, options)?;
+    let started = Run::start(pipeline, catalogue, options).map_err(Failure::from);
+    if let (Some(others), Err(failure)) = (&mut others, &started) {
+        others.fail(failure);
+    }
+    let mut handle = started?;
     signals::stop(&handle);
     let progress = others.as_ref().map(OtherMachines::progress);
     let mut bridges = others.map(|others| others.start(&mut handle)).transpose()?;

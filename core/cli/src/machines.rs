@@ -10,6 +10,7 @@ mod observed;
 mod observer;
 pub mod placement;
 pub mod progress;
+mod starting;
 mod waiting;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,6 +43,7 @@ pub use crate::machines::given_options::GivenOptions;
 use crate::machines::notices::NoticeScope;
 use crate::machines::observed::{Observations, RecordedMachine};
 use crate::machines::progress::{LinkProgress, OtherProgress, ProgressClock};
+use crate::machines::starting::StartingPeers;
 use crate::machines::waiting::{WaitNotice, wait_for_others, wait_for_sending};
 use crate::record::{LossMode, RecordedRun};
 use crate::{installed_facts, signals, transports};
@@ -66,10 +68,8 @@ pub struct OtherMachines {
     clock_setting: Offset,
     /// What another machine records or traces.
     sent: Vec<Recording>,
+    ending: Arc<Ending>,
 }
-
-/// The machines that this one is connected to, until the run starts here. If it does not, they learn that.
-struct StartingPeers(Vec<(usize, Peer)>);
 
 /// The other machines of an active run.
 pub struct Bridges {
@@ -221,22 +221,22 @@ impl OtherMachines {
         let observers = agree(&topology, &all, facts, wanted, START_TIMEOUT, notice);
         let observers = observers.map_err(notices::refused)?;
         // Whatever fails from here on, the others learn that: they may not have received yet that all are ready.
-        let mut peers = StartingPeers(peers);
-        let all: Vec<_> = peers.0.iter().map(|(_, peer)| peer).collect();
+        let mut peers = StartingPeers::new(peers);
+        let all: Vec<_> = peers.all.iter().map(|(_, peer)| peer).collect();
         let observer = observer::find(machines, &topology, &observers)?;
         let (clock, clock_setting) = match observer {
             Some(observer) => observer::set_clock(clock, &topology, &all, observer)?,
             None => (clock, Offset::NONE),
         };
         if observer.is_some() {
-            let links = peers.0.iter_mut();
+            let links = peers.all.iter_mut();
             links.for_each(|(_, peer)| peer.set_same_clock());
         }
         let others = topology.ways.keys();
         let observations = others.map(|machine| (*machine, Arc::new(Observations::new())));
         let observations: BTreeMap<_, _> = observations.collect();
         let (of_others, of_pipeline) = (observations.clone(), pipeline.clone());
-        let links = peers.0.iter_mut().map(|(_, peer)| peer);
+        let links = peers.all.iter_mut().map(|(_, peer)| peer);
         let router =
             ObservationRouter::start(&topology, observer, links, move |machine, observed| {
                 let observations = of_others.get(&machine);
@@ -255,6 +255,7 @@ impl OtherMachines {
             clock,
             clock_setting,
             sent: Vec::new(),
+            ending: Arc::default(),
         })
     }
 
@@ -301,13 +302,25 @@ impl OtherMachines {
                 machine: Some(machines.all[*observer].name.clone()),
                 ..mode()
             };
-            let (about, settings) = (run.about().0, mode.settings());
+            let (about, mut settings) = (run.about().0, mode.settings());
+            let (print, ending) = (settings.failed, self.ending.clone());
+            settings.failed = Box::new(move |error| {
+                // Otherwise it was printed that a machine is dead or did not start, which ends the run.
+                if ending.reason.get().is_none() {
+                    print(error);
+                }
+            });
             let started = Recorder::to_other(send, about, settings, wanted.recording);
             let (recorder, recording) = started.map_err(Failure::from)?;
             options.observers.push(recorder);
             self.sent.push(recording);
         }
         Ok(())
+    }
+
+    /// The run does not start here: the others learn why.
+    pub fn fail(&mut self, failure: &Failure) {
+        self.peers.fail(failure);
     }
 
     /// The counts of their stages, while the run goes on.
@@ -318,7 +331,13 @@ impl OtherMachines {
     /// Distributes stages: their workers on other machines, and those that this one has for others.
     pub fn distribute(&mut self, catalogue: &Catalogue, options: &mut Options) {
         let pipeline = (&self.pipeline, self.own);
-        distribution::distribute(pipeline, &mut self.peers.0, catalogue, self.clock, options);
+        distribution::distribute(
+            pipeline,
+            &mut self.peers.all,
+            catalogue,
+            self.clock,
+            options,
+        );
     }
 
     /// The stages that they run.
@@ -334,11 +353,11 @@ impl OtherMachines {
     /// When a thread can't be started.
     pub fn start(mut self, run: &mut RunHandle) -> Result<Bridges, Failure> {
         let mut ends = run.take_remote_ends();
-        let ending: Arc<Ending> = Arc::default();
+        let ending = self.ending;
         let mut bridges = BTreeMap::new();
         let machines = &self.pipeline.machines;
         let cycles = DividedCycles::new(std::mem::take(&mut ends.cycles), machines, self.own);
-        for (peer, link) in std::mem::take(&mut self.peers.0) {
+        for (peer, link) in std::mem::take(&mut self.peers.all) {
             let is_peer = |stage: usize| machines.of_stages[stage] == peer;
             let own_ends = RemoteEnds {
                 outgoing: ends
@@ -396,14 +415,6 @@ impl Ending {
             if !stopped.contains(&machine) && bridge.stop(ended_by, reason) {
                 stopped.insert(machine);
             }
-        }
-    }
-}
-
-impl Drop for StartingPeers {
-    fn drop(&mut self) {
-        for (_, peer) in &self.0 {
-            peer.abandon("it could not start");
         }
     }
 }

@@ -111,7 +111,7 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
         events: events_of_recorders.clone(),
     };
     let recording = to.map(|to| RunRecording::create(to, &recorded_run, mode()));
-    let mut recording = recording.transpose()?;
+    let mut recording = or_fail(&mut others, recording.transpose())?;
     if args.record_lossless && recording.is_none() {
         let why = "--record-lossless needs --record, or [record] in the pipeline";
         return Err(Failure::Usage(why.to_owned()));
@@ -140,7 +140,8 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
         options.observers.push(recorder);
     }
     let trace = args.trace.as_deref();
-    let mut tracing = Tracing::create(trace, &pipeline, &mut options, own)?;
+    let tracing = Tracing::create(trace, &pipeline, &mut options, own);
+    let mut tracing = or_fail(&mut others, tracing)?;
     if let Some(otlp) = &mut otlp {
         otlp.observe(&pipeline, own, &mut options)?;
     }
@@ -270,4 +271,15 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
     } else {
         Ended::Done
     })
+}
+
+/// The others learn why the run does not start here.
+fn or_fail<T>(
+    others: &mut Option<OtherMachines>,
+    result: Result<T, Failure>,
+) -> Result<T, Failure> {
+    if let (Some(others), Err(failure)) = (others, &result) {
+        others.fail(failure);
+    }
+    result
 }
