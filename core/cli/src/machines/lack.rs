@@ -50,6 +50,6 @@ fn exchange(
     let agreed = agree(&topology, &all, &facts, wanted, REPORT_TIMEOUT, notice);
     agreed.map_err(notices::refused)?;
     // All lack the same plugins. Each may not know yet that the others are there, and would wait for them.
-    drop(StartingPeers(peers));
+    drop(StartingPeers::new(peers));
     Ok(())
 }
