@@ -1,6 +1,7 @@
 //! Replays of isolated stages give the same messages.
 
 use flowpipe_tests::{changed, pipeline, record, run};
+use serde_json::Value;
 
 use super::{apart, misbehaving};
 
@@ -61,9 +62,22 @@ from = \"puzzles\"
 isolation = \"process\"
 ";
     let file = pipeline(folder.path(), text);
-    let ran = run(&["run", "--json", &file]).expect(0);
+    let recording = folder.path().join("race.mcap").display().to_string();
+    let ran = run(&["run", "--json", "--record", &recording, &file]).expect(0);
     assert_eq!(ran.json()["boards"]["solved"], 3);
+    let wins = |json: &Value| {
+        let contestants = json["report"]["stages"][1]["contestants"].as_array();
+        let wins = contestants.unwrap().iter().map(|it| it["won"].as_u64());
+        wins.collect::<Vec<_>>()
+    };
+    let recorded = wins(&ran.json());
+    assert_eq!(recorded.iter().flatten().sum::<u64>(), 3, "{recorded:?}");
     // The loser of a race is cancelled after the same number of polls.
-    let recording = record(folder.path(), "race.mcap", &file);
-    run(&["replay", &recording, "--verify", "-q"]).expect(0);
+    let ran = run(&["replay", &recording, "--verify", "--json"]).expect(0);
+    assert_eq!(wins(&ran.json()), recorded);
+    let ran = run(&["replay", &recording, "-q"]).expect(0);
+    let first = recorded[0].unwrap();
+    let line = format!("race in solver: solver-patient won {first}, failed ");
+    assert!(ran.stdout.contains(&line), "no {line:?} in {ran:#?}");
+    assert!(!ran.stdout.contains("sat out"), "{ran:#?}");
 }

@@ -15,16 +15,16 @@ const ACTION: &str = "action";
 pub fn tables(report: &Report, drives_mouse: bool, colours: bool) -> String {
     let has_line = drives_mouse || report.marks.contains_key(ACTION);
     let action = has_line.then(|| action(report, colours));
-    text(report, action.as_deref(), colours)
+    text(report, action.as_deref(), true, colours)
 }
 
 /// The tables at the end of a replay. Its frames were captured during the recording, so that the time from there to an
-/// action of the replay has no meaning.
+/// action of the replay has no meaning. It does not know which contestants sat out: a recording has no calls of them.
 pub fn replay_tables(report: &Report, colours: bool) -> String {
-    text(report, None, colours)
+    text(report, None, false, colours)
 }
 
-fn text(report: &Report, action: Option<&str>, colours: bool) -> String {
+fn text(report: &Report, action: Option<&str>, sat_out_is_known: bool, colours: bool) -> String {
     let mut text = stages(report);
     for race in report
         .stages
@@ -32,13 +32,12 @@ fn text(report: &Report, action: Option<&str>, colours: bool) -> String {
         .filter(|stage| stage.contestants.len() > 1)
     {
         let won = |one: &flowpipe_engine::report::ContestantReport| {
-            format!(
-                "{} won {}, failed {}, sat out {}",
-                escape(&one.plugin),
-                one.won,
-                one.failed,
-                one.sat_out
-            )
+            let sat_out = match sat_out_is_known {
+                true => format!(", sat out {}", one.sat_out),
+                false => String::new(),
+            };
+            let plugin = escape(&one.plugin);
+            format!("{plugin} won {}, failed {}{sat_out}", one.won, one.failed)
         };
         let all: Vec<_> = race.contestants.iter().map(won).collect();
         text += &format!("race in {}: {}\n", escape(&race.name), all.join("; "));

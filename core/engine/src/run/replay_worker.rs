@@ -8,12 +8,12 @@ use flowpipe_abi as abi;
 use flowpipe_host::instance::Instance;
 use flowpipe_host::problem::ProblemKind;
 use flowpipe_host::run::Mode;
-use flowpipe_recording::entry::Event;
+use flowpipe_recording::entry::{Call, Event};
 
 use crate::edge::fed_input::InputPort;
 use crate::edge::held_receipt::HeldReceipt;
 use crate::run::exit::WorkerExit;
-use crate::run::outcome::Outcome;
+use crate::run::outcome::{Done, Outcome};
 use crate::run::replay::{CallGuard, Fetched, Replay};
 use crate::run::stage::Stage;
 use crate::run::work::Work;
@@ -130,6 +130,7 @@ pub(crate) fn run(
         }
         done.worked_ns = worked_ns;
         stage.note_time(&work, &done);
+        count_race(stage, call, &done);
         stage.report_call(done.written);
         // The stage continues, as it did in the recording. Comparing the messages shows whether it failed then too.
         let decision = match done.outcome {
@@ -156,6 +157,22 @@ pub(crate) fn run(
     WorkerExit {
         instances: instances(workers),
         ..WorkerExit::default()
+    }
+}
+
+/// Counts a call of a contestant. Only the recorded winner of a race emitted, and it answers again.
+fn count_race(stage: &Stage, call: &Call, done: &Done) {
+    if !stage.races() {
+        return;
+    }
+    let Some(contest) = stage.contests.get(call.plugin) else {
+        return;
+    };
+    if !call.emitted.is_empty() && done.emitted > 0 {
+        contest.won.fetch_add(1, Ordering::Relaxed);
+    }
+    if matches!(done.outcome, Outcome::Failed(..)) {
+        contest.failed.fetch_add(1, Ordering::Relaxed);
     }
 }
 
