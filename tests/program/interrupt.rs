@@ -1,7 +1,7 @@
 //! Ctrl-C, and the end of the terminal, in every phase of `replay`, `report` and `compare`: while the recording is read,
 //! prepared, run and summed up.
 
-use std::io::Read as _;
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::entries::Parts;
 use flowpipe_tests::signals::send_signal;
 use flowpipe_tests::{changed, flowpipe, record};
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// So long after the signal nobody waits, however busy the machine. Each command goes on for far longer.
 const SOON: Duration = Duration::from_secs(20);
@@ -157,4 +157,51 @@ fn a_replay_that_waits_for_years() {
     let command = ["replay", &file, "--speed", "1x", "-q"];
     let status = interrupted(&command, "INT", Duration::from_secs(3));
     assert!(is_stopped(status), "{status:?}");
+}
+
+/// The solver's last call with a message comes years later. What waits for it is not compared.
+#[test]
+fn a_verification_that_is_stopped_compares_what_was_played() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let mut parts = good(folder);
+    let is_late = |call: &Value| call["stage"] == "solver" && call["took"]["sequence"] == 2;
+    let mut late = 0;
+    for entry in &mut parts.entries {
+        if !parts.channels[entry.channel].has_calls() {
+            continue;
+        }
+        let mut call: Value = serde_json::from_slice(&entry.data).unwrap();
+        if is_late(&call) {
+            call["taken_ns"] = json!(1_i64 << 59);
+            call["ended_ns"] = json!(1_i64 << 59);
+            entry.data = call.to_string().into_bytes();
+            late += 1;
+        }
+    }
+    assert_eq!(late, 1);
+    let file = saved(folder, "late.mcap", &parts);
+    let mut child = flowpipe(&["replay", &file, "--verify", "--speed", "1x"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    // The board that comes first is solved: messages were compared.
+    let solved = lines.find(|line| line.as_ref().unwrap().contains(" solved by "));
+    assert!(solved.is_some(), "it ended before it was stopped");
+    send_signal("INT", child.id());
+    let rest: Vec<String> = lines.map(Result::unwrap).collect();
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{rest:#?}");
+    let stopped = "the replay was stopped: ";
+    let line = rest.iter().find_map(|line| line.strip_prefix(stopped));
+    let line = line.unwrap_or_else(|| panic!("no {stopped:?} in {rest:#?}"));
+    let numbers = line.split(|it: char| !it.is_ascii_digit());
+    let numbers: Vec<u64> = numbers.filter_map(|it| it.parse().ok()).collect();
+    // The answer to the second board, its plan and its strokes are never played.
+    assert!(numbers[0] > 0 && numbers[1] >= 3, "{line}");
+    assert!(
+        !rest.iter().any(|line| line.contains("(no message)")),
+        "{rest:#?}"
+    );
 }

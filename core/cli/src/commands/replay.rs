@@ -120,7 +120,7 @@ pub fn run(global: &Global, args: &args::Replay) -> Result<Ended, Failure> {
     printed?;
     signals::at_once();
     add_machines(&mut report, &recording);
-    let verdict = verifier.map(|verifier| verifier.verdict());
+    let verdict = verifier.map(|verifier| verifier.verdict(interrupted));
     print(global, args, (&report, &tally), &replay, verdict.as_ref())?;
     catalogue.close();
     Ok(if interrupted {
@@ -300,6 +300,17 @@ fn print(
             }
         )?;
     }
+    if verdict.not_played > 0 {
+        let compared = verdict.same + verdict.differing;
+        writeln!(
+            stdout,
+            "the replay was stopped: {} {} compared, {} {} not replayed",
+            counted(compared, "message"),
+            was(compared),
+            verdict.not_played,
+            was(verdict.not_played)
+        )?;
+    }
     for missing in &verdict.missing {
         writeln!(
             stdout,
@@ -319,7 +330,7 @@ fn print(
         )?;
     }
     let Some(first) = verdict.differences.first() else {
-        match (verdict.same, verdict.is_whole()) {
+        match (verdict.same, verdict.is_whole() && verdict.not_played == 0) {
             (0, _) => {
                 let nothing = paint("nothing was verified", BAD, colours);
                 writeln!(stdout, "{nothing}: no message was compared")?;

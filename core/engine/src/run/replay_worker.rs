@@ -30,10 +30,8 @@ pub(crate) fn run(
 ) -> WorkerExit {
     // However this ends, other stages must not wait for its messages.
     let ended = EndGuard(replay, stage.index);
-    while let Some((number, call)) = replay.next_call(stage.index) {
-        if stage.run.mode() >= Mode::Drop {
-            break;
-        }
+    let is_stopping = || stage.run.mode() >= Mode::Drop;
+    while let Some((number, call)) = replay.next_call(stage.index, is_stopping()) {
         let slot = stage.worker_id(call.worker).slot(call.plugin);
         let Some(place) = workers.iter().position(|it| it.slot == slot) else {
             continue;
@@ -53,7 +51,10 @@ pub(crate) fn run(
             replay.skip(stage, number, call, true);
             continue;
         }
-        replay.pace(call, || stage.run.mode() >= Mode::Drop);
+        replay.pace(call, is_stopping);
+        if is_stopping() {
+            break;
+        }
         let port = call.took.as_ref().map_or(0, |taken| {
             let input = |input: &InputPort| input.name == *taken.port;
             stage.inputs.iter().position(input).unwrap_or(0)
@@ -74,6 +75,7 @@ pub(crate) fn run(
                     continue;
                 }
                 Fetched::Message(message) => Some(message),
+                Fetched::Stopped => break,
                 Fetched::Skip { is_explained } => {
                     replay.skip(stage, number, call, is_explained);
                     continue;

@@ -12,6 +12,7 @@ mod gaps;
 mod options;
 mod outputs;
 mod pipeline;
+mod replayed_stage;
 mod rerun;
 mod starvation;
 mod store;
@@ -19,7 +20,7 @@ mod turns;
 pub mod verify;
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
@@ -33,13 +34,14 @@ use flowpipe_config::pipeline::PortRef;
 use flowpipe_host::document::Document;
 use flowpipe_host::message::{CapturedMessage, Descent, Hops, MOST_HOPS, Message, Origin};
 use flowpipe_host::run::Mode;
-use flowpipe_recording::entry::{AboutStage, Call, Emitted};
+use flowpipe_recording::entry::{Call, Emitted};
 use flowpipe_recording::{Recording, Topic};
 use flowpipe_sync::lock;
 use gaps::Gaps;
 pub use options::{Allowed, ReplayOptions, Swap};
 pub(crate) use outputs::OutputId;
 use outputs::ReplayOutputs;
+use replayed_stage::ReplayedStage;
 pub use rerun::{ALLOW_UNKNOWN, NotRerunReason};
 use store::{Content, Kept, Store};
 use turns::Turns;
@@ -74,30 +76,14 @@ pub struct Replay {
     unrecorded: AtomicU64,
 }
 
-/// One stage of a replay.
-struct ReplayedStage {
-    about: AboutStage,
-    /// Its recorded calls, ordered by their start.
-    calls: Vec<Arc<Call>>,
-    runs_again: bool,
-    /// Descriptions of its effects when it is rerun.
-    effects: Vec<String>,
-    /// Why it is not rerun, if it could be expected to be.
-    withheld: Option<NotRerunReason>,
-    /// It has another plugin than recorded: the recorded times do not limit it.
-    is_swapped: bool,
-    /// The index of the next call.
-    next: AtomicUsize,
-    /// Its plugin exceeded a limit and ignored the cancellation: the recorded messages of its further calls are used.
-    is_abandoned: AtomicBool,
-}
-
 /// The message for a call.
 pub(crate) enum Fetched {
     /// The message.
     Message(Arc<Message>),
     /// It is not available: the call is skipped. `is_explained`: the recording gives the reason.
     Skip { is_explained: bool },
+    /// The replay was stopped.
+    Stopped,
 }
 
 /// What a replay must emit for a recorded message.
@@ -107,6 +93,8 @@ pub(crate) enum Expected {
     /// Nothing: the call that emitted it is not recorded, or was skipped. `is_explained`: the recording gives the
     /// reason.
     Nothing { is_explained: bool },
+    /// Nothing: the replay was stopped before the call that emitted it had ended.
+    NotPlayed,
 }
 
 /// How often a waiting stage checks whether the run is ending.
@@ -166,11 +154,9 @@ impl Replay {
         }
     }
 
-    /// The next call of a rerun stage, with its index. `None`: there are no more.
-    pub(crate) fn next_call(&self, stage: usize) -> Option<(usize, &Call)> {
-        let part = self.parts.get(stage)?;
-        let number = part.next.fetch_add(1, Ordering::Relaxed);
-        part.calls.get(number).map(|call| (number, &**call))
+    /// The next call of a rerun stage, with its index. `None`: there are no more, or `is_stopping`.
+    pub(crate) fn next_call(&self, stage: usize, is_stopping: bool) -> Option<(usize, &Call)> {
+        self.parts.get(stage)?.next_call(is_stopping)
     }
 
     /// Whether a stage that is created now reads recorded times during its creation. The times are unknown for a stage
@@ -236,9 +222,13 @@ impl Replay {
                 drop(store);
                 return self.recorded(taker, key);
             }
+            // Checked before the end of the other stage: a stop ends that too.
+            if taker.run.mode() >= Mode::Drop {
+                return Fetched::Stopped;
+            }
             // If a recorded message does not arrive any more, that is reported as a difference. If all stages wait, no
             // message will arrive.
-            if store.has_ended(from) || taker.run.mode() >= Mode::Drop || !store.wait(taker.index) {
+            if store.has_ended(from) || !store.wait(taker.index) {
                 return Fetched::Skip { is_explained: true };
             }
             let woken = self.arrived.wait_timeout(store, POLL_INTERVAL);
@@ -303,8 +293,7 @@ impl Replay {
         let excess = self.allowance.abandon(stage)?;
         let part = self.parts.get(stage.index)?;
         part.is_abandoned.store(true, Ordering::SeqCst);
-        let current = part.next.load(Ordering::Relaxed).saturating_sub(1);
-        let rest = part.calls.len().saturating_sub(current);
+        let rest = part.calls.len().saturating_sub(part.current());
         *lock(&self.exceeded)
             .entry((stage.index, excess))
             .or_default() += rest;
@@ -402,15 +391,23 @@ impl Replay {
         self.arrived.notify_all();
     }
 
-    /// What a replay must emit for a recorded message of a rerun stage.
-    pub(crate) fn expects(&self, output: OutputId, sequence: u64, at_ns: i64) -> Expected {
+    /// What a replay must emit for a recorded message of a rerun stage. `was_stopped`: the replay was stopped.
+    pub(crate) fn expects(
+        &self,
+        output: OutputId,
+        sequence: u64,
+        at_ns: i64,
+        was_stopped: bool,
+    ) -> Expected {
         let source = self.ancestry.source(self.ancestry.key(output, sequence));
         let Some(source) = source else {
             let stage = self.outputs.stage(output);
             let is_explained = stage.is_some_and(|it| self.gaps.explain_call(it, at_ns));
             return Expected::Nothing { is_explained };
         };
+        let is_played = |part: &ReplayedStage| !was_stopped || source.call < part.current();
         match lock(&self.store).skipped(source.stage, source.call) {
+            None if !self.parts.get(source.stage).is_some_and(is_played) => Expected::NotPlayed,
             None => Expected::Message,
             Some(is_explained) => Expected::Nothing { is_explained },
         }

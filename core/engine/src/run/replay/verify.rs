@@ -76,7 +76,9 @@ pub struct Verdict {
     /// Recorded messages of rerun stages that were not compared: the recording lacks the calls that emitted them, or
     /// these calls were skipped.
     pub without_call: usize,
-    /// Of these, those for which the recording gives no reason, by output.
+    /// Recorded messages of rerun stages that were not compared: the replay was stopped before.
+    pub not_played: usize,
+    /// Of those without a call, those for which the recording gives no reason, by output.
     pub missing: Vec<Missing>,
     /// Of the skipped calls, those for which the recording gives no reason.
     pub skipped_without_reason: usize,
@@ -94,11 +96,11 @@ pub struct Missing {
 }
 
 impl Verdict {
-    /// Whether at least one message was compared, all are identical, and none is missing without a reason in the
-    /// recording (its own end, or lineages that the recorder dropped).
+    /// Whether the whole recording was played, at least one message was compared, all are identical, and none is missing
+    /// without a reason in the recording (its own end, or lineages that the recorder dropped).
     #[must_use]
     pub fn is_verified(&self) -> bool {
-        self.same > 0 && self.differing == 0 && self.is_whole()
+        self.same > 0 && self.differing == 0 && self.not_played == 0 && self.is_whole()
     }
 
     /// Whether no message is missing, and no call was skipped, without a reason in the recording.
@@ -125,12 +127,13 @@ impl Verifier {
         })
     }
 
-    /// Returns the result, once the replay is over. Call it once: it takes the differences.
+    /// Returns the result, once the replay is over. Call it once: it takes the differences. `was_stopped`: the replay was
+    /// stopped, and what it did not play is not compared.
     #[must_use]
-    pub fn verdict(&self) -> Verdict {
+    pub fn verdict(&self, was_stopped: bool) -> Verdict {
         let recording = self.replay.recording();
         let mut seen = lock(&self.seen);
-        let (mut from_recording, mut without_call) = (0, 0);
+        let (mut from_recording, mut without_call, mut not_played) = (0, 0, 0);
         let mut missing: BTreeMap<OutputId, Missing> = BTreeMap::new();
         for (place, entry) in recording.entries().iter().enumerate() {
             let Entry::Message(message) = entry else {
@@ -148,7 +151,9 @@ impl Verifier {
                 from_recording += 1;
                 continue;
             };
-            match self.replay.expects(output, sequence, message.at_ns()) {
+            let at_ns = message.at_ns();
+            match self.replay.expects(output, sequence, at_ns, was_stopped) {
+                Expected::NotPlayed => not_played += 1,
                 Expected::Nothing { is_explained } => {
                     without_call += 1;
                     if !is_explained {
@@ -167,7 +172,7 @@ impl Verifier {
                         field: String::new(),
                         recorded: cut(&recording.body(message), SHOWN),
                         now: NOTHING.into(),
-                        at_ns: message.at_ns(),
+                        at_ns,
                     };
                     seen.add(difference);
                 }
@@ -182,6 +187,7 @@ impl Verifier {
             skipped: self.replay.skipped(),
             from_recording,
             without_call,
+            not_played,
             missing: missing.into_values().collect(),
             skipped_without_reason: self.replay.skipped_without_reason(),
         }
