@@ -133,7 +133,7 @@ fn hard_boards_and_extreme_configs() {
         ("solver-varisat", 9, json!({ "want": "count" })),
         ("solver-splr", 9, json!({ "want": "count" })),
     ];
-    let mut cut_off = 0;
+    let (mut cut_off, mut explained) = (0, 0);
     for (number, (solver, side, config)) in cases.into_iter().enumerate() {
         let mut parts = good().clone();
         with_board(&mut parts, side);
@@ -141,9 +141,12 @@ fn hard_boards_and_extreme_configs() {
         // Some find an answer in their time, which is not the recorded one either.
         let ran = replay(&format!("{number}-{solver}"), &parts, &["--verify"]);
         assert_eq!(ran.ran.code, Some(1), "{ran:#?}");
-        cut_off += usize::from(ran.ran.stdout.contains("--no-limits"));
+        let is_printed = |text: &str| usize::from(ran.ran.stdout.contains(text));
+        cut_off += is_printed("--no-limits");
+        explained += is_printed("now:      (no message: a limit of the replay was exceeded)");
     }
     assert!(cut_off >= 3, "{cut_off}");
+    assert!(explained > 0);
 }
 
 /// A hundred stages that all begin at once.

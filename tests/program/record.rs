@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 
 use flowpipe_recording::{Entry, Recording};
 use flowpipe_tests::{changed, flowpipe, project, run};
-use serde_json::Value;
+use serde_json::{Value, json};
+
+use crate::entries::Parts;
 
 /// Runs a pipeline with a recorder that keeps up; gives the recording's path.
 fn record(folder: &Path, name: &str, pipeline: &str) -> PathBuf {
@@ -130,6 +132,49 @@ fn a_stage_wrongly_declared_deterministic_is_detected() {
         "{}",
         ran.stdout
     );
+}
+
+/// As after the death of its process: the call has failed, and emitted nothing.
+#[test]
+fn a_message_that_only_the_replay_emits_is_named_by_what_its_call_took() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = record(folder.path(), "a.mcap", "pipelines/replay.toml");
+    let mut parts = Parts::read(&path);
+    let (channels, mut lost) = (&parts.channels, None);
+    for entry in &mut parts.entries {
+        if !channels[entry.channel].has_calls() {
+            continue;
+        }
+        let mut call: Value = serde_json::from_slice(&entry.data).unwrap();
+        if call["stage"] == "actuator" && call["took"]["sequence"] == 4 {
+            lost = call["emitted"][0]["sequence"].as_u64();
+            call["emitted"] = json!([]);
+            call["failed"] = json!("killed");
+            entry.data = call.to_string().into_bytes();
+        }
+    }
+    let lost = lost.unwrap();
+    let is_of_actuator = |channel: usize| {
+        let stage = channels[channel].metadata.get("flowpipe.stage");
+        stage.is_some_and(|stage| stage == "actuator")
+    };
+    parts
+        .entries
+        .retain(|it| u64::from(it.sequence) != lost || !is_of_actuator(it.channel));
+    let edited = folder.path().join("edited.mcap");
+    std::fs::write(&edited, parts.write()).unwrap();
+
+    let ran = run(&["replay", text(&edited), "--verify", "--json"]).expect(1);
+    let verdict = &ran.json()["verdict"];
+    assert_eq!(verdict["differing"], 1, "{verdict:#}");
+    let first = &verdict["differences"][0];
+    let unrecorded = json!({ "took": "planner.out", "took_sequence": 4 });
+    assert_eq!(first["unrecorded"], unrecorded, "{first:#}");
+    let recorded = "(no message: the recorded call failed: killed)";
+    assert_eq!(first["recorded"], recorded);
+    let ran = run(&["replay", text(&edited), "--verify", "-q"]).expect(1);
+    let line = "a message that was not recorded, after message 4 of planner.out";
+    assert!(ran.stdout.contains(line), "{}", ran.stdout);
 }
 
 #[test]

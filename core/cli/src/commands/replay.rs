@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use flowpipe_config::reader;
 use flowpipe_engine::report::Report;
-use flowpipe_engine::run::replay::verify::{Verdict, Verifier};
+use flowpipe_engine::run::replay::verify::{Difference, Verdict, Verifier};
 use flowpipe_engine::run::replay::{Allowed, NotRerunReason, PlanError, Replay, ReplayOptions};
 use flowpipe_engine::run::{Observer, Options};
 use flowpipe_host::catalogue::Catalogue;
@@ -355,12 +355,11 @@ fn print(
     };
     writeln!(
         stdout,
-        "{} of {} {}; the first: {}, message {}",
+        "{} of {} {}; the first: {}",
         verdict.differing,
         counted(verdict.differing + verdict.same, "message"),
         paint(differ, BAD, colours),
-        escape(&first.edge),
-        first.sequence
+        place(first)
     )?;
     for difference in verdict.differences.iter().take(SHOWN) {
         let field = match difference.field.as_str() {
@@ -369,12 +368,27 @@ fn print(
         };
         writeln!(
             stdout,
-            "  {}, message {}{field}\n    recorded: {}\n    now:      {}",
-            escape(&difference.edge),
-            difference.sequence,
+            "  {}{field}\n    recorded: {}\n    now:      {}",
+            place(difference),
             escape(&difference.recorded),
             escape(&difference.now)
         )?;
     }
     Ok(())
+}
+
+/// The edge and the message of a difference. The number of a message that was not recorded is made up, so that what its
+/// call took names it.
+fn place(difference: &Difference) -> String {
+    let edge = escape(&difference.edge);
+    let Some(unrecorded) = &difference.unrecorded else {
+        return format!("{edge}, message {}", difference.sequence);
+    };
+    match (&unrecorded.took, unrecorded.took_sequence) {
+        (Some(output), Some(sequence)) => format!(
+            "{edge}, a message that was not recorded, after message {sequence} of {}",
+            escape(output)
+        ),
+        _ => format!("{edge}, a message that was not recorded, of a call without a message"),
+    }
 }

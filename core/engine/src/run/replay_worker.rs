@@ -109,7 +109,7 @@ pub(crate) fn run(
         let guard = match replay.begin_call(stage, worker, call) {
             Ok(guard) => guard,
             Err(excess) => {
-                replay.substitute_recorded(stage, call, excess);
+                replay.substitute_recorded(stage, number, call, excess);
                 continue;
             }
         };
@@ -124,7 +124,7 @@ pub(crate) fn run(
             return WorkerExit::default();
         }
         if let Some(excess) = excess {
-            replay.substitute_recorded(stage, call, excess);
+            replay.substitute_recorded(stage, number, call, excess);
             // The excess is reported, and is no failure of the stage.
             if matches!(done.outcome, Outcome::Failed(ProblemKind::TimedOut, _)) {
                 done.outcome = Outcome::Stopped;

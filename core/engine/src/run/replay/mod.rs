@@ -88,8 +88,8 @@ pub(crate) enum Fetched {
 
 /// What a replay must emit for a recorded message.
 pub(crate) enum Expected {
-    /// The same message.
-    Message,
+    /// The same message. `exceeds`: its call exceeded a limit, or was not made since one was exceeded.
+    Message { exceeds: bool },
     /// Nothing: the call that emitted it is not recorded, or was skipped. `is_explained`: the recording gives the
     /// reason.
     Nothing { is_explained: bool },
@@ -180,6 +180,12 @@ impl Replay {
         let turn = turn.and_then(|turns| turns.next((slot.worker, slot.contestant), next));
         turn.and_then(|call| part.calls.get(call))
             .map_or(&[], |call| &call.clock)
+    }
+
+    /// The call of a rerun stage that is in progress.
+    pub(crate) fn current_call(&self, stage: usize) -> Option<&Call> {
+        let part = self.parts.get(stage)?;
+        part.calls.get(part.current()).map(|call| &**call)
     }
 
     /// Waits until a call is due, or until `over` returns true.
@@ -338,7 +344,13 @@ impl Replay {
     }
 
     /// Replaces the output of a call that exceeded a limit by its recorded messages.
-    pub(crate) fn substitute_recorded(&self, stage: &Stage, call: &Call, excess: Excess) {
+    pub(crate) fn substitute_recorded(
+        &self,
+        stage: &Stage,
+        number: usize,
+        call: &Call,
+        excess: Excess,
+    ) {
         if self.exceed(stage.index, excess) == 1 {
             let (stage, what) = (&stage.settings.name, excess.description());
             tracing::warn!(
@@ -346,6 +358,7 @@ impl Replay {
                 "a call was cancelled: it took {what}; its recorded messages are used instead"
             );
         }
+        lock(&self.store).exceed(stage.index, number);
         self.keep_recorded(call);
     }
 
@@ -405,10 +418,15 @@ impl Replay {
             let is_explained = stage.is_some_and(|it| self.gaps.explain_call(it, at_ns));
             return Expected::Nothing { is_explained };
         };
-        let is_played = |part: &ReplayedStage| !was_stopped || source.call < part.current();
-        match lock(&self.store).skipped(source.stage, source.call) {
-            None if !self.parts.get(source.stage).is_some_and(is_played) => Expected::NotPlayed,
-            None => Expected::Message,
+        let part = self.parts.get(source.stage);
+        let was_played = part.is_some_and(|part| source.call < part.current());
+        let store = lock(&self.store);
+        match store.skipped(source.stage, source.call) {
+            None if was_stopped && !was_played => Expected::NotPlayed,
+            None => Expected::Message {
+                exceeds: store.exceeded(source.stage, source.call)
+                    || !was_played && self.is_abandoned(source.stage),
+            },
             Some(is_explained) => Expected::Nothing { is_explained },
         }
     }

@@ -19,7 +19,7 @@ pub(crate) struct Store {
     /// The rerun stages that have not ended.
     working: HashSet<usize>,
     waiting: HashSet<usize>,
-    /// By stage: the states of its calls, up to the last one that was skipped.
+    /// By stage: the states of its calls, up to the last one that did not run as recorded.
     calls: Vec<Vec<CallState>>,
     /// The bytes of all messages that it holds.
     held: usize,
@@ -35,6 +35,8 @@ enum CallState {
     /// It was rerun, or will be.
     #[default]
     Rerun,
+    /// It exceeded a limit, or was not made since one was exceeded: its recorded messages are used.
+    Exceeded,
     /// It was skipped, and the recording gives the reason.
     SkippedExplained,
     /// It was skipped.
@@ -175,6 +177,19 @@ impl Store {
 
     /// Notes a skipped call.
     pub(crate) fn skip(&mut self, stage: usize, call: usize, is_explained: bool) {
+        let state = match is_explained {
+            true => CallState::SkippedExplained,
+            false => CallState::Skipped,
+        };
+        self.note(stage, call, state);
+    }
+
+    /// Notes a call that exceeded a limit.
+    pub(crate) fn exceed(&mut self, stage: usize, call: usize) {
+        self.note(stage, call, CallState::Exceeded);
+    }
+
+    fn note(&mut self, stage: usize, call: usize, state: CallState) {
         if self.calls.len() <= stage {
             self.calls.resize_with(stage + 1, Vec::new);
         }
@@ -182,16 +197,19 @@ impl Store {
         if calls.len() <= call {
             calls.resize(call + 1, CallState::Rerun);
         }
-        calls[call] = match is_explained {
-            true => CallState::SkippedExplained,
-            false => CallState::Skipped,
-        };
+        calls[call] = state;
+    }
+
+    /// Whether a call exceeded a limit.
+    pub(crate) fn exceeded(&self, stage: usize, call: usize) -> bool {
+        let state = self.calls.get(stage).and_then(|calls| calls.get(call));
+        state == Some(&CallState::Exceeded)
     }
 
     /// `Some`: the call was skipped; whether the recording gives the reason.
     pub(crate) fn skipped(&self, stage: usize, call: usize) -> Option<bool> {
         match self.calls.get(stage)?.get(call)? {
-            CallState::Rerun => None,
+            CallState::Rerun | CallState::Exceeded => None,
             CallState::SkippedExplained => Some(true),
             CallState::Skipped => Some(false),
         }
@@ -202,7 +220,7 @@ impl Store {
     pub(crate) fn count_skipped(&self, counts: impl Fn(bool) -> bool) -> usize {
         let calls = self.calls.iter().flatten();
         let skipped = calls.filter(|call| match call {
-            CallState::Rerun => false,
+            CallState::Rerun | CallState::Exceeded => false,
             CallState::SkippedExplained => counts(true),
             CallState::Skipped => counts(false),
         });

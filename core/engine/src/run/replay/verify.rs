@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 
 use flowpipe_host::message::Message;
+use flowpipe_recording::entry::Call;
 use flowpipe_recording::{Entry, Name, PayloadKind, Recording, Topic};
 use flowpipe_sync::lock;
 use serde_json::Value;
@@ -47,17 +48,30 @@ impl Seen {
 pub struct Difference {
     /// The edges of the message, such as `vision.out -> solver.in`, or its output if it has no edge.
     pub edge: Name,
-    /// The message's sequence number.
+    /// The message's sequence number. One that the recording lacks has a number beyond all recorded ones.
     pub sequence: u64,
+    /// Where the message comes from, if no recorded call emitted it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unrecorded: Option<UnrecordedMessage>,
     /// The place in the message, as a JSON Pointer. Empty: the whole message.
     pub field: String,
     /// The recorded value.
     pub recorded: String,
     /// The value in the replay.
     pub now: String,
-    /// When the recorded message was emitted, by the run's clock; `i64::MAX` if it was not recorded.
+    /// When the recorded message was emitted, by the run's clock. If it was not recorded, the start of the call that emits
+    /// it.
     #[serde(skip)]
     at_ns: i64,
+}
+
+/// A message that no recorded call emitted.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct UnrecordedMessage {
+    /// The output whose message the call took, such as `vision.out`. `None`: it took none.
+    pub took: Option<Name>,
+    /// The sequence number of that message.
+    pub took_sequence: Option<u64>,
 }
 
 /// The result of a comparison.
@@ -112,6 +126,8 @@ impl Verdict {
 
 /// The value shown for a missing message.
 const NOTHING: &str = "(no message)";
+/// The value shown for a message of a call that exceeded a limit, or was not made since one was exceeded.
+const EXCEEDED: &str = "(no message: a limit of the replay was exceeded)";
 /// Longer values are cut when they are shown, in characters.
 const SHOWN: usize = 200;
 /// Longer names of edges are cut, in characters.
@@ -165,13 +181,17 @@ impl Verifier {
                         missing.messages += 1;
                     }
                 }
-                Expected::Message => {
+                Expected::Message { exceeds } => {
                     let difference = Difference {
                         edge: self.edge(&mut seen.edges, output, topic),
                         sequence,
+                        unrecorded: None,
                         field: String::new(),
                         recorded: cut(&recording.body(message), SHOWN),
-                        now: NOTHING.into(),
+                        now: match exceeds {
+                            true => EXCEEDED.into(),
+                            false => NOTHING.into(),
+                        },
                         at_ns,
                     };
                     seen.add(difference);
@@ -215,23 +235,55 @@ impl Verifier {
         }
     }
 
-    fn compare(&self, output: OutputId, topic: &Topic, message: &Message) -> Option<Difference> {
+    /// Where a message comes from that no recorded call emitted, and when that call started.
+    fn unrecorded(call: Option<&Call>) -> (UnrecordedMessage, i64) {
+        let took = call.and_then(|call| call.took.as_ref());
+        let output = took.map(|took| format!("{}.{}", took.from, took.output));
+        let unrecorded = UnrecordedMessage {
+            took: output.map(|output| cut(&output, EDGE_SHOWN).into()),
+            took_sequence: took.map(|took| took.sequence),
+        };
+        (unrecorded, call.map_or(i64::MAX, |call| call.taken_ns))
+    }
+
+    /// `call`: the recorded call that emits the message again.
+    fn compare(
+        &self,
+        (output, topic): (OutputId, &Topic),
+        call: Option<&Call>,
+        message: &Message,
+    ) -> Option<Difference> {
         let recording: &Recording = self.replay.recording();
         let sequence = message.lineage().sequence;
-        let difference = |field: &str, recorded: String, now: String| Difference {
-            edge: self.edge(&mut lock(&self.seen).edges, output, topic),
-            sequence,
-            field: cut(field, SHOWN),
-            recorded: cut(&recorded, SHOWN),
-            now: cut(&now, SHOWN),
-            at_ns: self.replay.emitted_at(output, sequence).unwrap_or(i64::MAX),
+        let difference = |field: &str, recorded: String, now: String| {
+            let (unrecorded, at_ns) = match self.replay.emitted_at(output, sequence) {
+                Some(at_ns) => (None, at_ns),
+                None => {
+                    let (unrecorded, at_ns) = Self::unrecorded(call);
+                    (Some(unrecorded), at_ns)
+                }
+            };
+            Difference {
+                edge: self.edge(&mut lock(&self.seen).edges, output, topic),
+                sequence,
+                unrecorded,
+                field: cut(field, SHOWN),
+                recorded: cut(&recorded, SHOWN),
+                now: cut(&now, SHOWN),
+                at_ns,
+            }
         };
         let Some((schema, body)) = recording.message(topic, sequence) else {
             if recording.is_cut_off() {
                 // It may have come after the cut.
                 return None;
             }
-            return Some(difference("", NOTHING.into(), message.json().to_owned()));
+            let failed = call.and_then(|call| call.failed.as_ref());
+            let nothing = match failed {
+                Some(why) => format!("(no message: the recorded call failed: {why})"),
+                None => NOTHING.to_owned(),
+            };
+            return Some(difference("", nothing, message.json().to_owned()));
         };
         if **schema != *message.schema() {
             return Some(difference(
@@ -282,7 +334,9 @@ impl Observer for Verifier {
         let Some((output, topic)) = topic else {
             return;
         };
-        let difference = self.compare(output, topic, message);
+        // It is emitted in the stage's own thread, which makes one call after the other.
+        let call = self.replay.current_call(stage);
+        let difference = self.compare((output, topic), call, message);
         let entry = self
             .replay
             .recording()
