@@ -87,8 +87,8 @@ fn generate_with_a_death(count: usize) -> u64 {
 
 #[test]
 fn the_death_of_a_worker_changes_no_generated_puzzle() {
-    // Each takes less than a tenth of a millisecond: fewer would be done before the worker dies.
-    generate_with_a_death(20_000);
+    // Each takes less than a tenth of a millisecond: fewer would be done before the death is noticed, after a second.
+    generate_with_a_death(60_000);
 }
 
 #[test]
