@@ -235,6 +235,10 @@ pub(super) fn print(scope: NoticeScope) -> impl Fn(BridgeEvent) + Send + Sync {
                 }
             }
         }
+        BridgeEvent::Unanswered { stage, sequences } => {
+            let stage = pipeline.stages.get(stage).map_or("?", |it| &it.name);
+            eprintln!("{}", unanswered(&machine, stage, &sequences));
+        }
         BridgeEvent::Refused { edge, reason } => {
             lose(None);
             match refusals.fetch_add(1, Ordering::Relaxed) {
@@ -275,6 +279,19 @@ pub(super) fn print(scope: NoticeScope) -> impl Fn(BridgeEvent) + Send + Sync {
                 lose(reason);
             }
             stopper.stop_with_other_machine();
+        }
+    }
+}
+
+/// The messages that workers here had of a dead machine. `machine`: its name, escaped.
+fn unanswered(machine: &str, stage: &str, sequences: &[u64]) -> String {
+    let stage = escape(stage);
+    match sequences {
+        [one] => format!("machine {machine}: message {one} of {stage} was here when it died"),
+        several => {
+            let count = counted(several.len(), "message");
+            let numbers = ranges(several);
+            format!("machine {machine}: {count} of {stage} were here when it died: {numbers}")
         }
     }
 }
@@ -364,6 +381,18 @@ mod tests {
         let expected = "it is not connected, and the last connection to tcp/127.0.0.1:7447, where this machine listens, \
                         has failed: the other machine was silent for 3 s: ";
         assert!(why.starts_with(expected), "{why}");
+    }
+
+    #[test]
+    fn what_workers_here_had_of_a_dead_machine_has_its_numbers() {
+        assert_eq!(
+            unanswered("desk", "slow\u{1b}", &[57, 59]),
+            "machine desk: 2 messages of slow\\u001b were here when it died: 57, 59"
+        );
+        assert_eq!(
+            unanswered("desk", "slow", &[57]),
+            "machine desk: message 57 of slow was here when it died"
+        );
     }
 
     #[test]

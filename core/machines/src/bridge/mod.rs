@@ -73,6 +73,14 @@ pub enum BridgeEvent {
         /// Their numbers, ascending.
         sequences: Vec<u64>,
     },
+    /// Messages that workers here had when the other machine died, or whose answers it has not finished: after
+    /// [`Self::Died`].
+    Unanswered {
+        /// The stage in the pipeline.
+        stage: usize,
+        /// Their numbers, ascending.
+        sequences: Vec<u64>,
+    },
     /// The other machine reports that a machine is dead that has workers alone. It may be no such machine.
     WorkersDied {
         /// The machine.

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-use super::{Arrivals, Shared, spawn};
+use super::{Arrivals, BridgeEvent, Shared, spawn};
 use crate::frame_coding::FrameTraffic;
 use crate::workers::distributor::Distributor;
 use crate::workers::server::{Served, Server};
-use crate::workers::{CAPACITY, PacketSender};
+use crate::workers::{CAPACITY, HeldNumbers, PacketSender};
 
 /// The workers of a bridge.
 pub(super) struct SharedWorkers {
@@ -83,6 +83,17 @@ impl SharedWorkers {
     }
 }
 
+/// Reports what the workers here had of the other machine, if that is dead.
+fn report_unanswered(shared: &Shared, held: HeldNumbers) {
+    // Otherwise the bridge closes.
+    if shared.is_dead.load(Ordering::SeqCst) {
+        for (stage, sequences) in held {
+            let sequences = sequences.into_iter().collect();
+            (shared.report)(BridgeEvent::Unanswered { stage, sequences });
+        }
+    }
+}
+
 /// Starts the threads of the workers. `channels`: those of the workers.
 pub(super) fn start(
     shared: &Arc<Shared>,
@@ -113,7 +124,8 @@ pub(super) fn start(
         let server = Server::new(served, answers);
         threads.push(spawn(move || {
             let refuse = |reason: &str| own.refuse(None, reason);
-            server.serve(&own.link, &received, |id| own.clock_of(id), refuse);
+            let report = |held: HeldNumbers| report_unanswered(&own, held);
+            server.serve(&own.link, &received, |id| own.clock_of(id), refuse, report);
             own.workers.is_serving.store(false, Ordering::SeqCst);
         })?);
     }

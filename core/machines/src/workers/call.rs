@@ -217,7 +217,7 @@ impl Call<'_> {
         let frame = output.and_then(|it| it.frame.as_ref());
         match self.control.is_given_up() {
             true => Err(Unsent::Over),
-            false => self.answers.send(answer, json, frame),
+            false => self.answers.send(answer, json, frame).map(|_| ()),
         }
     }
 

@@ -91,7 +91,7 @@ impl Connection {
             .distributor
             .calls
             .send(ToWorker { instance, what }, json, frame);
-        sent.map_err(|unsent| match unsent {
+        sent.map(|_| ()).map_err(|unsent| match unsent {
             Unsent::Over => WorkerFault::Died(self.distributor.death()),
             Unsent::TooLong => {
                 if calls {

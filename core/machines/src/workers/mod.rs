@@ -8,10 +8,12 @@
 mod call;
 mod connection;
 pub(crate) mod distributor;
+mod held;
 mod packets;
 mod protocol;
 pub(crate) mod server;
 
+pub(crate) use held::HeldNumbers;
 pub(crate) use packets::PacketSender;
 
 /// How many packets may wait. Each can be as long as a message of a link.

@@ -122,13 +122,18 @@ impl PacketSender {
         &self.sharing
     }
 
-    /// Sends a packet once the other machine has room for it.
+    /// The other machine has finished all packets up to this number.
+    pub(super) fn finished(&self) -> u64 {
+        lock(&self.lent).finished
+    }
+
+    /// Sends a packet once the other machine has room for it. Returns its number.
     pub(super) fn send(
         &self,
         what: impl Serialize,
         json: &[u8],
         frame: Option<&Frame>,
-    ) -> Result<(), Unsent> {
+    ) -> Result<u64, Unsent> {
         if self.is_over() {
             return Err(Unsent::Over);
         }
@@ -167,7 +172,7 @@ impl PacketSender {
                     if let Some((frame, _)) = lent {
                         self.lend(id.number, frame);
                     }
-                    return Ok(());
+                    return Ok(id.number);
                 }
                 Err(Refusal::NoCredit | Refusal::Full) if !self.is_over() => {}
                 Err(Refusal::TooLong) => {

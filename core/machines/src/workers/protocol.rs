@@ -141,6 +141,11 @@ impl MessageHead {
         }
     }
 
+    /// Its number at the output that it comes from.
+    pub(super) fn sequence(&self) -> u64 {
+        self.sequence
+    }
+
     /// The message. Times are converted to those of this machine.
     pub(super) fn message(
         self,

@@ -20,7 +20,9 @@ use flowpipe_link::clock_offset::Offset;
 use flowpipe_link::link::Link;
 use flowpipe_link::session::MessageId;
 
+use super::HeldNumbers;
 use super::call::{Call, CallControl, DistantRun};
+use super::held::HeldMessages;
 use super::packets::{Packet, PacketSender};
 use super::protocol::{Command, FromWorker, ToWorker, WorkerAnswer, place};
 use crate::frame_coding::FrameDecoder;
@@ -49,6 +51,7 @@ pub(crate) struct Server {
     served: Served,
     answers: Arc<PacketSender>,
     run: Arc<DistantRun>,
+    held: Arc<HeldMessages>,
     /// By number.
     instances: HashMap<u64, Instance>,
     /// All that have not ended.
@@ -79,6 +82,7 @@ struct InstanceThread {
     clock: Clock,
     control: Arc<CallControl>,
     answers: Arc<PacketSender>,
+    held: Arc<HeldMessages>,
     work: Receiver<InstanceWork>,
     statuses: Receiver<abi::Status>,
 }
@@ -90,19 +94,22 @@ impl Server {
             run: DistantRun::new(&answers, served.is_dry),
             served,
             answers,
+            held: Arc::default(),
             instances: HashMap::new(),
             threads: Vec::new(),
         }
     }
 
     /// Does what the other machine sends, until it needs nothing more or is dead. `clock`: of the other machine. `refuse`
-    /// is called with what is malformed.
+    /// is called with what is malformed. `report` is called at the end with the messages whose answers the other machine does
+    /// not have.
     pub(crate) fn serve(
         mut self,
         link: &Link,
         arrivals: &Receiver<(MessageId, Vec<u8>)>,
         clock: impl Fn(MessageId) -> Option<Offset>,
         refuse: impl Fn(&str),
+        report: impl FnOnce(HeldNumbers),
     ) {
         let mut frames = FrameDecoder::default();
         for (id, body) in arrivals {
@@ -120,6 +127,7 @@ impl Server {
                 link.give_up();
             }
         }
+        report(self.held.unanswered(self.answers.finished()));
         self.end();
     }
 
@@ -161,6 +169,10 @@ impl Server {
                 if !is_possible {
                     return Err("it calls a worker as no run does".to_owned());
                 }
+                if let Some(message) = &message {
+                    let (stage, sequence) = (it.place.stage, message.sequence());
+                    self.held.add(instance, stage, sequence, call);
+                }
                 let owner = u32::try_from(it.place.stage).unwrap_or(u32::MAX);
                 let work = match pixels.frame(self.served.host.pool(), owner) {
                     Ok(frame) => {
@@ -179,12 +191,16 @@ impl Server {
                 self.run.set_mode(mode);
             }
             Command::Kill => {
+                self.held.remove(instance);
                 if let Some(it) = self.instances.remove(&instance) {
                     it.control.give_up("it hangs");
                 }
             }
             // Its thread destroys it.
-            Command::Destroy => drop(self.instances.remove(&instance)),
+            Command::Destroy => {
+                self.held.remove(instance);
+                drop(self.instances.remove(&instance));
+            }
             Command::Create { .. } => {}
         }
         Ok(())
@@ -223,6 +239,7 @@ impl Server {
             clock: self.served.clock,
             control: control.clone(),
             answers: self.answers.clone(),
+            held: self.held.clone(),
             work: works,
             statuses: received,
         };
@@ -312,7 +329,8 @@ impl InstanceThread {
             Ok(instance) => instance,
             Err(error) => {
                 let why = error.to_string();
-                return self.answer(WorkerAnswer::not_created(why));
+                self.answer(WorkerAnswer::not_created(why));
+                return;
             }
         };
         if let Some(process) = instance.process_of() {
@@ -322,18 +340,21 @@ impl InstanceThread {
         let clock = instance.created().clock;
         self.answer(WorkerAnswer::Created { clock });
         for work in &self.work {
-            let done = match work {
+            let (call, done) = match work {
                 InstanceWork::Process(number, call) => {
                     self.control.begin(number);
-                    self.process(&mut instance, call)
+                    (Some(number), self.process(&mut instance, call))
                 }
                 InstanceWork::Refuse(number, why) => {
                     self.control.begin(number);
-                    refused(why)
+                    (Some(number), refused(why))
                 }
-                InstanceWork::Reset => instance.reset(),
+                InstanceWork::Reset => (None, instance.reset()),
             };
-            self.answer(WorkerAnswer::done(done));
+            let packet = self.answer(WorkerAnswer::done(done));
+            if let (Some(call), Some(packet)) = (call, packet) {
+                self.held.answer(self.instance, call, packet);
+            }
         }
         let _calls = self.host.control_calls();
         instance.destroy();
@@ -364,13 +385,14 @@ impl InstanceThread {
         context.result(done.unwrap_or_else(refused))
     }
 
-    fn answer(&self, answer: WorkerAnswer) {
+    /// Returns the number of the packet, if it was sent.
+    fn answer(&self, answer: WorkerAnswer) -> Option<u64> {
         // Its call was cut short, and what it returned is not its answer.
         if self.control.is_given_up() {
-            return;
+            return None;
         }
         let answer = FromWorker::new(self.instance, self.control.polls(), answer);
-        // The other machine is dead: then this thread ends, too.
-        let _ = self.answers.send(answer, b"", None);
+        // Otherwise the other machine is dead, and this thread ends, too.
+        self.answers.send(answer, b"", None).ok()
     }
 }

@@ -333,6 +333,22 @@ fn call_worker(script: impl FnOnce(&Fake)) -> Vec<String> {
 
 /// `is_dry`: whether the run of the real one is.
 fn call_worker_of(pipeline: &Builder, is_dry: bool, script: impl FnOnce(&Fake)) -> Vec<String> {
+    let (fake, rack, events) = serve_fake(pipeline, is_dry, LONG);
+    script(&fake);
+    drop(rack);
+    let events = events.lock().unwrap();
+    let refused = events.iter().filter_map(|event| match event {
+        BridgeEvent::Refused { reason, .. } => Some(reason.clone()),
+        _ => None,
+    });
+    refused.collect()
+}
+
+/// What happens on a bridge.
+type Events = Arc<Mutex<Vec<BridgeEvent>>>;
+
+/// A machine that is made up, and a real one that has a worker for it. `patience`: of the real one.
+fn serve_fake(pipeline: &Builder, is_dry: bool, patience: Duration) -> (Arc<Fake>, Bridge, Events) {
     let acceptor = TcpAcceptor::listen(LOOPBACK, &["desk"]).unwrap().remove(0);
     let dialer = TcpDialer::new(acceptor.address().unwrap(), "desk").unwrap();
     let mut rack = machine(["rack", "desk"], EDGES, false, acceptor);
@@ -344,18 +360,32 @@ fn call_worker_of(pipeline: &Builder, is_dry: bool, script: impl FnOnce(&Fake)) 
         clock: rack.clock,
         is_dry,
     });
-    let events: Arc<Mutex<Vec<_>>> = Arc::default();
+    let events = Events::default();
     let own = events.clone();
     let report = move |event| own.lock().unwrap().push(event);
-    let rack = Bridge::start(rack.peer, RemoteEnds::default(), LONG, report).unwrap();
-    script(&fake);
+    let rack = Bridge::start(rack.peer, RemoteEnds::default(), patience, report).unwrap();
+    (fake, rack, events)
+}
+
+#[test]
+fn what_a_worker_had_of_a_machine_that_died_is_reported() {
+    let pipeline = Builder::line(1, "pass", json!({}));
+    let (fake, rack, events) = serve_fake(&pipeline, false, PATIENCE);
+    fake.command(1, create(1, 0, 0), b"");
+    assert_eq!(fake.next().unwrap()["what"], created());
+    fake.command(1, process(&message()), b"{}");
+    // It waits for what becomes of this.
+    let answer = fake.next().unwrap();
+    assert!(answer["what"].get("Emit").is_some(), "{answer}");
+    drop(fake);
+    let unanswered = BridgeEvent::Unanswered {
+        stage: 1,
+        sequences: vec![1],
+    };
+    let has = |event: &BridgeEvent| events.lock().unwrap().contains(event);
+    common::until("the message is reported", || has(&unanswered));
+    assert!(has(&BridgeEvent::Died));
     drop(rack);
-    let events = events.lock().unwrap();
-    let refused = events.iter().filter_map(|event| match event {
-        BridgeEvent::Refused { reason, .. } => Some(reason.clone()),
-        _ => None,
-    });
-    refused.collect()
 }
 
 fn create(stage: usize, worker: usize, plugin: usize) -> Value {
