@@ -208,6 +208,29 @@ fn a_machine_in_the_middle_that_is_killed_loses_what_it_had_and_each_is_reported
 }
 
 #[test]
+fn a_machine_that_reaches_the_recording_one_over_a_dead_one_reports_what_the_recording_lacks() {
+    let chain = Chain::direct(0);
+    let recording = chain.folder.path().join("a.mcap");
+    let recording = recording.to_str().unwrap();
+    let source = crate::machines_observed::start(&chain.file, "source", &["--record", recording]);
+    let (mut middle, sink) = (chain.start("middle"), chain.start("sink"));
+    chain.wait_for(20);
+    middle.0.kill().unwrap();
+    middle.0.wait().unwrap();
+    let (source, sink) = (source.end().expect(1), sink.end().expect(1));
+    for text in [
+        "machine middle is dead: the run ends",
+        "the recording on machine source lacks what the stages of this machine do from here on",
+    ] {
+        assert!(sink.stderr.contains(text), "{sink:#?}");
+    }
+    for ran in [source, sink] {
+        assert!(!ran.stderr.contains("the recording failed"), "{ran:#?}");
+        assert!(!ran.stderr.contains("on machine source failed"), "{ran:#?}");
+    }
+}
+
+#[test]
 fn a_machine_at_an_end_that_is_killed_ends_the_run_on_all() {
     for killed in [0, 2] {
         let chain = Chain::direct(0);

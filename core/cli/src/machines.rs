@@ -31,7 +31,7 @@ use flowpipe_machines::{
 };
 use flowpipe_recorder::record::{Recorder, Recording, TransferReader};
 use flowpipe_recorder::trace::Tracer;
-use flowpipe_recording::bytes_hash;
+use flowpipe_recording::{WriteError, bytes_hash};
 use flowpipe_sync::lock;
 use flowpipe_terminal::{eprintln, escape};
 
@@ -298,17 +298,19 @@ impl OtherMachines {
         let elsewhere = observers.find(|(machine, _)| **machine != self.own);
         if let Some((observer, wanted)) = elsewhere.filter(|_| machines.runs_stages(self.own)) {
             let send = observed::send_entries(self.router.sender(), self.clock_setting);
+            let name = machines.all[*observer].name.clone();
             let mode = LossMode {
-                machine: Some(machines.all[*observer].name.clone()),
+                machine: Some(name.clone()),
                 ..mode()
             };
             let (about, mut settings) = (run.about().0, mode.settings());
             let (print, ending) = (settings.failed, self.ending.clone());
-            settings.failed = Box::new(move |error| {
-                // Otherwise it was printed that a machine is dead or did not start, which ends the run.
-                if ending.reason.get().is_none() {
-                    print(error);
-                }
+            let is_recorded = wanted.recording;
+            settings.failed = Box::new(move |error| match error {
+                // Not of a run that did not start, or that goes on without this machine: that was printed.
+                WriteError::Gone if !lock(&ending.reported).is_empty() => {}
+                WriteError::Gone => eprintln!("{}", observer::gone(&name, is_recorded)),
+                error => print(error),
             });
             let started = Recorder::to_other(send, about, settings, wanted.recording);
             let (recorder, recording) = started.map_err(Failure::from)?;

@@ -18,6 +18,9 @@ pub enum WriteError {
     /// The file can't be written: most often the disk is full.
     #[error("can't write the recording: {}", why(.0))]
     Write(#[from] mcap::McapError),
+    /// The machine that records the run, or one on the way to it, takes nothing more.
+    #[error("the machine that observes the run is gone")]
+    Gone,
 }
 
 impl From<std::io::Error> for WriteError {

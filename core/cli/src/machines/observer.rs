@@ -52,6 +52,16 @@ pub fn find(
     }
 }
 
+/// What is printed when the observer takes nothing more: it is dead, or a machine on the way to it is. That ends the run, and
+/// is printed where it is found. `is_recorded`: otherwise the run is only traced.
+pub fn gone(observer: &str, is_recorded: bool) -> String {
+    let what = if is_recorded { "recording" } else { "trace" };
+    let observer = escape(observer);
+    format!(
+        "the {what} on machine {observer} lacks what the stages of this machine do from here on: a machine on the way is dead"
+    )
+}
+
 /// The clock of the run here, set to that of the observer, and how far it was set ahead.
 ///
 /// # Errors
@@ -73,4 +83,27 @@ pub fn set_clock(
         );
     }
     Ok((clock.set_ahead(offset.offset_ns), offset))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_observer_that_is_not_reached_any_more_has_not_failed() {
+        for (is_recorded, expected) in [
+            (
+                true,
+                "the recording on machine a\\u001b lacks what the stages of",
+            ),
+            (
+                false,
+                "the trace on machine a\\u001b lacks what the stages of",
+            ),
+        ] {
+            let text = gone("a\u{1b}", is_recorded);
+            assert!(text.starts_with(expected), "{text}");
+            assert!(!text.contains("failed"), "{text}");
+        }
+    }
 }

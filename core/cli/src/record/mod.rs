@@ -305,7 +305,7 @@ fn failure(error: WriteError) -> Failure {
             path: path.display().to_string(),
             error,
         },
-        WriteError::Write(_) => Failure::Run(error.to_string()),
+        WriteError::Write(_) | WriteError::Gone => Failure::Run(error.to_string()),
     }
 }
 

@@ -135,7 +135,7 @@ impl TransferSink {
         let pending = std::mem::take(&mut self.pending);
         match pending.chunks(PART).all(&mut self.send) {
             true => Ok(()),
-            false => Err(std::io::Error::other("the machine that observes the run is gone").into()),
+            false => Err(WriteError::Gone),
         }
     }
 
