@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::Receiver;
 use flowpipe_config::pipeline::WhenFull;
 use flowpipe_engine::run::remote::{Delivery, IncomingEdge};
+use flowpipe_link::link::LinkFailure;
 use flowpipe_link::session::{Event, MessageId};
 
 use super::{Arrivals, BridgeEvent, STEP, Shared};
@@ -139,7 +140,7 @@ pub(super) fn receive(shared: &Shared, early: Vec<Event>, mut arrivals: HashMap<
             }
             Some(Event::Disconnected(violation)) => {
                 gone_since = Some(Instant::now());
-                let failure = shared.link.failure();
+                let failure = of_loss(shared.link.failure());
                 reported = failure.iter().cloned().collect();
                 if !has_finished {
                     let reason = violation.map(|it| format!("the other machine {it}"));
@@ -245,6 +246,12 @@ pub(super) fn receive(shared: &Shared, early: Vec<Event>, mut arrivals: HashMap<
     }
 }
 
+/// Why the connection was lost, from the last failure of the link. That may already be one to make the next connection: only
+/// such failures have a reason of their own. One that lasts is reported later.
+fn of_loss(failure: Option<LinkFailure>) -> Option<LinkFailure> {
+    failure.filter(|it| it.reason.is_none())
+}
+
 /// The other machine is dead: reports what it loses. `early`: what has come since, before this one has started. Returns the
 /// part of that which is of its successors.
 fn report_death(
@@ -299,5 +306,23 @@ fn refuse_successors(shared: &Shared, mut known: impl Iterator<Item = Event>) {
                 let _ = shared.link.send(CHANNEL, &started, STEP);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use flowpipe_link::transport::FailureReason;
+
+    use super::*;
+
+    #[test]
+    fn why_the_next_connection_fails_is_not_why_the_last_one_was_lost() {
+        let failure = |reason| {
+            let text = "it is refused or reset".to_owned();
+            Some(LinkFailure { reason, text })
+        };
+        assert_eq!(of_loss(failure(Some(FailureReason::Unreachable))), None);
+        assert_eq!(of_loss(failure(None)), failure(None));
+        assert_eq!(of_loss(None), None);
     }
 }
