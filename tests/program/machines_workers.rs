@@ -424,6 +424,20 @@ fn a_check_lists_what_each_machine_does() {
     assert_eq!(machines[0]["stages"], serde_json::json!(["numbers", "log"]));
     assert_eq!(machines[1]["name"], "rack1");
     assert_eq!(machines[1]["workers"]["work"], 2);
+    // Of two that can listen, the first one does.
+    let text = std::fs::read_to_string(&file).unwrap();
+    let listens = format!(
+        "[machines.rack1]\nlisten = \"{}\"\n",
+        crate::machines::address()
+    );
+    let changed = text.replace("[machines.rack1]\n", &listens);
+    assert_ne!(changed, text);
+    std::fs::write(&file, changed).unwrap();
+    let ran = run(&["check", &file]).expect(0);
+    let rack = "  machine rack1: has 2 workers of work; does not listen, since no other machine connects to it";
+    assert!(ran.stdout.lines().any(|it| it == rack), "{ran:#?}");
+    let machines = &run(&["check", &file, "--json"]).expect(0).json()["machines"];
+    assert!(machines[1]["listen"].is_null(), "{machines}");
 }
 
 #[test]

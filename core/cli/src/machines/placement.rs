@@ -10,7 +10,7 @@ use serde::Serialize;
 #[derive(Debug, Serialize)]
 pub struct Placement<'a> {
     name: &'a str,
-    /// Where it listens for the others.
+    /// Where it listens for the others. `None`: no other one connects to it.
     listen: Option<String>,
     /// Where the others reach it, if it listens.
     connect: Option<String>,
@@ -20,17 +20,32 @@ pub struct Placement<'a> {
     distributes: Vec<&'a str>,
     /// How many workers it has, by stage.
     workers: BTreeMap<&'a str, usize>,
+    /// Whether it has an address that no other machine connects to.
+    #[serde(skip)]
+    is_unused: bool,
 }
 
 /// The parts of all machines. None: the pipeline has no machines.
 pub fn placements(pipeline: &Pipeline) -> Vec<Placement<'_>> {
     let machines = &pipeline.machines;
     let mut placements = Vec::new();
+    let links = machines.links(pipeline.edges.iter().copied());
     for (index, machine) in machines.all.iter().enumerate() {
+        let is_called = links.iter().any(|&(one, other)| {
+            let peer = match index {
+                it if it == one => other,
+                it if it == other => one,
+                _ => return false,
+            };
+            machines.opens(peer, index) == Some(true)
+        });
+        let listen = machine.listen.as_ref().filter(|_| is_called);
+        let connect = machine.connect.as_ref().filter(|_| is_called);
         let mut placement = Placement {
             name: &machine.name,
-            listen: machine.listen.as_ref().map(ToString::to_string),
-            connect: machine.connect.as_ref().map(ToString::to_string),
+            listen: listen.map(ToString::to_string),
+            connect: connect.map(ToString::to_string),
+            is_unused: machine.listen.is_some() && !is_called,
             stages: Vec::new(),
             distributes: Vec::new(),
             workers: BTreeMap::new(),
@@ -73,6 +88,9 @@ impl Placement<'_> {
                 parts.push(format!("listens on {listen}, reached at {connect}"));
             }
             (Some(listen), _) => parts.push(format!("listens on {listen}")),
+            (None, _) if self.is_unused => {
+                parts.push("does not listen, since no other machine connects to it".to_owned());
+            }
             (None, _) => parts.push("does not listen".to_owned()),
         }
         format!("machine {}: {}", self.name, parts.join("; "))

@@ -191,6 +191,7 @@ fn check(written: &Written<'_, '_>, machines: &Machines, wires: &[Wire], finding
             findings.report(&machine.name.span(), Problem::IdleMachine { name });
         }
     }
+    check_addresses(written, machines, findings);
     let of = |stage: usize| machines.of_stages[stage];
     let mut reported = BTreeSet::new();
     for wire in wires {
@@ -245,6 +246,21 @@ fn check(written: &Written<'_, '_>, machines: &Machines, wires: &[Wire], finding
                 findings.report(&its.name.span(), Problem::LoopOfMachines { stage, found });
             }
             seen.extend(cycle);
+        }
+    }
+}
+
+/// Reports each machine that is reached at the address where another one listens.
+fn check_addresses(written: &Written<'_, '_>, machines: &Machines, findings: &mut Findings) {
+    for (machine, its) in machines.all.iter().zip(&written.machines) {
+        let Some(connect) = &its.connect else {
+            continue;
+        };
+        let mut others = machines.all.iter().filter(|it| it.name != machine.name);
+        let other = others.find(|it| it.listen.is_some() && it.listen == machine.connect);
+        if let Some(other) = other {
+            let (name, other) = (machine.name.clone(), other.name.clone());
+            findings.report(&connect.span(), Problem::AddressOfOther { name, other });
         }
     }
 }

@@ -138,6 +138,8 @@ pub enum Problem {
     BadAddress { address: String },
     #[error("a machine listens and is reached by one protocol")]
     DifferentProtocols,
+    #[error("`{other}` listens at this address, not `{name}`")]
+    AddressOfOther { name: String, other: String },
     #[error("others can't connect to this address: it stands for all of the machine")]
     UnspecifiedAddress,
     #[error("others can't connect to a numeric address of version 6")]
@@ -380,6 +382,7 @@ impl Problem {
                 "between machines \"tls/HOST:PORT\", on one machine also \"tcp/127.0.0.1:7447\""
             }
             Self::DifferentProtocols => "begin both addresses with tls/, or both with tcp/",
+            Self::AddressOfOther { .. } => "write where the others reach this machine",
             Self::UnspecifiedAddress => "add how others reach it: connect = \"tls/HOST:PORT\"",
             Self::NumericHost => "name the host: connect = \"tls/HOST:PORT\"",
             Self::IdleMachine { .. } => "give it a stage, or leave it out",

@@ -456,6 +456,19 @@ machine = "desk"
 plugin = "vision-opencv"
 from = "screen"
 machine = "rack"
+#:: the address of another machine
+[machines.desk]
+listen = "tcp/127.0.0.1:7447"
+[machines.rack]
+listen = "tcp/127.0.0.1:7448"
+connect = "tcp/127.0.0.1:7447"
+[stages.screen]
+plugin = "capture-screen"
+machine = "desk"
+[stages.vision]
+plugin = "vision-opencv"
+from = "screen"
+machine = "rack"
 #:: of three machines, two that exchange messages do not listen
 [machines.desk]
 listen = "tcp/127.0.0.1:7447"
