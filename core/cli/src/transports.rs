@@ -111,11 +111,15 @@ fn failed(own: &Machine, address: Option<&Address>, error: io::Error) -> Failure
         )
         | None => {
             let address = address.map(ToString::to_string).unwrap_or_default();
-            let reason = match is_in_use(&error) {
-                true => {
+            let reason = match (is_in_use(&error), is_elsewhere(&error)) {
+                (true, _) => {
                     "another program listens there, perhaps as the same machine: end it, or change `listen`".to_owned()
                 }
-                false => error.to_string(),
+                (false, true) => {
+                    "it is not an address of this machine: change `listen` to one of its own, or to 0.0.0.0 for all"
+                        .to_owned()
+                }
+                (false, false) => error.to_string(),
             };
             // Such as an address that the machine does not have yet: the next start may succeed.
             return Failure::Run(format!("{address}: {reason}"));
@@ -129,6 +133,16 @@ fn failed(own: &Machine, address: Option<&Address>, error: io::Error) -> Failure
 /// Whether another program listens at the address. The errors of TLS have only texts.
 fn is_in_use(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::AddrInUse || error.to_string().contains("Address already in use")
+}
+
+/// Whether the address is none of this machine. The errors of TLS have only texts.
+fn is_elsewhere(error: &io::Error) -> bool {
+    let texts = [
+        "Cannot assign requested address",
+        "Can't assign requested address",
+    ];
+    error.kind() == io::ErrorKind::AddrNotAvailable
+        || texts.iter().any(|it| error.to_string().contains(it))
 }
 
 /// The pipeline reader reports it.
@@ -191,6 +205,32 @@ mod tests {
             let text = failure.to_string();
             assert!(text.contains("another program listens there"), "{text}");
             assert!(!text.contains("127.0.0.1"), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_address_of_another_machine_has_its_advice() {
+        let machine = Machine {
+            name: "desk".to_owned(),
+            listen: None,
+            connect: None,
+            certificates: "keys".to_owned(),
+            reconnect_timeout: Machine::DEFAULT_RECONNECT_TIMEOUT,
+        };
+        let text =
+            "Unable to open listener tls/10.9.8.7:1: Cannot assign requested address (os error 99)";
+        for error in [
+            io::Error::from(io::ErrorKind::AddrNotAvailable),
+            io::Error::other(text),
+        ] {
+            let failure = failed(&machine, None, error);
+            assert_eq!(failure.exit_code(), 1);
+            let text = failure.to_string();
+            assert!(
+                text.contains("it is not an address of this machine: change `listen`"),
+                "{text}"
+            );
+            assert!(!text.contains("10.9.8.7"), "{text}");
         }
     }
 
