@@ -155,7 +155,10 @@ fn cause(notice: &Notice) -> Option<&str> {
     match notice {
         Notice::Joined { machine, .. } | Notice::Disconnected { machine, .. } => Some(machine),
         // A worker that does not take part causes no more. This machine counts the time.
-        Notice::Refused { .. } | Notice::Dropped { .. } | Notice::Stalled { .. } => None,
+        Notice::Refused { .. }
+        | Notice::Dropped { .. }
+        | Notice::Awaited { .. }
+        | Notice::Stalled { .. } => None,
     }
 }
 
@@ -170,7 +173,7 @@ fn is_repeated(notice: &Notice, joined: &mut BTreeMap<String, usize>) -> bool {
             joined.remove(machine);
             false
         }
-        Notice::Stalled { .. } => false,
+        Notice::Awaited { .. } | Notice::Stalled { .. } => false,
     }
 }
 
@@ -199,6 +202,11 @@ fn text(notice: &Notice) -> String {
                 }
             }
         }
+        Notice::Awaited { machines } => {
+            let names = machines.iter().map(|it| escape(it).into_owned());
+            let names = names.collect::<Vec<_>>().join(", ");
+            format!("waiting for a worker: none is there of {names}")
+        }
         Notice::Stalled { seconds, machines } => {
             let names = machines.iter().map(|it| escape(it).into_owned());
             let names = names.collect::<Vec<_>>().join(", ");
@@ -221,6 +229,16 @@ fn text(notice: &Notice) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_workers_that_are_awaited_are_named() {
+        let machines = vec!["rack1".to_owned(), "rack2\u{1b}".to_owned()];
+        let text = text(&Notice::Awaited { machines });
+        assert_eq!(
+            text,
+            "waiting for a worker: none is there of rack1, rack2\\u001b"
+        );
+    }
 
     #[test]
     fn a_worker_is_announced_once_and_again_after_it_was_lost() {

@@ -11,6 +11,7 @@ use flowpipe_link::transport::Transport;
 use serde_json::Value;
 
 use crate::agreement::{Difference, Facts};
+use crate::batch::absence::AbsenceWatch;
 use crate::batch::remote::{Remote, drive};
 use crate::batch::schedule::{Schedule, Supply};
 
@@ -117,6 +118,11 @@ pub enum Notice {
         machine: String,
         /// Why: a clause whose subject is the worker.
         reason: String,
+    },
+    /// No worker is there for a while.
+    Awaited {
+        /// Those that may come.
+        machines: Vec<String>,
     },
     /// There are workers, and no results for a while.
     Stalled {
@@ -287,7 +293,7 @@ fn follow<R, B>(
     absence_timeout: Duration,
     each: &mut impl FnMut(BatchEvent<R>) -> ControlFlow<B>,
 ) -> Result<ControlFlow<B>, BatchError> {
-    let mut last_there = Instant::now();
+    let mut absence = AbsenceWatch::new(Instant::now());
     let mut last_results = Some(Instant::now());
     let mut is_idle = false;
     loop {
@@ -304,12 +310,12 @@ fn follow<R, B>(
         } else {
             if state.schedule.is_idle() {
                 // Nobody waits for a worker.
-                last_there = Instant::now();
-                last_results = Some(last_there);
+                absence.restart(Instant::now());
+                last_results = Some(Instant::now());
             }
             let standings = &state.standings;
             if standings.contains(&Standing::Working) {
-                last_there = Instant::now();
+                absence.restart(Instant::now());
                 if last_results.is_some_and(|it| it.elapsed() >= STALLED_AFTER) {
                     last_results = None;
                     let awaited = state.schedule.awaited().into_iter();
@@ -325,11 +331,17 @@ fn follow<R, B>(
                     true => BatchError::NoneLeft,
                     false => BatchError::Refused,
                 });
-            } else if last_there.elapsed() > absence_timeout {
+            } else if absence.absent_for(Instant::now()) > absence_timeout {
                 return Err(BatchError::Absent {
                     seconds: absence_timeout.as_secs(),
                     workers: Vec::new(),
                 });
+            } else if absence.take_report(Instant::now()) {
+                let all = names.iter().zip(standings);
+                let awaited = all.filter(|(_, standing)| **standing == Standing::Awaited);
+                let machines = awaited.map(|(name, _)| name.clone()).collect();
+                state.notices.push_back(Notice::Awaited { machines });
+                continue;
             }
             if !std::mem::replace(&mut is_idle, true) {
                 BatchEvent::Idle

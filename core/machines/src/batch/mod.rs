@@ -7,9 +7,10 @@
 //! # Layout
 //! - `protocol`: what both ends send each other. `schedule`: which worker gets which items, and the order of the results,
 //!   as a state machine without threads and clocks.
-//! - [`coordinator`]: runs jobs on workers; `remote`: one of them, as the coordinator sees it. `stalls`: when this machine
-//!   stood still; `take_watch`: whether a worker takes chunks. [`worker`]: the other end.
+//! - [`coordinator`]: runs jobs on workers; `remote`: one of them, as the coordinator sees it. `absence`: how long none is
+//!   there; `stalls`: when this machine stood still; `take_watch`: whether a worker takes chunks. [`worker`]: the other end.
 
+mod absence;
 pub mod coordinator;
 mod protocol;
 mod remote;

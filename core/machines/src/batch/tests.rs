@@ -166,8 +166,9 @@ fn run_ahead(
                 all.extend(results);
                 delivered.store(all.len() as u64, Ordering::SeqCst);
             }
+            // The machine may stand still before a worker is there.
+            BatchEvent::Notice(Notice::Awaited { .. }) | BatchEvent::Idle => {}
             BatchEvent::Notice(notice) => notices.push(notice),
-            BatchEvent::Idle => {}
         }
         ControlFlow::<()>::Continue(())
     });
