@@ -43,7 +43,7 @@ fn text(report: &Report, action: Option<&str>, sat_out_is_known: bool, colours: 
         text += &format!("race in {}: {}\n", escape(&race.name), all.join("; "));
     }
     for stage in report.stages.iter().filter(|stage| stage.workers > 1) {
-        text += &format!("workers of {}: {}\n", escape(&stage.name), stage.workers);
+        text += &workers(&stage.name, stage.workers, stage.machine.as_deref());
     }
     for stage in report.stages.iter().filter(|stage| stage.restarted > 0) {
         text += &format!("restarts of {}: {}\n", escape(&stage.name), stage.restarted);
@@ -72,6 +72,16 @@ fn text(report: &Report, action: Option<&str>, sat_out_is_known: bool, colours: 
         );
     }
     text
+}
+
+/// The workers of a stage, as a line. `machine`: its machine, or several with commas between. A machine that has workers may
+/// have died, and they are counted all the same.
+fn workers(stage: &str, count: usize, machine: Option<&str>) -> String {
+    let configured = match machine.is_some_and(|it| it.contains(',')) {
+        true => " configured",
+        false => "",
+    };
+    format!("workers of {}: {count}{configured}\n", escape(stage))
 }
 
 fn stages(report: &Report) -> String {
@@ -148,6 +158,17 @@ pub fn duration(nanoseconds: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn workers_on_several_machines_are_those_that_are_configured() {
+        let line = |machine| workers("slow\u{1b}", 4, machine);
+        assert_eq!(line(None), "workers of slow\\u001b: 4\n");
+        assert_eq!(line(Some("rack1")), "workers of slow\\u001b: 4\n");
+        assert_eq!(
+            line(Some("rack1, rack2")),
+            "workers of slow\\u001b: 4 configured\n"
+        );
+    }
 
     #[test]
     fn durations_have_three_digits() {

@@ -51,7 +51,7 @@ pub struct StageReport {
     /// The machine that ran it, in a run on several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<String>,
-    /// How many messages it processes at once.
+    /// How many messages it processes at once, as configured: also those of a machine that died.
     pub workers: usize,
     /// Messages taken.
     #[serde(rename = "in")]
