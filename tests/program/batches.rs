@@ -339,6 +339,8 @@ fn without_a_worker_the_command_ends_and_says_so() {
     ] {
         assert!(ran.stderr.contains(text), "{ran:#?}");
     }
+    let waits = "waiting for a worker: none is there of rack0, rack1";
+    assert_eq!(ran.stderr.matches(waits).count(), 1, "{ran:#?}");
 }
 
 #[test]

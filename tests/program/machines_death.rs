@@ -103,10 +103,9 @@ pub fn check_losses(desk: &Ran, log: &Path, capacity: usize) -> usize {
 
 /// How many numbers a machine that passes them on can have in hand, at most.
 pub fn most_in_hand(capacity: usize) -> usize {
-    // To it: as many as it has granted, one that its sender has taken, one in the queue of the stage, and one in the stage.
+    // To it: in the queues at both ends and on the way, two more than the capacity, and one in the stage.
     let there = capacity + 3;
-    // From it: one in the queue of the edge, one that was taken from there, and as many as the receiver has granted, which
-    // are on the way.
+    // From it: two more than the capacity.
     let back = capacity + 2;
     there + back
 }

@@ -98,12 +98,14 @@ impl TcpAcceptor {
 
 impl Transport for TcpDialer {
     fn connect(&mut self, wait: Duration) -> io::Result<Option<Arc<dyn Connection>>> {
+        let unreachable =
+            |error: io::Error| TransportError::of(FailureReason::Unreachable, error.to_string());
         let stream = TcpStream::connect_timeout(&self.address, wait);
-        let mut stream = stream
-            .map_err(|error| TransportError::of(FailureReason::Unreachable, error.to_string()))?;
+        let mut stream = stream.map_err(unreachable)?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(ANSWER_TIMEOUT))?;
-        stream.write_all(&greeting::encode(&self.name))?;
+        let greeted = stream.write_all(&greeting::encode(&self.name));
+        greeted.map_err(unreachable)?;
         let mut answer = [0];
         stream.read_exact(&mut answer).map_err(|error| {
             // The systems have different errors and texts for it.
@@ -115,16 +117,18 @@ impl Transport for TcpDialer {
                 error.kind(),
                 io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset
             );
-            match (is_late, is_closed) {
-                (true, _) => {
-                    io::Error::new(io::ErrorKind::TimedOut, "what listens there did not answer")
-                }
-                (_, true) => {
-                    let why = "what listens there closed the connection";
-                    io::Error::new(io::ErrorKind::ConnectionReset, why)
-                }
-                _ => error,
-            }
+            let (reason, text) = match (is_late, is_closed) {
+                (true, _) => (
+                    FailureReason::NoAnswer,
+                    "what listens there did not answer".to_owned(),
+                ),
+                (_, true) => (
+                    FailureReason::NoAnswer,
+                    "what listens there closed the connection".to_owned(),
+                ),
+                _ => (FailureReason::Unreachable, error.to_string()),
+            };
+            TransportError::of(reason, text)
         })?;
         if answer != [greeting::EXPECTED] {
             let name = &self.name;
@@ -337,7 +341,8 @@ mod tests {
         let silent = std::net::TcpListener::bind(LOOPBACK).unwrap();
         let mut dialer = TcpDialer::new(silent.local_addr().unwrap(), "one").unwrap();
         let error = dialer.connect(LONG).err().unwrap();
-        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        let reason = TransportError::reason(&error);
+        assert_eq!(reason, Some(FailureReason::NoAnswer));
         assert_eq!(error.to_string(), "what listens there did not answer");
     }
 

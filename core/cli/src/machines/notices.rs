@@ -78,14 +78,15 @@ fn why_missing(absence: &Absence, own: &str, listen: &str) -> Option<String> {
     }
 }
 
-/// Prints for which machines this one waits, whose own run has ended.
-pub(super) fn active(machines: &[&str]) {
+/// Prints for which machines this one waits, whose own run has ended. `can_stop`: Ctrl-C stops the run there.
+pub(super) fn active(machines: &[&str], can_stop: bool) {
     if !machines.is_empty() {
         let names: Vec<_> = machines.iter().map(|it| escape(it)).collect();
         let names = names.join(", ");
-        let then = match signals::was_asked() {
-            true => "Ctrl-C again ends this program",
-            false => "Ctrl-C stops the run there, too, and pressed again ends this program",
+        let then = match (signals::was_asked(), can_stop) {
+            (true, _) => "Ctrl-C again ends this program",
+            (false, true) => "Ctrl-C stops the run there, too, and pressed again ends this program",
+            (false, false) => "Ctrl-C twice ends this program",
         };
         eprintln!("the run on this machine has ended: waiting for machine {names} ({then})");
     }

@@ -22,6 +22,8 @@ pub(super) struct WaitNotice {
     since: Instant,
     /// In this wait.
     is_printed: bool,
+    /// Ctrl-C stops the run on the others.
+    can_stop: bool,
     /// The machines that are named already.
     named: BTreeSet<usize>,
 }
@@ -31,14 +33,16 @@ impl WaitNotice {
         Self {
             since: Instant::now(),
             is_printed: false,
+            can_stop: true,
             named: BTreeSet::new(),
         }
     }
 
-    /// This machine waits for something else from now on.
+    /// This machine waits for the end of the connections from now on: nothing stops that on the others.
     pub(super) fn restart(&mut self) {
         self.since = Instant::now();
         self.is_printed = false;
+        self.can_stop = false;
     }
 
     /// Prints once in each wait for which machines this one waits, unless they are named already. `active`: these machines.
@@ -46,7 +50,7 @@ impl WaitNotice {
         if let Some(active) = self.next(Instant::now(), active) {
             let names = active.iter().filter_map(|it| all.get(*it));
             let names: Vec<_> = names.map(|it| it.name.as_str()).collect();
-            notices::active(&names);
+            notices::active(&names, self.can_stop);
         }
     }
 

@@ -152,6 +152,12 @@ pub(crate) fn queue_from(queue: Queue) -> Queue {
     }
 }
 
+/// How much of the capacity of a queue that blocks is between the queues at both ends. One place of each of these is beyond
+/// the capacity, as if that were 1.
+fn between(capacity: usize) -> usize {
+    (capacity + 2).saturating_sub(2 * share(capacity)).max(1)
+}
+
 /// How much of the capacity of a queue that blocks is in the stages' own queues at each end. With one place, two threads
 /// would wait for each other at each message.
 fn share(capacity: usize) -> usize {
@@ -349,11 +355,7 @@ impl IncomingEdge {
     #[must_use]
     pub fn capacity(&self) -> usize {
         match self.edge.queue.when_full {
-            // One place of each of both other queues is beyond the capacity, as if that were 1.
-            WhenFull::Block => {
-                let capacity = self.edge.queue.capacity;
-                (capacity + 2).saturating_sub(2 * share(capacity)).max(1)
-            }
+            WhenFull::Block => between(self.edge.queue.capacity),
             _ => 1,
         }
     }
@@ -551,4 +553,23 @@ impl Sending for NoClock {
 
     /// A queue from another machine blocks.
     fn dropped(&self, _: usize, _: &Message) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parts_of_a_queue_that_blocks_are_its_capacity_and_two_places() {
+        for capacity in 1..=300 {
+            let when_full = WhenFull::Block;
+            let queue = Queue {
+                capacity,
+                when_full,
+            };
+            let ends = queue_to(queue).capacity + queue_from(queue).capacity;
+            assert_eq!(ends + between(capacity), capacity + 2, "{capacity}");
+            assert!(between(capacity) * 2 >= capacity, "{capacity}");
+        }
+    }
 }

@@ -249,7 +249,7 @@ fn a_machine_whose_clock_is_never_measured_counts_as_dead() {
     let pipeline = line(WITHOUT_END);
     let [desk, rack] = machines;
     let desk = desk.start(&pipeline, &[0, 2], LONG);
-    let rack = rack.start(&pipeline, &[1], Duration::from_secs(1));
+    let rack = rack.start(&pipeline, &[1], LONG);
     let events = || desk.events.lock().unwrap().clone();
     common::until("it is given up", || events().contains(&BridgeEvent::Died));
     let refused = BridgeEvent::Refused {

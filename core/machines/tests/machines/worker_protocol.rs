@@ -104,7 +104,7 @@ impl Fake {
                         return Some((head["what"].clone(), json.to_vec()));
                     }
                 }
-                Some(Event::PeerLost | Event::Disconnected(_)) => return None,
+                Some(Event::PeerLost) => return None,
                 _ => {}
             }
         }
