@@ -218,7 +218,7 @@ fn a_kill_in_the_middle_of_a_network_loses_what_is_reported() {
         }
         // The proxy may delay the report that they are finished, and with it the credit for more: so they are no more than the
         // machine can have in hand.
-        let arrived = check_losses(&desk, &log, CAPACITY);
+        let [_, arrived] = check_losses(&desk, &log, CAPACITY);
         assert!(arrived <= most_in_hand(CAPACITY), "{arrived}: {desk:#?}");
     });
 }
