@@ -272,22 +272,13 @@ impl Shared {
         }
     }
 
-    /// A message was taken for the other machine, which takes no more. If it is lost, so is what waits behind it.
+    /// A message was taken for the other machine, which takes no more.
     fn note_unsent(&self, edge: &OutgoingEdge, sequence: u64) {
+        edge.finished_count().add(1);
         let is_lost =
             self.is_dead.load(Ordering::Relaxed) || lock(&self.left).contains(&edge.index());
-        let mut unsent = vec![sequence];
-        // No more than waits now: the stage may go on until the run ends.
-        let waiting = edge.edge().queue.capacity * usize::from(is_lost);
-        for _ in 0..waiting {
-            match edge.try_take() {
-                Taken::Message(message, _) => unsent.push(message.lineage().sequence),
-                Taken::Empty | Taken::Ended => break,
-            }
-        }
-        edge.finished_count().add(unsent.len() as u64);
         if is_lost {
-            self.report_lost([(edge.index(), unsent)].into());
+            self.report_lost([(edge.index(), vec![sequence])].into());
         }
     }
 }

@@ -82,11 +82,8 @@ fn what_a_machine_leaves_that_ends_is_lost() {
 
 #[test]
 fn what_waits_for_a_machine_that_ends_is_lost() {
-    // It grants nothing: the first message is about to be sent, and some wait behind it. The others are still the source's.
-    let (lost, arrived) = lost_at_made_up(0, |_| true, nothing);
-    let expected: Vec<u64> = (1..=lost.len() as u64).collect();
-    assert_eq!((&lost, arrived), (&expected, 0));
-    assert!((1..=COUNT).contains(&(lost.len() as u64)), "{lost:?}");
+    // It grants nothing: the first message is about to be sent, and the others wait behind it, or are still the source's.
+    assert_eq!(lost_at_made_up(0, |_| true, nothing), (vec![1], 0));
 }
 
 #[test]
