@@ -42,7 +42,9 @@ impl AbsenceWatch {
 
     /// Whether it is to be reported now that no worker is there: once in each absence.
     pub(crate) fn take_report(&mut self, now: Instant) -> bool {
-        let is_due = !self.is_reported && self.absent_for(now) >= REPORT_AFTER;
+        // Each look counts, also afterwards.
+        let absent = self.absent_for(now);
+        let is_due = !self.is_reported && absent >= REPORT_AFTER;
         self.is_reported |= is_due;
         is_due
     }
