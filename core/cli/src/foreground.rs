@@ -79,10 +79,7 @@ pub fn run(
     let machine = others.as_ref().map(OtherMachines::own_name);
     let mut publisher = Publisher::prepare(&pipeline, machine, console.tally(), &mut options);
     let started = Run::start(pipeline, catalogue, options).map_err(Failure::from);
-    if let (Some(others), Err(failure)) = (&mut others, &started) {
-        others.fail(failure);
-    }
-    let mut handle = started?;
+    let mut handle = OtherMachines::or_fail(&mut others, started)?;
     signals::stop(&handle);
     let progress = others.as_ref().map(OtherMachines::progress);
     let mut bridges = others.map(|others| others.start(&mut handle)).transpose()?;

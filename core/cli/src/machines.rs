@@ -320,9 +320,12 @@ impl OtherMachines {
         Ok(())
     }
 
-    /// The run does not start here: the others learn why.
-    pub fn fail(&mut self, failure: &Failure) {
-        self.peers.fail(failure);
+    /// Returns the result. If the run does not start here because of it, the others learn why.
+    pub fn or_fail<T>(others: &mut Option<Self>, result: Result<T, Failure>) -> Result<T, Failure> {
+        if let (Some(others), Err(failure)) = (others, &result) {
+            others.peers.fail(failure);
+        }
+        result
     }
 
     /// The counts of their stages, while the run goes on.

@@ -187,20 +187,23 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn an_address_in_use_has_its_advice() {
-        let machine = Machine {
+    fn desk() -> Machine {
+        Machine {
             name: "desk".to_owned(),
             listen: None,
             connect: None,
             certificates: "keys".to_owned(),
             reconnect_timeout: Machine::DEFAULT_RECONNECT_TIMEOUT,
-        };
+        }
+    }
+
+    #[test]
+    fn an_address_in_use_has_its_advice() {
         for error in [
             io::Error::from(io::ErrorKind::AddrInUse),
             io::Error::other("no listener on 127.0.0.1:1: Address already in use (os error 98)"),
         ] {
-            let failure = failed(&machine, None, error);
+            let failure = failed(&desk(), None, error);
             assert_eq!(failure.exit_code(), 1);
             let text = failure.to_string();
             assert!(text.contains("another program listens there"), "{text}");
@@ -210,20 +213,13 @@ mod tests {
 
     #[test]
     fn an_address_of_another_machine_has_its_advice() {
-        let machine = Machine {
-            name: "desk".to_owned(),
-            listen: None,
-            connect: None,
-            certificates: "keys".to_owned(),
-            reconnect_timeout: Machine::DEFAULT_RECONNECT_TIMEOUT,
-        };
         let text =
             "Unable to open listener tls/10.9.8.7:1: Cannot assign requested address (os error 99)";
         for error in [
             io::Error::from(io::ErrorKind::AddrNotAvailable),
             io::Error::other(text),
         ] {
-            let failure = failed(&machine, None, error);
+            let failure = failed(&desk(), None, error);
             assert_eq!(failure.exit_code(), 1);
             let text = failure.to_string();
             assert!(
@@ -236,15 +232,8 @@ mod tests {
 
     #[test]
     fn a_wrong_file_of_this_machine_is_a_bad_config_that_names_it() {
-        let machine = Machine {
-            name: "desk".to_owned(),
-            listen: None,
-            connect: None,
-            certificates: "keys".to_owned(),
-            reconnect_timeout: Machine::DEFAULT_RECONNECT_TIMEOUT,
-        };
         for (_, reason) in abi::REASONS {
-            let failure = failed(&machine, None, TransportError::of(reason, "it is wrong"));
+            let failure = failed(&desk(), None, TransportError::of(reason, "it is wrong"));
             let file = match reason {
                 FailureReason::OwnCertificate => "desk.pem",
                 FailureReason::OwnKey => "desk.key",

@@ -111,7 +111,7 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
         events: events_of_recorders.clone(),
     };
     let recording = to.map(|to| RunRecording::create(to, &recorded_run, mode()));
-    let mut recording = or_fail(&mut others, recording.transpose())?;
+    let mut recording = OtherMachines::or_fail(&mut others, recording.transpose())?;
     if args.record_lossless && recording.is_none() {
         let why = "--record-lossless needs --record, or [record] in the pipeline";
         return Err(Failure::Usage(why.to_owned()));
@@ -141,7 +141,7 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
     }
     let trace = args.trace.as_deref();
     let tracing = Tracing::create(trace, &pipeline, &mut options, own);
-    let mut tracing = or_fail(&mut others, tracing)?;
+    let mut tracing = OtherMachines::or_fail(&mut others, tracing)?;
     if let Some(otlp) = &mut otlp {
         otlp.observe(&pipeline, own, &mut options)?;
     }
@@ -271,15 +271,4 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
     } else {
         Ended::Done
     })
-}
-
-/// The others learn why the run does not start here.
-fn or_fail<T>(
-    others: &mut Option<OtherMachines>,
-    result: Result<T, Failure>,
-) -> Result<T, Failure> {
-    if let (Some(others), Err(failure)) = (others, &result) {
-        others.fail(failure);
-    }
-    result
 }

@@ -341,6 +341,20 @@ fn a_machine_that_does_not_start_ends_the_run_of_the_other_one() {
     assert!(!desk.bridge.finish());
 }
 
+/// Starts a pipeline without an end on two machines, of which the second one has the stage in the middle. `timeout`: how
+/// long that one waits for a broken connection.
+fn start_without_end(machines: [Machine; 2], timeout: Duration) -> [Running; 2] {
+    for agreed in agree(&machines, [facts(), facts()]) {
+        agreed.unwrap();
+    }
+    let pipeline = line(WITHOUT_END);
+    let [desk, rack] = machines;
+    [
+        desk.start(&pipeline, &[0, 2], LONG),
+        rack.start(&pipeline, &[1], timeout),
+    ]
+}
+
 /// Waits until a count has not changed for a while.
 fn until_still(what: &str, count: impl Fn() -> u64) -> u64 {
     let (mut last, mut since) = (count(), Instant::now());

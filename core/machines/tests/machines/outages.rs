@@ -42,13 +42,7 @@ fn failures_that_alternate_are_reported_once_in_an_outage() {
         machine(["desk", "rack"], 2, true, failing),
         machine(["rack", "desk"], 2, false, Remote(acceptor)),
     ];
-    for agreed in agree(&machines, [facts(), facts()]) {
-        agreed.unwrap();
-    }
-    let pipeline = line(WITHOUT_END);
-    let [desk, rack] = machines;
-    let desk = desk.start(&pipeline, &[0, 2], LONG);
-    let rack = rack.start(&pipeline, &[1], LONG);
+    let [desk, rack] = start_without_end(machines, LONG);
     common::until("messages", || desk.watcher.from(1).len() > 20);
     let reported = || {
         let events = desk.events.lock().unwrap();

@@ -109,14 +109,8 @@ fn give_up_forging(change: Change) -> [Running; 2] {
         machine(["desk", "rack"], 2, true, dialer),
         machine(["rack", "desk"], 2, false, forging),
     ];
-    for agreed in agree(&machines, [facts(), facts()]) {
-        agreed.unwrap();
-    }
-    let pipeline = line(WITHOUT_END);
-    let [desk, rack] = machines;
-    let desk = desk.start(&pipeline, &[0, 2], LONG);
-    // It ends soon after it is refused.
-    let rack = rack.start(&pipeline, &[1], Duration::from_secs(1));
+    // The second one ends soon after it is refused.
+    let [desk, rack] = start_without_end(machines, Duration::from_secs(1));
     let events = || desk.events.lock().unwrap().clone();
     common::until("messages", || desk.watcher.from(1).len() > 20);
     has_begun.store(true, Ordering::SeqCst);
@@ -243,13 +237,7 @@ fn a_machine_whose_clock_is_never_measured_counts_as_dead() {
         machine(["desk", "rack"], 2, true, dialer),
         machine(["rack", "desk"], 2, false, forging),
     ];
-    for agreed in agree(&machines, [facts(), facts()]) {
-        agreed.unwrap();
-    }
-    let pipeline = line(WITHOUT_END);
-    let [desk, rack] = machines;
-    let desk = desk.start(&pipeline, &[0, 2], LONG);
-    let rack = rack.start(&pipeline, &[1], LONG);
+    let [desk, rack] = start_without_end(machines, LONG);
     let events = || desk.events.lock().unwrap().clone();
     common::until("it is given up", || events().contains(&BridgeEvent::Died));
     let refused = BridgeEvent::Refused {
