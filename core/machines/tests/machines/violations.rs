@@ -5,71 +5,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use flowpipe_link::link::Link;
 use flowpipe_link::session::{Event, Settings};
-use flowpipe_link::transport::Received;
 
 use super::*;
-
-/// What changes a packet that is sent, once it begins.
-type Change = fn(&mut [u8]);
-
-/// A transport that changes packets on their way out from some time on.
-struct Forging<T> {
-    inner: T,
-    change: Change,
-    has_begun: Arc<AtomicBool>,
-}
-
-struct ForgingConnection {
-    inner: Arc<dyn Connection>,
-    change: Change,
-    has_begun: Arc<AtomicBool>,
-}
-
-impl<T: Transport> Transport for Forging<T> {
-    fn connect(&mut self, wait: Duration) -> io::Result<Option<Arc<dyn Connection>>> {
-        let connection = self.inner.connect(wait)?;
-        Ok(connection.map(|inner| -> Arc<dyn Connection> {
-            Arc::new(ForgingConnection {
-                inner,
-                change: self.change,
-                has_begun: self.has_begun.clone(),
-            })
-        }))
-    }
-}
-
-impl Connection for ForgingConnection {
-    fn send(&self, packet: &[u8]) -> io::Result<()> {
-        let mut packet = packet.to_vec();
-        if self.has_begun.load(Ordering::SeqCst) {
-            (self.change)(&mut packet);
-        }
-        self.inner.send(&packet)
-    }
-
-    fn flush(&self) -> io::Result<()> {
-        self.inner.flush()
-    }
-
-    fn receive(&self, packet: &mut Vec<u8>) -> io::Result<Received> {
-        self.inner.receive(packet)
-    }
-
-    fn close(&self) {
-        self.inner.close();
-    }
-}
+use crate::forging::{CHANNEL_PLACE, Change, Forging, is_part};
 
 /// The channel of the edge from the stage of the forging machine, and that of the edge to it.
 const CHANNELS: [u32; 2] = [2, 1];
 
-/// Where the channel of an item is in its packet: behind its kind, its number, the last one that has arrived, and its tag.
-const CHANNEL_PLACE: std::ops::Range<usize> = 18..22;
-
 /// Whether a packet has a part of a message of the forging machine's edge.
 fn is_message(packet: &[u8]) -> bool {
-    let is_part = packet.first() == Some(&3) && packet.get(17).is_some_and(|tag| *tag <= 1);
-    is_part && packet.get(CHANNEL_PLACE) == Some(&CHANNELS[0].to_le_bytes()[..])
+    is_part(packet) && packet.get(CHANNEL_PLACE) == Some(&CHANNELS[0].to_le_bytes()[..])
 }
 
 /// Changes the head of a message: a key that it needs has another name.

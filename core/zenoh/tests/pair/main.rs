@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "tests end by panicking")]
 
 mod failures;
+#[path = "../../../link/tests/support/forging.rs"]
+mod forging;
 mod hostile;
 mod link;
 #[path = "../../../link/tests/processes/proxy.rs"]

@@ -1,16 +1,16 @@
 //! A machine with a valid certificate that sends on a channel that is not its own.
 
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use flowpipe_link::link::Link;
 use flowpipe_link::session::{Event, Settings};
-use flowpipe_link::transport::{Connection, Received, Transport};
+use flowpipe_link::transport::Transport;
 use flowpipe_link::violation::Violation;
 
 use super::{LONG, address, certificates, pair};
+use crate::forging::{CHANNEL_PLACE, Change, Forging, is_part};
 
 /// The channel of an edge from a stage of `rack`.
 const OWN: u32 = 1;
@@ -19,58 +19,11 @@ const OTHER: u32 = 2;
 const CHANNELS: u32 = 3;
 /// How many messages arrive before one is sent on the wrong channel.
 const GOOD: u64 = 20;
-/// Where an item has its channel: behind its kind, its number, the last one that has arrived, and its tag.
-const CHANNEL_PLACE: std::ops::Range<usize> = 18..22;
 
-/// What changes packets with messages on their way out, from some time on.
-#[derive(Clone)]
-struct Forger {
-    /// The channel that they get.
-    channel: u32,
-    has_begun: Arc<AtomicBool>,
-}
-
-struct Forging<T> {
-    inner: T,
-    forger: Forger,
-}
-
-struct ForgingConnection {
-    inner: Arc<dyn Connection>,
-    forger: Forger,
-}
-
-impl<T: Transport> Transport for Forging<T> {
-    fn connect(&mut self, wait: Duration) -> io::Result<Option<Arc<dyn Connection>>> {
-        let connection = self.inner.connect(wait)?;
-        Ok(connection.map(|inner| -> Arc<dyn Connection> {
-            let forger = self.forger.clone();
-            Arc::new(ForgingConnection { inner, forger })
-        }))
-    }
-}
-
-impl Connection for ForgingConnection {
-    fn send(&self, packet: &[u8]) -> io::Result<()> {
-        let mut packet = packet.to_vec();
-        // An item that is a part of a message.
-        let is_part = packet.first() == Some(&3) && packet.get(17).is_some_and(|tag| *tag <= 1);
-        if is_part && self.forger.has_begun.load(Ordering::SeqCst) {
-            packet[CHANNEL_PLACE].copy_from_slice(&self.forger.channel.to_le_bytes());
-        }
-        self.inner.send(&packet)
-    }
-
-    fn flush(&self) -> io::Result<()> {
-        self.inner.flush()
-    }
-
-    fn receive(&self, packet: &mut Vec<u8>) -> io::Result<Received> {
-        self.inner.receive(packet)
-    }
-
-    fn close(&self) {
-        self.inner.close();
+/// Sends a part of a message on another channel.
+fn set_channel(packet: &mut [u8], channel: u32) {
+    if is_part(packet) {
+        packet[CHANNEL_PLACE].copy_from_slice(&channel.to_le_bytes());
     }
 }
 
@@ -132,21 +85,25 @@ fn receive_until_violation(desk: &Link, forge: &AtomicBool) -> Violation {
 
 #[test]
 fn a_machine_that_sends_on_the_channel_of_another_one_counts_as_dead() {
-    for (channel, expected) in [
+    let cases: [(Change, Violation); 2] = [
         // Nothing was granted to it there.
-        (OTHER, Violation::Credit(OTHER)),
-        (1_000, Violation::Channel(1_000)),
-    ] {
+        (
+            |packet| set_channel(packet, OTHER),
+            Violation::Credit(OTHER),
+        ),
+        (
+            |packet| set_channel(packet, 1_000),
+            Violation::Channel(1_000),
+        ),
+    ];
+    for (change, expected) in cases {
         let (created, address) = (certificates(), address());
         let (desk, rack) = pair(&created, &address);
         let has_begun: Arc<AtomicBool> = Arc::default();
-        let forger = Forger {
-            channel,
-            has_begun: has_begun.clone(),
-        };
         let forging = Forging {
             inner: rack,
-            forger,
+            change,
+            has_begun: has_begun.clone(),
         };
         let (desk, rack) = (link(false, desk), link(true, forging));
         desk.receive_on(OWN, 64);
